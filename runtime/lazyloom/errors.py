@@ -1,0 +1,118 @@
+"""The errors a caller can meet, each with its cause and its repair.
+
+Every error derives from :class:`LoomError` and carries ``code``, the number the
+C ABI reports (``loom_status``), and, where one is known, ``op`` and ``site``
+(the user's ``file:line``). Most also derive from the built-in exception that
+Python programs expect (``TypeError``, ``ValueError``, ...).
+"""
+
+from __future__ import annotations
+
+
+class LoomError(Exception):
+    """Any error raised by lazyloom."""
+
+    code = 1
+    op: str | None = None
+    site: str | None = None
+
+    def __init__(self, message: str, *, op: str | None = None, site: str | None = None) -> None:
+        super().__init__(message)
+        self.op = op
+        self.site = site
+
+
+class ArgumentError(LoomError, ValueError):
+    """An operand, attribute or argument has a value that the op does not take.
+
+    Given: ``apply("sum", [x], {"axes": (5,)})`` with ``x`` of rank 2. Repair: name
+    an axis between ``-2`` and ``1``.
+    """
+
+    code = 2
+
+
+class ShapeError(ArgumentError):
+    """Shapes do not fit: broadcasting, contraction, concatenation or a reshape.
+
+    Given: adding shapes ``(3,)`` and ``(4,)``. Repair: reshape one side so that
+    each dimension is equal or 1.
+    """
+
+    code = 3
+
+
+class DTypeError(LoomError, TypeError):
+    """An element type is unknown, or not one that the op takes.
+
+    Given: ``bitwise_and`` of float32. Repair: cast first; ops never promote.
+    """
+
+    code = 4
+
+
+class UnknownOpError(LoomError, LookupError):
+    """No op of that name is in the table.
+
+    Repair: see ``lazyloom.ops.names()`` for the names.
+    """
+
+    code = 5
+
+
+class ExecutionError(LoomError, RuntimeError):
+    """Compiling or running a program failed.
+
+    Raised where a result of that program is read, again for each later reader,
+    and for no value that does not depend on it.
+    """
+
+    code = 6
+
+
+class DonatedError(ExecutionError):
+    """The value's buffer was taken by a run that then failed, so it is lost.
+
+    Repair: run with ``lazyloom.options(donate=False)`` where a failed step must
+    not cost its inputs.
+    """
+
+    code = 7
+
+
+class GradientError(LoomError, RuntimeError):
+    """A gradient was asked for that does not exist.
+
+    Given: the gradient of an integer value, of a value that needs none, or a
+    second one through a tape that was freed.
+    """
+
+    code = 8
+
+
+class AliasError(LoomError, ValueError):
+    """A write through a view that cannot be written (a broadcast, a read-only array)."""
+
+    code = 9
+
+
+class HandleError(LoomError, ValueError):
+    """A handle of the C ABI is stale, of another kind, or was never given out."""
+
+    code = 10
+
+
+class ForkError(LoomError, RuntimeError):
+    """The process was forked after lazyloom had started; the child cannot use it.
+
+    Repair: start workers with the ``spawn`` or ``forkserver`` method, or fork
+    before the first operation.
+    """
+
+    code = 11
+
+
+class ReadForbiddenError(LoomError, RuntimeError):
+    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force."""
+
+    code = 12

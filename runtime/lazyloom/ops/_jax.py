@@ -1,0 +1,25 @@
+"""``jax``, ``jnp`` and ``lax`` for op definitions, imported on first use.
+
+The op table is read at import and must not import JAX; the functions in it run
+only while an op is lowered.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class _LazyModule:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(importlib.import_module(self._name), attribute)
+        setattr(self, attribute, found)
+        return found
+
+
+jax: Any = _LazyModule("jax")
+jnp: Any = _LazyModule("jax.numpy")
+lax: Any = _LazyModule("jax.lax")
