@@ -1,0 +1,96 @@
+# Needs python3 >= 3.11 with its headers, a C compiler and make. Everything else is installed
+# into $(VENV). PYTHON=/path/to/python3 chooses the interpreter.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+TESTS ?= tests
+WORKERS ?= 2
+
+# The first interpreter that is new enough, can make an environment and has its C headers.
+PROBE := import sys, os, sysconfig, venv, ensurepip; \
+  sys.exit(sys.version_info < (3, 11) or \
+  not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+
+CAPI_SOURCES := $(shell find capi -type f \( -name '*.py' -o -name '*.c' -o -name '*.h' \) \
+  -not -path '*/__pycache__/*' 2>/dev/null)
+OP_SOURCES := $(shell find runtime/lazyloom/ops -name '*.py' 2>/dev/null)
+
+.PHONY: help demo test test-quick bench lint docs env env-demo env-test env-bench capi clean
+
+help:
+	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
+	@echo "make test        lint, then all tests"
+	@echo "make test-quick  the tests that take no more than a few seconds each"
+	@echo "make bench       measure; writes docs/benchmarks/"
+	@echo "make lint        ruff, mypy --strict, import rules"
+	@echo "make docs        write the generated reference pages again"
+	@echo "make clean       remove the environment and everything that was built"
+
+$(PY):
+	@python=""; \
+	for candidate in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3}; do \
+	  if "$$candidate" -c '$(PROBE)' >/dev/null 2>&1; then python="$$candidate"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "error: no python3 >= 3.11 with venv and C headers was found (set PYTHON=...)" >&2; exit 1; \
+	fi; \
+	echo "making $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(PY)
+	@$(PIP) install 'setuptools>=77'
+	@$(PIP) install --no-build-isolation -e '.[build]'
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.base
+	@$(PIP) install --no-build-isolation -e '.[demo]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.base
+	@$(PIP) install --no-build-isolation -e '.[bench]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	@$(PIP) install --no-build-isolation -e '.[checkpoints,demo,test,lint]'
+	@touch $@
+
+$(VENV)/.capi: $(VENV)/.base $(CAPI_SOURCES) $(OP_SOURCES)
+	@$(PY) -m lazyloom_capi --build
+	@touch $@
+
+env: $(VENV)/.base
+env-demo: $(VENV)/.demo
+env-test: $(VENV)/.test
+env-bench: $(VENV)/.bench
+capi: $(VENV)/.capi
+
+demo: env-demo capi
+	@$(PY) examples/demo.py
+
+lint: env-test
+	@echo "ruff";         $(PY) -m ruff check .
+	@echo "mypy";         $(PY) -m mypy
+	@echo "import rules"; $(VENV)/bin/lint-imports --no-cache
+
+test: lint capi
+	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
+
+test-quick: env-test capi
+	@$(PY) -m pytest -n $(WORKERS) -m "not slow" $(TESTS)
+
+bench: env-bench
+	@$(PY) benchmarks/run.py
+
+docs: env
+	@$(PY) docs/generate.py
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf *.egg-info
