@@ -1,0 +1,86 @@
+"""What several op definitions need, in ``jax.lax`` terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtypes import DType
+from ._jax import jnp, lax
+
+
+def broadcast(*xs: Any) -> tuple[Any, ...]:
+    """The arrays, broadcast to their common shape; dtypes stay as they are."""
+    shape = xs[0].shape
+    if all(x.shape == shape for x in xs):
+        return xs
+    shape = jnp.broadcast_shapes(*[x.shape for x in xs])
+    return tuple([broadcast_to(x, shape) for x in xs])
+
+
+def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
+    """The array, broadcast to that shape."""
+    if x.shape == tuple(shape):
+        return x
+    offset = len(shape) - x.ndim
+    if any(d == 1 and shape[offset + i] != 1 for i, d in enumerate(x.shape)):
+        kept = [i for i, d in enumerate(x.shape) if d == shape[offset + i]]
+        x = lax.reshape(x, [x.shape[i] for i in kept])
+        return lax.broadcast_in_dim(x, shape, [offset + i for i in kept])
+    return lax.broadcast_in_dim(x, shape, range(offset, len(shape)))
+
+
+def constant(x: Any, value: Any) -> Any:
+    """An array like x filled with a Python number."""
+    return lax.full_like(x, value)
+
+
+def kind(x: Any) -> str:
+    """The kind of the array's dtype: one of "b", "i", "u", "f", "c"."""
+    if x.dtype.name == "bfloat16":
+        return "f"
+    return str(x.dtype.kind)
+
+
+def is_inexact(x: Any) -> bool:
+    return kind(x) in "fc"
+
+
+def is_half(x: Any) -> bool:
+    """Whether the dtype has fewer bits than float32."""
+    return kind(x) == "f" and x.dtype.itemsize == 2
+
+
+def widened(x: Any) -> Any:
+    """The array as float32 if it is float16 or bfloat16, else itself."""
+    return lax.convert_element_type(x, jnp.float32) if is_half(x) else x
+
+
+def in_float32(f: Callable[..., Any], *xs: Any) -> Any:
+    """``f(*xs)``, computed in float32 if the arrays are float16 or bfloat16."""
+    if not is_half(xs[0]):
+        return f(*xs)
+    result = f(*[lax.convert_element_type(x, jnp.float32) for x in xs])
+    return lax.convert_element_type(result, xs[0].dtype)
+
+
+def convert(x: Any, dtype: DType | Any) -> Any:
+    """``convert_element_type`` to a DType or a NumPy dtype."""
+    return lax.convert_element_type(x, dtype.numpy if isinstance(dtype, DType) else dtype)
+
+
+def isnan(x: Any) -> Any:
+    """Elementwise x != x, which no compiler may drop for a NaN."""
+    return lax.ne(x, x)
+
+
+def all_axes(x: Any, axes: Sequence[int] | None) -> tuple[int, ...]:
+    """The axes counted from 0; all for None."""
+    if axes is None:
+        return tuple(range(x.ndim))
+    return tuple([a % x.ndim for a in axes])
+
+
+def kept(x: Any, axes: Sequence[int], result: Any) -> Any:
+    """A reduction's result with the reduced axes put back with size 1."""
+    return lax.expand_dims(result, axes)
