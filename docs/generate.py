@@ -1,0 +1,145 @@
+"""Write the reference pages that come from the op table: ops.md and op_dtypes.md.
+
+``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
+pages are as it would write them, and the tests do that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from lazyloom import ops
+from lazyloom.dtypes import ALL, CLASSES
+from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
+
+HERE = Path(__file__).resolve().parent
+NOTICE = "<!-- Written by docs/generate.py from the op table; do not edit. -->\n"
+
+
+def operand_text(o: Operand) -> str:
+    name = f"*{o.name}" if o.variadic else o.name
+    return f"{name}: {o.classes}" + (" | None" if o.optional else "")
+
+
+def attribute_text(a: Attribute) -> str:
+    kind = f"{a.name}: {a.kind}" + (" | None" if a.nullable else "")
+    return kind if a.required else f"{kind} = {a.default!r}"
+
+
+def signature(op: OpDef) -> str:
+    """Such as ``sum(x: T; axes: ints | None = None, keepdims: bool = False)``."""
+    operands = ", ".join(operand_text(o) for o in op.operands)
+    attributes = ", ".join(attribute_text(a) for a in op.attributes)
+    inside = "; ".join(part for part in (operands, attributes) if part)
+    results = "" if op.outputs == ("result",) else f" -> {', '.join(op.outputs)}"
+    return f"{op.name}({inside}){results}"
+
+
+def gradient_text(op: OpDef) -> str:
+    if op.differentiable is True:
+        return "for every floating-point or complex operand"
+    if op.differentiable is False:
+        return "none"
+    return "for " + ", ".join(op.differentiable)
+
+
+def entry(op: OpDef) -> str:
+    lines = [f"### `{op.name}`", "", "```text", signature(op), "```", "", op.doc, ""]
+    facts = []
+    if any(o.classes == "T" for o in op.operands):
+        facts.append(f"`T` is {describe_class(op.T)}")
+    facts.append(f"gradient: {gradient_text(op)}")
+    facts.append(f"defined by: {op.source}")
+    if op.reference:
+        facts.append(f"the same in Python: `{op.reference}`")
+    if op.effect:
+        facts.append("has an effect: never removed or merged")
+    if op.fallible:
+        facts.append("can fail while it runs")
+    return "\n".join([*lines, *(f"- {fact}" for fact in facts), ""])
+
+
+def reference() -> str:
+    families: dict[str, list[OpDef]] = defaultdict(list)
+    for op in ops.table().values():
+        families[op.family].append(op)
+    count = sum(len(members) for members in families.values())
+    lines = [
+        NOTICE,
+        "# The ops",
+        "",
+        f"{count} ops in {len(families)} families. A family is a rule for shapes and dtypes. "
+        "Before the semicolon stand operands (tensors), after it attributes (constants that are "
+        "part of a program's structure). `T` is one dtype that all operands so marked share: ops "
+        "never promote, frontends cast. Every op is reached by `lazyloom.apply(name, operands, "
+        "attributes)`, by `loom_apply` in C and by its own inline wrapper in `lazyloom_ops.h`.",
+        "",
+    ]
+    for family in sorted(families):
+        members = ", ".join(f"[{op.name}](#{op.name})" for op in families[family])
+        lines.append(f"- **{family}**: {members}")
+    for family in sorted(families):
+        lines += ["", f"## {family}", ""]
+        lines += [entry(op) for op in sorted(families[family], key=lambda op: op.name)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def dtypes_of(op: OpDef) -> frozenset[object]:
+    """The dtypes the first tensor operand takes; what it makes, for creation ops."""
+    if not op.operands:
+        return frozenset(CLASSES[op.T])
+    spec = op.operands[0].classes
+    return frozenset(CLASSES[op.T if spec == "T" else spec])
+
+
+def pairs() -> str:
+    short = {
+        "bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
+        "complex64": "c64", "complex128": "c128",
+    }  # fmt: skip
+    heads = [short.get(d.name, d.name.replace("uint", "u").replace("int", "i")) for d in ALL]
+    table = sorted(ops.table().values(), key=lambda op: op.name)
+    total = sum(len(dtypes_of(op)) for op in table)
+    lines = [
+        NOTICE,
+        "# Ops and dtypes",
+        "",
+        f"{total} pairs of {len(table)} ops and {len(ALL)} dtypes. The dtype is that of the first "
+        "operand. `+`: the op takes it, and the conformance tests exercise the pair. Empty: the "
+        "op refuses it with a `DTypeError` that says what it takes; the last column gives that "
+        "as the reason.",
+        "",
+        "| op | " + " | ".join(heads) + " | takes |",
+        "|---|" + ":-:|" * len(heads) + "---|",
+    ]
+    for op in table:
+        taken = dtypes_of(op)
+        marks = " | ".join("+" if d in taken else " " for d in ALL)
+        first = op.operands[0].classes if op.operands else "T"
+        reason = describe_class(op.T if first == "T" else first)
+        lines.append(f"| `{op.name}` | {marks} | {reason} |")
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[Path, str]:
+    return {HERE / "ops.md": reference(), HERE / "op_dtypes.md": pairs()}
+
+
+def main() -> int:
+    stale = []
+    for path, text in pages().items():
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(path.name)
+        if "--check" not in sys.argv:
+            path.write_text(text)
+    if "--check" in sys.argv and stale:
+        print(f"out of date: {', '.join(stale)}; run `make docs`", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

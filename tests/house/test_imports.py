@@ -1,0 +1,47 @@
+"""Who may import whom; the same rules that `make lint` checks, and what importing costs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_import_rules() -> None:
+    lint = Path(sys.executable).with_name("lint-imports")
+    command = str(lint) if lint.exists() else shutil.which("lint-imports")
+    if command is None:
+        pytest.skip("import-linter is not installed")
+    done = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_private_parts_of_jax_are_named_in_one_module() -> None:
+    pattern = re.compile(r"\bjax\._src\b|\bjaxlib\b|\bjax\.interpreters\b")
+    found = []
+    for top in ("runtime", "frontends", "capi"):
+        for path in (ROOT / top).rglob("*.py"):
+            code = re.sub(r'""".*?"""|#[^\n]*', "", path.read_text(), flags=re.S)
+            if re.search(r"^\s*(from|import) .*", code, flags=re.M) and any(
+                pattern.search(line) for line in code.splitlines() if "import" in line
+            ):
+                found.append(path.name)
+    assert set(found) <= {"jax_compat.py"}
+
+
+@pytest.mark.parametrize("module", ["lazyloom", "lazyloom_numpy", "lazyloom_torch"])
+def test_importing_loads_no_jax_and_starts_no_thread(module: str) -> None:
+    code = (
+        f"import json, sys, threading, {module};"
+        "print(json.dumps([sorted(m for m in ('jax', 'jaxlib', 'cffi') if m in sys.modules),"
+        " threading.active_count()]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [[], 1]
