@@ -30,8 +30,13 @@ Row = dict[str, Any]
 def summary(samples: list[float]) -> Row:
     ordered = sorted(samples)
     quarters = statistics.quantiles(ordered, n=4) if len(ordered) > 1 else ordered * 3
-    return {"median": statistics.median(ordered), "lower_quartile": quarters[0],
-            "upper_quartile": quarters[2], "least": ordered[0], "samples": len(ordered)}  # fmt: skip
+    return {
+        "median": statistics.median(ordered),
+        "lower_quartile": quarters[0],
+        "upper_quartile": quarters[2],
+        "least": ordered[0],
+        "samples": len(ordered),
+    }
 
 
 def interleaved(unit: int, makers: dict[str, Any], rounds: int, repeat: int) -> dict[str, Row]:
