@@ -6,12 +6,14 @@ pages are as it would write them, and the tests do that.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 from lazyloom import ops
-from lazyloom.dtypes import ALL, CLASSES
+from lazyloom.dtypes import ALL, CLASSES, DType, as_dtype
+from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
 
 HERE = Path(__file__).resolve().parent
@@ -86,41 +88,55 @@ def reference() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def dtypes_of(op: OpDef) -> frozenset[object]:
-    """The dtypes the first tensor operand takes; what it makes, for creation ops."""
-    if not op.operands:
-        return frozenset(CLASSES[op.T])
-    spec = op.operands[0].classes
-    return frozenset(CLASSES[op.T if spec == "T" else spec])
+def first_class(op: OpDef) -> str:
+    """The dtype class of the first operand; of the result, for ops without operands."""
+    classes = op.operands[0].classes if op.operands else "T"
+    return op.T if classes == "T" else classes
+
+
+def exercised(op: OpDef) -> set[DType]:
+    """The dtypes that the op's samples bring as first operand (as result, without one)."""
+    found: set[DType] = set()
+    for sample in samples(op):
+        given = next((x for x in sample.operands if x is not None), None)
+        if given is not None:
+            found.add(as_dtype(given.dtype))
+        else:
+            attributes = op.canonical_attributes(sample.attributes)
+            found.update(t.dtype for t in op.infer((), attributes))
+    return found
 
 
 def pairs() -> str:
-    short = {
-        "bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
-        "complex64": "c64", "complex128": "c128",
-    }  # fmt: skip
-    heads = [short.get(d.name, d.name.replace("uint", "u").replace("int", "i")) for d in ALL]
+    short = {"bool": "bool", "bfloat16": "bf16"}
+    heads = [
+        short.get(d.name, re.sub("uint|int|float|complex", lambda m: m[0][0], d.name)) for d in ALL
+    ]
     table = sorted(ops.table().values(), key=lambda op: op.name)
-    total = sum(len(dtypes_of(op)) for op in table)
+    rows, total, untried = [], 0, 0
+    for op in table:
+        taken, tried = CLASSES[first_class(op)], exercised(op)
+        total += len(tried)
+        untried += len(taken - tried)
+        marks = ["+" if d in tried else "o" if d in taken else " " for d in ALL]
+        rows.append(f"| `{op.name}` | {' | '.join(marks)} | {describe_class(first_class(op))} |")
     lines = [
         NOTICE,
         "# Ops and dtypes",
         "",
-        f"{total} pairs of {len(table)} ops and {len(ALL)} dtypes. The dtype is that of the first "
-        "operand. `+`: the op takes it, and the conformance tests exercise the pair. Empty: the "
-        "op refuses it with a `DTypeError` that says what it takes; the last column gives that "
-        "as the reason.",
+        f"{total} pairs of {len(table)} ops and {len(ALL)} dtypes are exercised by the samples "
+        "that the tests run (`runtime/lazyloom/ops/samples.py`). The dtype is that of the first "
+        "operand, or of the result where an op has none.",
+        "",
+        "- `+`: exercised.",
+        f"- `o`: taken, but no sample brings it as first operand ({untried} pairs).",
+        "- empty: refused, with a `DTypeError` that says what the op takes. The reason stands in "
+        "the last column.",
         "",
         "| op | " + " | ".join(heads) + " | takes |",
         "|---|" + ":-:|" * len(heads) + "---|",
     ]
-    for op in table:
-        taken = dtypes_of(op)
-        marks = " | ".join("+" if d in taken else " " for d in ALL)
-        first = op.operands[0].classes if op.operands else "T"
-        reason = describe_class(op.T if first == "T" else first)
-        lines.append(f"| `{op.name}` | {marks} | {reason} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *rows]) + "\n"
 
 
 def pages() -> dict[Path, str]:
