@@ -12,14 +12,11 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 TESTS ?= tests
 WORKERS ?= 2
 
-# The first interpreter that is new enough, can make an environment and has its C headers.
+# The first interpreter that is new enough, can make an environment, and has the headers and the
+# shared library that liblazyloom.so is built with.
 PROBE := import sys, os, sysconfig, venv, ensurepip; \
-  sys.exit(sys.version_info < (3, 11) or \
+  sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
-
-CAPI_SOURCES := $(shell find capi -type f \( -name '*.py' -o -name '*.c' -o -name '*.h' \) \
-  -not -path '*/__pycache__/*' 2>/dev/null)
-OP_SOURCES := $(shell find runtime/lazyloom/ops -name '*.py' 2>/dev/null)
 
 .PHONY: help demo test test-quick bench lint docs env env-demo env-test env-bench capi clean
 
@@ -29,7 +26,7 @@ help:
 	@echo "make test-quick  the tests that take no more than a few seconds each"
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
-	@echo "make docs        write the generated reference pages again"
+	@echo "make docs        write the generated pages and header again"
 	@echo "make clean       remove the environment and everything that was built"
 
 $(PY):
@@ -38,7 +35,8 @@ $(PY):
 	  if "$$candidate" -c '$(PROBE)' >/dev/null 2>&1; then python="$$candidate"; break; fi; \
 	done; \
 	if [ -z "$$python" ]; then \
-	  echo "error: no python3 >= 3.11 with venv and C headers was found (set PYTHON=...)" >&2; exit 1; \
+	  echo "error: no python3 >= 3.11 with venv, C headers and a shared libpython was found;" \
+	    "set PYTHON=/path/to/one" >&2; exit 1; \
 	fi; \
 	echo "making $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv $(VENV)
@@ -60,15 +58,12 @@ $(VENV)/.test: $(VENV)/.base
 	@$(PIP) install --no-build-isolation -e '.[checkpoints,demo,test,lint]'
 	@touch $@
 
-$(VENV)/.capi: $(VENV)/.base $(CAPI_SOURCES) $(OP_SOURCES)
-	@$(PY) -m lazyloom_capi --build
-	@touch $@
-
 env: $(VENV)/.base
 env-demo: $(VENV)/.demo
 env-test: $(VENV)/.test
 env-bench: $(VENV)/.bench
-capi: $(VENV)/.capi
+capi: env
+	@$(PY) -m lazyloom_capi --build >/dev/null
 
 demo: env-demo capi
 	@$(PY) examples/demo.py
@@ -89,8 +84,9 @@ bench: env-bench
 
 docs: env
 	@$(PY) docs/generate.py
+	@$(PY) -m lazyloom_capi --generate >/dev/null
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist out capi/lazyloom_capi/lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf *.egg-info
