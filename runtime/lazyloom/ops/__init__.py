@@ -4,6 +4,16 @@ See :mod:`lazyloom.ops.spec` for what an entry is. Importing this package fills
 the table and does not import JAX.
 """
 
+from . import activations as activations
+from . import casts as casts
+from . import compare as compare
+from . import creation as creation
+from . import cumulative as cumulative
+from . import elementwise as elementwise
+from . import random as random
+from . import reductions as reductions
+from . import indexing as indexing
+from . import shape as shape
 from . import spec
 from .spec import OpDef, lookup, names, op, table
 

@@ -1,0 +1,102 @@
+"""Samples written beside an entry: operands by shape, attributes by name.
+
+``Cases(case((2, 3), axis=1), case((), ...))`` gives the first case for each dtype of
+the op and the others for one of them. See :mod:`lazyloom.ops.samples`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ..dtypes import CLASSES_SORTED, DType, int64
+from .samples import Host, Sample, data, preferred, random_source
+from .spec import OpDef
+
+#: A shape (random values of the op's dtype), nested lists of integers (int64 positions,
+#: or bools for a mask), an array as it is, a function of (random numbers, dtype), or None.
+Given: TypeAlias = (
+    "tuple[int, ...] | list[Any] | Host | Callable[[np.random.Generator, DType], Host] | None")
+
+
+class Case:
+    """Operands and attributes of one sample; see :func:`case`."""
+
+    __slots__ = ("operands", "attributes")
+
+    def __init__(self, operands: Sequence[Given], attributes: dict[str, Any]) -> None:
+        self.operands: Final = tuple(operands)
+        self.attributes: Final = attributes
+
+
+def case(*operands: Given, **attributes: Any) -> Case:
+    """One sample: an operand each, then attributes."""
+    return Case(operands, attributes)
+
+
+def integers(values: Any, dtype: type[np.generic] = np.int64) -> Host:
+    """An array of positions, int64 unless said otherwise."""
+    return np.array(values, dtype=dtype)
+
+
+def distinct(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
+    """Values of which no two are closer than 0.1 (as far as the dtype has so many)."""
+
+    def make(rng: np.random.Generator, dtype: DType) -> Host:
+        count = int(np.prod(shape))
+        values = rng.permutation(count) - (count // 2 if dtype.kind != "u" else 0)
+        scaled = values * 0.25 if dtype.kind in "fc" else values
+        return np.asarray(scaled).astype(dtype.numpy).reshape(shape)
+
+    return make
+
+
+class Cases:
+    """Samples from cases, the first of them for each dtype that the op takes.
+
+    Attributes:
+        cases: what :func:`case` returns.
+        low, high: the interval that random values come from.
+        smooth: a numerical derivative can be compared around the values.
+        each: how many cases, from the first, are given for each dtype.
+        only: a dtype class that the samples keep to, the op's own if None.
+    """
+
+    def __init__(
+        self, *cases: Case, low: float = -2.5, high: float = 2.5, smooth: bool = True,
+        each: int = 1, only: str | None = None,
+    ) -> None:  # fmt: skip
+        self.cases: Final = cases
+        self.low: Final = low
+        self.high: Final = high
+        self.smooth: Final = smooth
+        self.each: Final = each
+        self.only: Final = only
+
+    def _host(self, op: OpDef, given: Given, at: int, dtype: DType, rng: Any) -> Host | None:
+        if given is None or isinstance(given, np.ndarray):
+            return given
+        if isinstance(given, list):
+            return np.array(given) if given else np.array(given, dtype=np.int64)
+        classes = op.operands[min(at, len(op.operands) - 1)].classes
+        kinds = CLASSES_SORTED[op.T if classes == "T" else classes]
+        mine = dtype if dtype in kinds else int64 if int64 in kinds else preferred(kinds)
+        if isinstance(given, tuple):
+            return data(rng, mine, given, self.low, self.high)
+        return given(rng, mine)
+
+    def __call__(self, op: OpDef) -> Iterator[Sample]:
+        rng = random_source(op.name)
+        classes = [o.classes for o in op.operands]
+        own = op.T if "T" in classes else classes[0]
+        dtypes = CLASSES_SORTED[self.only or own]
+        main = preferred(dtypes)
+        for i, c in enumerate(self.cases):
+            for d in dtypes if i < self.each else (main,):
+                operands = [self._host(op, g, j, d, rng) for j, g in enumerate(c.operands)]
+                shapes = " ".join("-" if o is None else str(list(o.shape)) for o in operands)
+                named = " ".join(f"{k}={v}" for k, v in c.attributes.items())
+                yield Sample(operands, c.attributes, f"{d.name} {shapes} {named}".strip(),
+                             smooth=self.smooth and d.is_inexact)
