@@ -13,7 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import DType, bool_, complex64, complex128, float32, float64, int64, uint32
+from ..dtypes import (
+    CLASSES,
+    DType,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int64,
+    uint32,
+)
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..types import TensorType, tensor_type
 
@@ -205,6 +215,12 @@ def complex_pair(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     return one(broadcast_shapes(op, types), complex_of(operand(types, 0).dtype))
 
 
+def approximated(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Elementwise; attribute ``approximate`` is "none" or "tanh"."""
+    check_choice(op, "approximate", attrs["approximate"], ("none", "tanh"))
+    return elementwise(op, types, attrs)
+
+
 def integral_power(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Elementwise; an integer operand takes no negative ``exponent``."""
     x = operand(types, 0)
@@ -337,10 +353,61 @@ def counting(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Attribute ``shape`` of attribute ``dtype``, counted along attribute ``axis``."""
     shape = check_sizes(op, "shape", attrs["shape"])
     normalize_axis(op, "axis", attrs["axis"], len(shape))
+    if attrs["dtype"] is bool_:
+        raise DTypeError(
+            f"{op.name}: attribute 'dtype' is bool, expected a number's; cast the result",
+            op=op.name)
     return one(shape, attrs["dtype"])
 
 
-# Random
+# Random: the first operand is a key, uint32[2]
+
+
+def key_pairs(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``num`` new keys."""
+    check_key(op, types)
+    return one((check_at_least(op, "num", attrs["num"], 0), 2), uint32)
+
+
+def folded_key(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """A new key, made of a key and a 0-d integer."""
+    check_key(op, types)
+    check_ndim(op, types, 1, 0)
+    return one((2,), uint32)
+
+
+def shuffled_range(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``n`` int64."""
+    check_key(op, types)
+    return one((check_at_least(op, "n", attrs["n"], 0),), int64)
+
+
+def random_words(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``shape`` of attribute ``dtype``, which is unsigned."""
+    shape = drawn_shape(op, types, attrs)
+    dtype: DType = attrs["dtype"]
+    if dtype.kind != "u":
+        raise DTypeError(
+            f"{op.name}: attribute 'dtype' is {dtype.name}, expected uint8, uint16, uint32 or "
+            "uint64; bitcast the result for another", op=op.name)
+    return one(shape, dtype)
+
+
+def chosen_class(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``shape`` of int64; operand 1 holds a last axis of logits."""
+    check_key(op, types)
+    shape = check_sizes(op, "shape", attrs["shape"])
+    logits = operand(types, 1)
+    if not logits.shape or logits.shape[-1] == 0:
+        raise ShapeError(
+            f"{op.name}: operand 'logits' has shape {logits.shape}, expected a last axis of size 1 "
+            "or more, a class each", op=op.name)
+    batch = logits.shape[:-1]
+    if shape[len(shape) - len(batch):] != batch or len(shape) < len(batch):
+        raise ShapeError(
+            f"{op.name}: attribute 'shape' is {shape}, expected it to end in {batch}, the shape of "
+            "operand 'logits' without its last axis", op=op.name)
+    return one(shape, int64)
 
 
 def check_key(op: OpDef, types: Operands) -> None:
@@ -378,6 +445,10 @@ def typed_draw(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Random numbers of attributes ``shape`` and ``dtype``; parameters have that dtype too."""
     shape = drawn_shape(op, types, attrs)
     dtype: DType = attrs["dtype"]
+    if dtype not in CLASSES[op.T]:
+        raise DTypeError(
+            f"{op.name}: attribute 'dtype' is {dtype.name}, expected a floating-point type; cast "
+            "the result for another", op=op.name)
     for i in range(1, len(types)):
         t = types[i]
         if t is not None and t.dtype is not dtype:

@@ -1,0 +1,792 @@
+"""Elementwise arithmetic, powers, logarithms, trigonometry and special functions.
+
+Operands broadcast by NumPy's rules and share one dtype. Integers wrap. Gradients
+at ties and kinks are stated where they are a choice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import rules
+from ._helpers import (
+    broadcast,
+    constant,
+    convert,
+    in_float32,
+    is_inexact,
+    isnan,
+    kind,
+    widened,
+)
+from ._jax import jnp, lax
+from .kinds import Array, Bool, Integer, T
+from .samples import Elementwise
+from .spec import op
+
+# Arithmetic
+
+
+@op(rules.elementwise, T="any", source="array API add", reference="numpy.add")
+def add(x: T, y: T) -> Array:
+    """x + y. For bool, logical or, as in NumPy."""
+    x, y = broadcast(x, y)
+    return lax.bitwise_or(x, y) if kind(x) == "b" else lax.add(x, y)
+
+
+@op(rules.elementwise, T="number", source="array API subtract", reference="numpy.subtract")
+def subtract(x: T, y: T) -> Array:
+    """x - y."""
+    return lax.sub(*broadcast(x, y))
+
+
+@op(rules.elementwise, T="any", source="array API multiply", reference="numpy.multiply")
+def multiply(x: T, y: T) -> Array:
+    """x * y. For bool, logical and, as in NumPy."""
+    x, y = broadcast(x, y)
+    return lax.bitwise_and(x, y) if kind(x) == "b" else lax.mul(x, y)
+
+
+@op(rules.elementwise, T="inexact", source="array API divide", reference="numpy.divide",
+    tolerance=4.0)
+def divide(x: T, y: T) -> Array:
+    """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
+    return lax.div(*broadcast(x, y))
+
+
+def _integer_division(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Quotient and remainder rounded towards zero, 0 where y is 0, and y with 1 for 0."""
+    zero = lax.eq(y, constant(y, 0))
+    safe = lax.select(zero, constant(y, 1), y)
+    quotient = lax.select(zero, constant(x, 0), lax.div(x, safe))
+    return quotient, lax.select(zero, constant(x, 0), lax.rem(x, safe)), safe
+
+
+def _signs_differ(remainder: Any, y: Any) -> Any:
+    zero = constant(y, 0)
+    return lax.bitwise_and(
+        lax.ne(remainder, zero), lax.ne(lax.lt(remainder, zero), lax.lt(y, zero)))
+
+
+def _signbit(x: Any) -> Any:
+    bits = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}[x.dtype.itemsize]
+    found = lax.bitcast_convert_type(x, bits)
+    return lax.lt(found, constant(found, 0))
+
+
+def _with_sign_of(x: Any, y: Any) -> Any:
+    return lax.select(lax.eq(_signbit(x), _signbit(y)), x, lax.neg(x))
+
+
+@op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
+    reference="numpy.floor_divide")
+def floor_divide(x: T, y: T) -> Array:
+    """x // y, rounded down.
+
+    For integers, division by zero gives 0 and the smallest integer by -1 wraps to
+    itself. For floating-point operands, division by zero gives x / y. The gradient
+    is zero.
+    """
+    x, y = broadcast(x, y)
+    if not is_inexact(x):
+        quotient, remainder_, safe = _integer_division(x, y)
+        if kind(x) == "u":
+            return quotient
+        return lax.select(
+            _signs_differ(remainder_, safe), lax.sub(quotient, constant(x, 1)), quotient)
+    return in_float32(_float_floor_divide, lax.stop_gradient(x), lax.stop_gradient(y))
+
+
+def _float_floor_divide(x: Any, y: Any) -> Any:
+    # x - rem is a multiple of y up to rounding, so the quotient is within half of an
+    # integer; x / y itself may round up to the next one.
+    rem = lax.rem(x, y)
+    quotient = lax.div(lax.sub(x, rem), y)
+    quotient = lax.select(_signs_differ(rem, y), lax.sub(quotient, constant(x, 1)), quotient)
+    down = lax.floor(quotient)
+    nearest = lax.select(
+        lax.gt(lax.sub(quotient, down), constant(x, 0.5)), lax.add(down, constant(x, 1)), down)
+    ratio = lax.div(x, y)
+    zero = constant(x, 0)
+    nearest = lax.select(lax.eq(quotient, zero), _with_sign_of(zero, ratio), nearest)
+    return lax.select(lax.eq(y, zero), ratio, nearest)
+
+
+@op(rules.elementwise, T="real", source="array API remainder", reference="numpy.remainder")
+def remainder(x: T, y: T) -> Array:
+    """x % y with the sign of y, as Python's.
+
+    Integers give 0 where y is 0, floating-point operands NaN.
+    """
+    x, y = broadcast(x, y)
+    if not is_inexact(x):
+        _, rem, safe = _integer_division(x, y)
+        return rem if kind(x) == "u" else lax.select(
+            _signs_differ(rem, safe), lax.add(rem, safe), rem)
+
+    def floating(x: Any, y: Any) -> Any:
+        rem = lax.rem(x, y)
+        # A zero takes the sign of y, with the gradient of the remainder.
+        rem = lax.select(
+            lax.eq(rem, constant(x, 0)), _with_sign_of(rem, y), rem)
+        return lax.select(_signs_differ(rem, y), lax.add(rem, y), rem)
+
+    return in_float32(floating, x, y)
+
+
+@op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod")
+def fmod(x: T, y: T) -> Array:
+    """The remainder of x / y with the sign of x. Integers give 0 where y is 0."""
+    x, y = broadcast(x, y)
+    return in_float32(lax.rem, x, y) if is_inexact(x) else _integer_division(x, y)[1]
+
+
+@op(rules.elementwise, T="number", source="array API negative", reference="numpy.negative")
+def negative(x: T) -> Array:
+    """-x; unsigned integers wrap."""
+    return lax.neg(x)
+
+
+@op(rules.elementwise, T="number", source="array API positive", reference="numpy.positive")
+def positive(x: T) -> Array:
+    """+x, which is x."""
+    return x
+
+
+@op(rules.real_part, T="number", source="array API abs", reference="numpy.abs")
+def abs_(x: T) -> Array:
+    """|x|; complex operands give their modulus, of the real dtype.
+
+    The smallest integer wraps to itself. The gradient at 0 is 0.
+    """
+    return x if kind(x) == "u" else lax.abs(x)
+
+
+@op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign")
+def sign(x: T) -> Array:
+    """-1, 0 or 1; x / |x| for complex operands, NaN for NaN."""
+    return lax.sign(x)
+
+
+@op(rules.elementwise, T="number", source="array API square", reference="numpy.square")
+def square(x: T) -> Array:
+    """x * x."""
+    return lax.square(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API reciprocal", reference="numpy.reciprocal",
+    samples=Elementwise(low=0.3), tolerance=4.0)
+def reciprocal(x: T) -> Array:
+    """1 / x."""
+    return lax.div(constant(x, 1), x)
+
+
+@op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum")
+def maximum(x: T, y: T) -> Array:
+    """The larger of x and y; NaN if either is. At ties each gets half of the gradient."""
+    return lax.max(*broadcast(x, y))
+
+
+@op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum")
+def minimum(x: T, y: T) -> Array:
+    """The smaller of x and y; NaN if either is. At ties each gets half of the gradient."""
+    return lax.min(*broadcast(x, y))
+
+
+def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
+    if not is_inexact(x):
+        return x, y
+    return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
+
+
+@op(rules.elementwise, T="ordered", source="C99 fmax", reference="numpy.fmax")
+def fmax(x: T, y: T) -> Array:
+    """The larger of x and y; the other one where one of them is NaN."""
+    return lax.max(*_without_nan(*broadcast(x, y)))
+
+
+@op(rules.elementwise, T="ordered", source="C99 fmin", reference="numpy.fmin")
+def fmin(x: T, y: T) -> Array:
+    """The smaller of x and y; the other one where one of them is NaN."""
+    return lax.min(*_without_nan(*broadcast(x, y)))
+
+
+@op(rules.elementwise, T="floating", source="C99 hypot", reference="numpy.hypot", tolerance=2.0)
+def hypot(x: T, y: T) -> Array:
+    """sqrt(x*x + y*y) without overflow. The gradient at (0, 0) is 0."""
+    x, y = broadcast(x, y)
+    return in_float32(lambda x, y: lax.abs(lax.complex(x, y)), x, y)
+
+
+@op(rules.elementwise, T="floating", source="C99 copysign", reference="numpy.copysign",
+    samples=Elementwise(kinks=True))
+def copysign(x: T, y: T) -> Array:
+    """The magnitude of x with the sign of y, zeros included."""
+    return _with_sign_of(*broadcast(x, y))
+
+
+@op(rules.elementwise, T="floating", source="C99 nextafter", reference="numpy.nextafter",
+    differentiable=False, tolerance=0.0)
+def nextafter(x: T, y: T) -> Array:
+    """The next number after x in the direction of y."""
+    return lax.nextafter(*broadcast(x, y))
+
+
+@op(rules.elementwise, T="floating", source="NumPy heaviside", reference="numpy.heaviside",
+    samples=Elementwise(kinks=True))
+def heaviside(x: T, y: T) -> Array:
+    """0 for negative x, 1 for positive x, y where x is 0, NaN for NaN."""
+    x, y = broadcast(x, y)
+    zero = constant(x, 0)
+    step = lax.select(lax.gt(x, zero), constant(x, 1), lax.select(isnan(x), x, zero))
+    return lax.select(lax.eq(x, zero), y, step)
+
+
+@op(rules.elementwise, T="integer", source="NumPy gcd", reference="numpy.gcd",
+    differentiable=False)
+def gcd(x: T, y: T) -> Array:
+    """The greatest common divisor of |x| and |y|; gcd(0, 0) is 0."""
+    return _gcd(*broadcast(x, y))
+
+
+def _gcd(x: Any, y: Any) -> Any:
+    def pending(pair: tuple[Any, Any]) -> Any:
+        return lax.reduce_or(lax.ne(pair[1], constant(y, 0)), range(y.ndim))
+
+    def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        a, b = pair
+        done = lax.eq(b, constant(b, 0))
+        return lax.select(done, a, b), lax.select(
+            done, b, lax.rem(a, lax.select(done, constant(b, 1), b)))
+
+    return abs_(lax.while_loop(pending, step, (abs_(x), abs_(y)))[0])
+
+
+@op(rules.elementwise, T="integer", source="NumPy lcm", reference="numpy.lcm",
+    differentiable=False)
+def lcm(x: T, y: T) -> Array:
+    """The least common multiple of |x| and |y|; 0 if either is 0."""
+    x, y = broadcast(x, y)
+    x, y = abs_(x), abs_(y)
+    divisor = _gcd(x, y)
+    divisor = lax.select(lax.eq(divisor, constant(x, 0)), constant(x, 1), divisor)
+    return abs_(lax.mul(lax.div(x, divisor), y))
+
+
+# Powers, exponentials and logarithms
+
+
+@op(rules.elementwise, T="number", source="array API pow", reference="numpy.power",
+    samples=Elementwise(low=0.2), tolerance=8.0)
+def power(x: T, y: T) -> Array:
+    """x ** y.
+
+    Integers wrap; a negative integer exponent gives the quotient 1 / x**-y rounded
+    towards zero, and 0 for x = 0.
+    """
+    x, y = broadcast(x, y)
+    return lax.pow(x, y) if is_inexact(x) else _integer_power(x, y)
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    # Squaring over all bits of the exponent: an odd base has powers of any period.
+    zero, one = constant(x, 0), constant(x, 1)
+
+    def pending(state: tuple[Any, Any, Any]) -> Any:
+        return lax.reduce_or(lax.gt(state[1], zero), range(x.ndim))
+
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        base, exponent, product = state
+        odd = lax.eq(lax.bitwise_and(exponent, one), one)
+        product = lax.select(odd, lax.mul(product, base), product)
+        return lax.mul(base, base), lax.shift_right_logical(exponent, one), product
+
+    if kind(x) == "u":
+        return lax.while_loop(pending, step, (x, y, one))[2]
+    product = lax.while_loop(pending, step, (x, lax.max(y, zero), one))[2]
+    odd = lax.eq(lax.bitwise_and(y, one), one)
+    unit = lax.select(lax.eq(x, one), one, lax.select(
+        lax.eq(x, constant(x, -1)), lax.select(odd, constant(x, -1), one), zero))
+    return lax.select(lax.lt(y, zero), unit, product)
+
+
+@op(rules.integral_power, T="number", source="repeated multiplication",
+    samples=Elementwise({"exponent": 2}, {"exponent": 0}, {"exponent": 1}, {"exponent": 3},
+                        {"exponent": 7}), tolerance=4.0)
+def integer_power(x: T, *, exponent: int) -> Array:
+    """x ** exponent for an integer known beforehand, by repeated multiplication.
+
+    ArgumentError for a negative exponent of an integer operand.
+    """
+    return lax.integer_pow(x, exponent)
+
+
+@op(rules.elementwise, T="inexact", source="array API sqrt", reference="numpy.sqrt",
+    samples=Elementwise(low=0.2), tolerance=2.0)
+def sqrt(x: T) -> Array:
+    """Square root; NaN for negative real x. The gradient at 0 is infinite."""
+    return lax.sqrt(x)
+
+
+@op(rules.elementwise, T="inexact", source="XLA rsqrt", samples=Elementwise(low=0.2),
+    tolerance=4.0)
+def rsqrt(x: T) -> Array:
+    """1 / sqrt(x)."""
+    return lax.rsqrt(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 cbrt", reference="numpy.cbrt",
+    samples=Elementwise(low=0.2), tolerance=2.0)
+def cbrt(x: T) -> Array:
+    """The real cube root, of the sign of x."""
+    return lax.cbrt(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API exp", reference="numpy.exp", tolerance=4.0)
+def exp(x: T) -> Array:
+    """e ** x."""
+    return lax.exp(x)
+
+
+@op(rules.elementwise, T="inexact", source="C99 exp2", reference="numpy.exp2", tolerance=4.0)
+def exp2(x: T) -> Array:
+    """2 ** x."""
+    return lax.exp2(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API expm1", reference="numpy.expm1",
+    tolerance=4.0)
+def expm1(x: T) -> Array:
+    """e ** x - 1, accurate near 0."""
+    return lax.expm1(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API log", reference="numpy.log",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log(x: T) -> Array:
+    """Natural logarithm; -inf at 0, NaN for negative real x."""
+    return lax.log(x)
+
+
+def _log_over(x: Any, base: float) -> Any:
+    def scaled(x: Any) -> Any:
+        return lax.div(lax.log(x), constant(x, math.log(base)))
+
+    return in_float32(scaled, x)
+
+
+@op(rules.elementwise, T="inexact", source="array API log2", reference="numpy.log2",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log2(x: T) -> Array:
+    """Logarithm to base 2."""
+    return _log_over(x, 2.0)
+
+
+@op(rules.elementwise, T="inexact", source="array API log10", reference="numpy.log10",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log10(x: T) -> Array:
+    """Logarithm to base 10."""
+    return _log_over(x, 10.0)
+
+
+@op(rules.elementwise, T="inexact", source="array API log1p", reference="numpy.log1p",
+    samples=Elementwise(low=-0.8), tolerance=4.0)
+def log1p(x: T) -> Array:
+    """log(1 + x), accurate near 0."""
+    return lax.log1p(x)
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    # Equal infinities have no difference; 0 keeps both the value and the gradient right.
+    gap = lax.sub(x, y)
+    gap = lax.select(isnan(gap), constant(x, 0), gap)
+    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(lax.abs(gap)))))
+
+
+@op(rules.elementwise, T="floating", source="array API logaddexp", reference="numpy.logaddexp",
+    tolerance=4.0)
+def logaddexp(x: T, y: T) -> Array:
+    """log(exp(x) + exp(y)) without overflow."""
+    return in_float32(_log_add, *broadcast(x, y))
+
+
+@op(rules.elementwise, T="floating", source="NumPy logaddexp2", reference="numpy.logaddexp2",
+    tolerance=4.0)
+def logaddexp2(x: T, y: T) -> Array:
+    """log2(2**x + 2**y) without overflow."""
+
+    def scaled(x: Any, y: Any) -> Any:
+        ln2 = constant(x, math.log(2.0))
+        gap = lax.sub(x, y)
+        gap = lax.select(isnan(gap), constant(x, 0), gap)
+        tail = lax.log1p(lax.exp(lax.neg(lax.abs(lax.mul(gap, ln2)))))
+        return lax.add(lax.max(x, y), lax.div(tail, ln2))
+
+    return in_float32(scaled, *broadcast(x, y))
+
+
+def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
+    # Where x is 0 the product is 0 whatever an infinite logarithm says; the gradient
+    # of x is kept where the logarithm is finite.
+    bad = lax.bitwise_or(lax.le(y, constant(y, edge)), lax.eq(y, constant(y, math.inf)))
+    bad = lax.bitwise_and(bad, lax.eq(x, constant(x, 0)))
+    return lax.mul(x, function(lax.select(bad, constant(y, edge + 1.0), y)))
+
+
+@op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def xlogy(x: T, y: T) -> Array:
+    """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
+    x, y = broadcast(x, y)
+    return in_float32(lambda x, y: _times_log(x, y, 0.0, lax.log), x, y)
+
+
+@op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
+    samples=Elementwise(low=-0.8), tolerance=4.0)
+def xlog1py(x: T, y: T) -> Array:
+    """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
+    x, y = broadcast(x, y)
+    return in_float32(lambda x, y: _times_log(x, y, -1.0, lax.log1p), x, y)
+
+
+@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp")
+def ldexp(x: T, exponent: Integer) -> Array:
+    """x * 2**exponent, exact unless the result overflows or underflows."""
+    x, exponent = broadcast(x, exponent)
+    wide = widened(x)
+    bits, mantissa, bias = (jnp.int64, 52, 1023) if wide.dtype == jnp.float64 else (
+        jnp.int32, 23, 127)
+    # Three factors, each a normal power of two, reach from the smallest subnormal
+    # number to the largest; beyond that the result is 0 or infinite anyway.
+    left = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
+                             exponent,
+                             constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
+                   bits)
+    for _ in range(3):
+        part = lax.clamp(constant(left, 1 - bias), left, constant(left, bias))
+        left = lax.sub(left, part)
+        scale = lax.shift_left(lax.add(part, constant(part, bias)), constant(part, mantissa))
+        wide = lax.mul(wide, lax.bitcast_convert_type(scale, wide.dtype))
+    return convert(wide, x.dtype)
+
+
+# Trigonometry
+
+
+@op(rules.elementwise, T="inexact", source="array API sin", reference="numpy.sin", tolerance=4.0)
+def sin(x: T) -> Array:
+    """Sine of x in radians."""
+    return lax.sin(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API cos", reference="numpy.cos", tolerance=4.0)
+def cos(x: T) -> Array:
+    """Cosine of x in radians."""
+    return lax.cos(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API tan", reference="numpy.tan",
+    samples=Elementwise(low=-1.2, high=1.2), tolerance=4.0)
+def tan(x: T) -> Array:
+    """Tangent of x in radians."""
+    return lax.tan(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API asin", reference="numpy.arcsin",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
+def asin(x: T) -> Array:
+    """Inverse sine, in radians; NaN outside [-1, 1] for real x."""
+    return lax.asin(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API acos", reference="numpy.arccos",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
+def acos(x: T) -> Array:
+    """Inverse cosine, in radians; NaN outside [-1, 1] for real x."""
+    return lax.acos(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API atan", reference="numpy.arctan",
+    tolerance=4.0)
+def atan(x: T) -> Array:
+    """Inverse tangent, in radians."""
+    return lax.atan(x)
+
+
+@op(rules.elementwise, T="floating", source="array API atan2", reference="numpy.arctan2",
+    tolerance=4.0)
+def atan2(y: T, x: T) -> Array:
+    """The angle of the point (x, y), in radians. The gradient at (0, 0) is NaN."""
+    return lax.atan2(*broadcast(y, x))
+
+
+@op(rules.elementwise, T="inexact", source="array API sinh", reference="numpy.sinh", tolerance=4.0)
+def sinh(x: T) -> Array:
+    """Hyperbolic sine."""
+    return lax.sinh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API cosh", reference="numpy.cosh", tolerance=4.0)
+def cosh(x: T) -> Array:
+    """Hyperbolic cosine."""
+    return lax.cosh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API tanh", reference="numpy.tanh", tolerance=4.0)
+def tanh(x: T) -> Array:
+    """Hyperbolic tangent."""
+    return lax.tanh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API asinh", reference="numpy.arcsinh",
+    tolerance=4.0)
+def asinh(x: T) -> Array:
+    """Inverse hyperbolic sine."""
+    return lax.asinh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API acosh", reference="numpy.arccosh",
+    samples=Elementwise(low=1.2, high=3.5), tolerance=4.0)
+def acosh(x: T) -> Array:
+    """Inverse hyperbolic cosine; NaN below 1 for real x."""
+    return lax.acosh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API atanh", reference="numpy.arctanh",
+    samples=Elementwise(low=-0.8, high=0.8), tolerance=4.0)
+def atanh(x: T) -> Array:
+    """Inverse hyperbolic tangent; NaN outside [-1, 1] for real x."""
+    return lax.atanh(x)
+
+
+# Rounding: the gradients are zero
+
+
+@op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
+    samples=Elementwise(kinks=True))
+def floor(x: T) -> Array:
+    """The largest integer not above x."""
+    return lax.floor(x) if is_inexact(x) else x
+
+
+@op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
+    samples=Elementwise(kinks=True))
+def ceil(x: T) -> Array:
+    """The smallest integer not below x."""
+    return lax.ceil(x) if is_inexact(x) else x
+
+
+@op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
+    samples=Elementwise(kinks=True))
+def trunc(x: T) -> Array:
+    """x rounded towards zero."""
+    if not is_inexact(x):
+        return x
+    # -0.5 rounds to -0.0, so the side is chosen by the sign bit.
+    return lax.select(_signbit(x), lax.ceil(x), lax.floor(x))
+
+
+@op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
+    samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
+                        high=60.0, kinks=True))
+def round_(x: T, *, decimals: int = 0) -> Array:
+    """x rounded to ``decimals`` decimal places, halves to the even neighbour.
+
+    Negative ``decimals`` round to tens, hundreds, ... Complex parts round on their own.
+    """
+    if kind(x) == "c":
+        return lax.complex(_round(lax.real(x), decimals), _round(lax.imag(x), decimals))
+    if is_inexact(x):
+        return _round(x, decimals)
+    if decimals >= 0:
+        return x
+    if 10 ** -decimals > 4 * jnp.iinfo(x.dtype).max:
+        return constant(x, 0)
+    unit = constant(convert(x, jnp.int64 if kind(x) == "i" else jnp.uint64), 10 ** -decimals)
+    return convert(_round_to_multiple(convert(x, unit.dtype), unit), x.dtype)
+
+
+def _round(x: Any, decimals: int) -> Any:
+    even = lax.RoundingMethod.TO_NEAREST_EVEN
+    if decimals == 0:
+        return lax.round(x, even)
+    scale = constant(widened(x), 10.0 ** abs(decimals))
+    wide = widened(x)
+    if decimals > 0:
+        return convert(lax.div(lax.round(lax.mul(wide, scale), even), scale), x.dtype)
+    return convert(lax.mul(lax.round(lax.div(wide, scale), even), scale), x.dtype)
+
+
+def _round_to_multiple(x: Any, unit: Any) -> Any:
+    low = lax.rem(x, unit)
+    if kind(x) == "i":
+        low = lax.select(lax.lt(low, constant(x, 0)), lax.add(low, unit), low)
+    down = lax.sub(x, low)
+    rest = lax.sub(unit, low)
+    odd = lax.ne(lax.rem(lax.div(down, unit), constant(x, 2)), constant(x, 0))
+    up = lax.bitwise_or(lax.gt(low, rest), lax.bitwise_and(lax.eq(low, rest), odd))
+    return lax.select(up, lax.add(down, unit), down)
+
+
+# Complex parts
+
+
+@op(rules.real_part, T="number", source="array API real", reference="numpy.real")
+def real(x: T) -> Array:
+    """The real part, of the real dtype; x itself if it is real."""
+    return lax.real(x) if kind(x) == "c" else x
+
+
+@op(rules.real_part, T="number", source="array API imag", reference="numpy.imag")
+def imag(x: T) -> Array:
+    """The imaginary part, of the real dtype; 0 if x is real."""
+    return lax.imag(x) if kind(x) == "c" else constant(x, 0)
+
+
+@op(rules.elementwise, T="number", source="array API conj", reference="numpy.conj")
+def conj(x: T) -> Array:
+    """The complex conjugate; x itself if it is real."""
+    return lax.conj(x) if kind(x) == "c" else x
+
+
+@op(rules.real_part, T="inexact", source="NumPy angle", reference="numpy.angle", tolerance=4.0,
+    samples=Elementwise(low=0.2))
+def angle(x: T) -> Array:
+    """The argument of x in radians; 0 or pi for real x, whose gradient is 0."""
+    if kind(x) == "c":
+        return lax.atan2(lax.imag(x), lax.real(x))
+    x = lax.stop_gradient(x)
+    found = lax.select(_signbit(x), constant(x, math.pi), constant(x, 0))
+    return lax.select(isnan(x), x, found)
+
+
+@op(rules.complex_pair, T="floating", source="C11 CMPLX")
+def complex_(real: T, imag: T) -> Array:
+    """real + i imag, complex64 of float32 or complex128 of float64 operands."""
+    return lax.complex(*broadcast(real, imag))
+
+
+# Special functions
+
+
+@op(rules.elementwise, T="floating", source="C99 erf", reference="scipy.special.erf",
+    tolerance=4.0)
+def erf(x: T) -> Array:
+    """The error function."""
+    return lax.erf(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 erfc", reference="scipy.special.erfc",
+    tolerance=8.0)
+def erfc(x: T) -> Array:
+    """1 - erf(x), accurate for large x."""
+    return lax.erfc(x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy erfinv", reference="scipy.special.erfinv",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=8.0)
+def erfinv(x: T) -> Array:
+    """The inverse of erf; infinite at -1 and 1."""
+    return lax.erf_inv(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 lgamma", reference="scipy.special.gammaln",
+    samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
+def lgamma(x: T) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
+    return lax.lgamma(x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy psi", reference="scipy.special.psi",
+    samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
+def digamma(x: T) -> Array:
+    """The derivative of lgamma."""
+    return lax.digamma(x)
+
+
+# Combinations that both frontends name
+
+
+@op(rules.elementwise, T="number", source="PyTorch addcmul")
+def addcmul(x: T, y: T, z: T, value: T = None) -> Array:
+    """x + value * y * z; value is 1 if absent."""
+    product = lax.mul(*broadcast(y, z))
+    if value is not None:
+        product = lax.mul(*broadcast(product, value))
+    return lax.add(*broadcast(x, product))
+
+
+@op(rules.elementwise, T="inexact", source="PyTorch addcdiv", samples=Elementwise(low=0.3),
+    tolerance=4.0)
+def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
+    """x + value * y / z; value is 1 if absent."""
+    ratio = lax.div(*broadcast(y, z))
+    if value is not None:
+        ratio = lax.mul(*broadcast(ratio, value))
+    return lax.add(*broadcast(x, ratio))
+
+
+@op(rules.elementwise, T="floating", source="PyTorch lerp", tolerance=4.0)
+def lerp(x: T, y: T, weight: T) -> Array:
+    """x + weight * (y - x), computed from the nearer end so that weight 1 gives y."""
+    x, y, weight = broadcast(x, y, weight)
+    gap = lax.sub(y, x)
+    near_x = lax.add(x, lax.mul(weight, gap))
+    near_y = lax.sub(y, lax.mul(gap, lax.sub(constant(x, 1), weight)))
+    return lax.select(lax.lt(weight, constant(x, 0.5)), near_x, near_y)
+
+
+@op(rules.elementwise, T="ordered", source="array API clip", samples=Elementwise(kinks=True))
+def clip(x: T, min: T = None, max: T = None) -> Array:
+    """x limited to [min, max], NaN where any is; max where min > max.
+
+    At ties with a limit the gradient goes to x.
+    """
+    given = [v for v in (x, min, max) if v is not None]
+    shapes = iter(broadcast(*given))
+    x = next(shapes)
+    if min is not None:
+        min = next(shapes)
+        x = lax.select(_beyond(lax.lt, x, min), min, x)
+    if max is not None:
+        max = next(shapes)
+        x = lax.select(_beyond(lax.gt, x, max), max, x)
+    return x
+
+
+def _beyond(compare: Any, x: Any, limit: Any) -> Any:
+    beyond = compare(x, limit)
+    if not is_inexact(x):
+        return beyond
+    return lax.bitwise_and(lax.bitwise_or(beyond, isnan(limit)), lax.eq(x, x))
+
+
+@op(rules.elementwise, T="any", source="array API where, of broadcast operands")
+def where(condition: Bool, x: T, y: T) -> Array:
+    """x where condition, y elsewhere. Each gets the gradient only where it was taken."""
+    return lax.select(*broadcast(condition, x, y))
+
+
+@op(rules.elementwise, T="inexact", source="NumPy nan_to_num",
+    samples=Elementwise({}, {"nan": 1.5, "posinf": 7.0, "neginf": -7.0}))
+def nan_to_num(
+    x: T, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    """x with NaN and infinities replaced; infinities by the largest numbers for None.
+
+    Parts of complex operands are replaced on their own.
+    """
+    if kind(x) == "c":
+        return lax.complex(_finite(lax.real(x), nan, posinf, neginf),
+                           _finite(lax.imag(x), nan, posinf, neginf))
+    return _finite(x, nan, posinf, neginf)
+
+
+def _finite(x: Any, nan: float, posinf: float | None, neginf: float | None) -> Any:
+    limits = jnp.finfo(x.dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    found = lax.select(isnan(x), constant(x, nan), x)
+    found = lax.select(lax.eq(x, constant(x, math.inf)), constant(x, high), found)
+    return lax.select(lax.eq(x, constant(x, -math.inf)), constant(x, low), found)

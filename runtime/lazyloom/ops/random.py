@@ -1,0 +1,249 @@
+"""Counter-based random numbers (Threefry-2x32).
+
+The state is an ordinary operand, a key of type uint32[2]: the same key gives the
+same numbers, so that recording a program again records the same program. Use a key
+once, and derive others from it by ``random_split`` or ``random_fold_in``. Parameters
+broadcast to attribute ``shape`` and get gradients where the numbers depend on them
+smoothly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import CLASSES_SORTED, DType, float32, uint8, uint16, uint32, uint64
+from . import rules
+from ._helpers import broadcast_to, convert, widened
+from ._jax import jax, jnp, lax
+from .kinds import Array, Floating, Integer, Ints, T
+from .samples import Generator, Sample
+from .spec import OpDef, op
+
+#: what every op here rests on
+_SOURCE = "Salmon et al. 2011, Threefry-2x32"
+
+_KEY = np.array([17, 4], np.uint32)
+
+
+def _typed_key(key: Any) -> Any:
+    return jax.random.wrap_key_data(key, impl="threefry2x32")
+
+
+def _drawn(sampler: str, key: Any, *args: Any, **options: Any) -> Any:
+    # One definition whatever the process configured: the other layout of counters
+    # gives other numbers.
+    with jax.threefry_partitionable(True):
+        return getattr(jax.random, sampler)(_typed_key(key), *args, **options)
+
+
+def _draws(*params: float, dtypes: str | None = None,
+           attributes: Mapping[str, Any] | None = None) -> Generator:  # fmt: skip
+    """Samples of a distribution with these parameters, of each dtype and some shapes."""
+
+    def generate(op: OpDef) -> Iterator[Sample]:
+        typed = any(a.name == "dtype" for a in op.attributes)
+        for d in CLASSES_SORTED[dtypes or op.T]:
+            shape: tuple[int, ...]
+            for shape in ((3, 2), ()) if d is float32 else ((3, 2),):
+                given: dict[str, Any] = {"shape": shape, **(attributes or {})}
+                if typed:
+                    given["dtype"] = d
+                values = [np.array(p, d.numpy) for p in params]
+                yield Sample([_KEY, *values], given, f"{d.name} {shape}", smooth=False)
+                if values:
+                    many = [np.full((1,) * len(shape), p, d.numpy) for p in params]
+                    yield Sample([_KEY, *many], given, f"{d.name} {shape} broadcast", smooth=False)
+        last = CLASSES_SORTED[dtypes or op.T][-1]
+        given = {"shape": (0, 3), **({"dtype": last} if typed else {}), **(attributes or {})}
+        yield Sample([_KEY, *[np.array(p, last.numpy) for p in params]], given, "empty",
+                     smooth=False)
+
+    return generate
+
+
+def _one(attributes: Callable[[], list[dict[str, Any]]], *operands: Any) -> Generator:
+    def generate(op: OpDef) -> Iterator[Sample]:
+        for given in attributes():
+            yield Sample([_KEY, *operands], given, str(given), smooth=False)
+
+    return generate
+
+
+# Keys
+
+
+@op(rules.key_pairs, source=_SOURCE, differentiable=False,
+    samples=_one(lambda: [{}, {"num": 5}, {"num": 0}]))
+def random_split(key: Integer, *, num: int = 2) -> Array:
+    """``num`` keys (uint32[num, 2]) whose numbers are independent of each other's.
+
+    ArgumentError for an operand that is no key.
+    """
+    return jax.random.key_data(_drawn("split", key, num))
+
+
+@op(rules.folded_key, source=_SOURCE, differentiable=False,
+    samples=_one(lambda: [{}], np.array(7, np.int64)))
+def random_fold_in(key: Integer, data: Integer) -> Array:
+    """A key made of a key and a 0-d integer (its low 32 bits), such as a step's number."""
+    return jax.random.key_data(_drawn("fold_in", key, convert(data, jnp.uint32)))
+
+
+# Uniform
+
+
+@op(rules.random_words, source=_SOURCE, differentiable=False, samples=_one(
+    lambda: [{"shape": (3, 2), "dtype": d} for d in (uint8, uint16, uint32, uint64)]
+    + [{"shape": s} for s in ((), (0, 3))]))
+def random_bits(key: Integer, *, shape: Ints, dtype: DType = uint32) -> Array:
+    """Unsigned integers, every bit of which is random."""
+    return _drawn("bits", key, shape, dtype.numpy)
+
+
+@op(rules.draw, T="floating", source=_SOURCE + "; uniform on [low, high)",
+    differentiable=("low", "high"), samples=_draws(-1.0, 2.0))
+def random_uniform(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
+    """Numbers between low and high; high itself only by rounding."""
+    unit = _drawn("uniform", key, shape, low.dtype)
+    low, high = broadcast_to(low, shape), broadcast_to(high, shape)
+    return lax.add(low, lax.mul(unit, lax.sub(high, low)))
+
+
+@op(rules.draw, T="integer", source=_SOURCE + "; uniform on [low, high)",
+    differentiable=False, samples=_draws(1, 9))
+def random_integers(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
+    """Integers from low to high - 1; low where high <= low.
+
+    They are random bits modulo the width, twice as many as the dtype has.
+    """
+    return _drawn("randint", key, shape, low, high, dtype=low.dtype)
+
+
+@op(rules.truth_draw, T="floating", source=_SOURCE, differentiable=False, samples=_draws(0.3))
+def random_bernoulli(key: Integer, p: T, *, shape: Ints) -> Array:
+    """True with probability p."""
+    wide = widened(p)
+    return lax.lt(_drawn("uniform", key, shape, wide.dtype), broadcast_to(wide, shape))
+
+
+@op(rules.shuffled_range, source=_SOURCE + "; sorted by random bits", differentiable=False,
+    heavy=True, samples=_one(lambda: [{"n": n} for n in (0, 1, 10)]))
+def random_permutation(key: Integer, *, n: int) -> Array:
+    """The integers from 0 to n - 1 (int64) in random order."""
+    return convert(_drawn("permutation", key, n), jnp.int64)
+
+
+# Normal and relatives
+
+
+@op(rules.typed_draw, T="inexact", source=_SOURCE + "; erfinv of uniform numbers",
+    differentiable=("mean", "std"), samples=_draws(1.0, 2.0))
+def random_normal(
+    key: Integer, mean: T = None, std: T = None, *, shape: Ints, dtype: DType = float32
+) -> Array:
+    """Normal numbers; mean is 0 and std 1 if absent. Complex parts have variance 1/2 each."""
+    drawn = _drawn("normal", key, shape, dtype.numpy)
+    if std is not None:
+        drawn = lax.mul(drawn, broadcast_to(std, shape))
+    return drawn if mean is None else lax.add(drawn, broadcast_to(mean, shape))
+
+
+@op(rules.draw, T="floating", source=_SOURCE + "; erfinv of uniform numbers", differentiable=False,
+    samples=_draws(-1.0, 2.0))
+def random_truncated_normal(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
+    """Numbers of the standard normal distribution limited to [low, high]."""
+    dtype = low.dtype
+    wide = [broadcast_to(widened(v), shape) for v in (low, high)]
+    return convert(_drawn("truncated_normal", key, *wide, shape, wide[0].dtype), dtype)
+
+
+# Other distributions, of unit scale where they have one
+
+
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws())
+def random_exponential(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
+    """Exponential numbers of mean 1."""
+    return _drawn("exponential", key, shape, dtype.numpy)
+
+
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws())
+def random_gumbel(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
+    """Gumbel numbers of location 0 and scale 1."""
+    return _drawn("gumbel", key, shape, dtype.numpy)
+
+
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws())
+def random_laplace(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
+    """Laplace numbers of location 0 and scale 1."""
+    return _drawn("laplace", key, shape, dtype.numpy)
+
+
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws())
+def random_logistic(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
+    """Logistic numbers of location 0 and scale 1."""
+    return _drawn("logistic", key, shape, dtype.numpy)
+
+
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws())
+def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
+    """Cauchy numbers of location 0 and scale 1."""
+    return _drawn("cauchy", key, shape, dtype.numpy)
+
+
+@op(rules.draw, T="floating", source=_SOURCE + "; Marsaglia and Tsang 2000; gradient by implicit "
+    "differentiation", differentiable=("a",), heavy=True, samples=_draws(2.0))
+def random_gamma(key: Integer, a: T, *, shape: Ints) -> Array:
+    """Gamma numbers of shape parameter a and scale 1."""
+    dtype = a.dtype
+    wide = broadcast_to(widened(a), shape)
+    return convert(_drawn("gamma", key, wide, shape, wide.dtype), dtype)
+
+
+@op(rules.draw, T="floating", source=_SOURCE + "; from two gamma numbers", differentiable=False,
+    heavy=True, samples=_draws(2.0, 3.0))
+def random_beta(key: Integer, a: T, b: T, *, shape: Ints) -> Array:
+    """Beta numbers of parameters a and b."""
+    dtype = a.dtype
+    wide = [broadcast_to(widened(v), shape) for v in (a, b)]
+    return convert(_drawn("beta", key, *wide, shape, wide[0].dtype), dtype)
+
+
+@op(rules.count_draw, T="floating", source=_SOURCE + "; Knuth, and Hoermann 1993",
+    differentiable=False, heavy=True, samples=_draws(3.0))
+def random_poisson(key: Integer, rate: T, *, shape: Ints) -> Array:
+    """Poisson numbers (int64) of mean ``rate``."""
+    wide = convert(broadcast_to(widened(rate), shape), jnp.float32)
+    return _drawn("poisson", key, wide, shape, jnp.int64)
+
+
+@op(rules.count_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+    samples=_draws(0.4))
+def random_geometric(key: Integer, p: T, *, shape: Ints) -> Array:
+    """The number (int64) of trials up to the first success of probability p, 1 or more."""
+    wide = broadcast_to(widened(p), shape)
+    return _drawn("geometric", key, wide, shape, jnp.int64)
+
+
+def _categorical_samples(op: OpDef) -> Iterator[Sample]:
+    for d in CLASSES_SORTED["floating"]:
+        yield Sample([_KEY, np.zeros((3, 4), d.numpy)], {"shape": (3,)}, d.name, smooth=False)
+    yield Sample([_KEY, np.zeros((4,))], {"shape": (2, 3)}, "many", smooth=False)
+    yield Sample([_KEY, np.zeros((0, 4))], {"shape": (2, 0)}, "empty", smooth=False)
+
+
+@op(rules.chosen_class, source=_SOURCE + "; maximum of Gumbel numbers", differentiable=False,
+    samples=_categorical_samples)
+def random_categorical(key: Integer, logits: Floating, *, shape: Ints) -> Array:
+    """Indices (int64) into the last axis of ``logits``, of probability softmax(logits).
+
+    Attribute ``shape`` ends in the shape of logits without its last axis.
+    """
+    return convert(_drawn("categorical", key, widened(logits), axis=-1, shape=shape), jnp.int64)

@@ -1,0 +1,241 @@
+"""Reductions over axes, and indices of extrema.
+
+Attribute ``axes`` names the reduced axes, all of them for ``None``; ``keepdims``
+leaves them with size 1. float16 and bfloat16 accumulate in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dtypes import DType
+from . import rules
+from ._helpers import all_axes, constant, convert, kind, widened
+from ._jax import jnp, lax
+from .casts import cast_to
+from .compare import truth
+from .kinds import Array, Ints, T
+from .samples import Reduction
+from .spec import op
+
+
+def finished(x: Any, axes: tuple[int, ...], keepdims: bool, result: Any) -> Any:
+    """The result of reducing x over axes, in the shape that keepdims asks for."""
+    return lax.expand_dims(result, sorted(axes)) if keepdims else result
+
+
+@op(rules.accumulation, T="any", source="array API sum", tolerance=4.0)
+def sum_(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
+         keepdims: bool = False) -> Array:  # fmt: skip
+    """The sum of the elements, cast to ``dtype`` first if that is given; 0 of none.
+
+    The result of bool is bool (whether any is true) unless ``dtype`` says otherwise;
+    integers wrap.
+    """
+    axes = all_axes(x, axes)
+    result = x.dtype if dtype is None else dtype.numpy
+    x = x if dtype is None else cast_to(x, dtype)
+    if kind(x) == "b":
+        return finished(x, axes, keepdims, lax.reduce_or(x, axes))
+    return finished(x, axes, keepdims, convert(lax.reduce_sum(widened(x), axes), result))
+
+
+@op(rules.accumulation, T="any", source="array API prod", tolerance=8.0)
+def prod(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
+         keepdims: bool = False) -> Array:  # fmt: skip
+    """The product of the elements, cast to ``dtype`` first if that is given; 1 of none.
+
+    The result of bool is bool (whether all are true) unless ``dtype`` says otherwise;
+    integers wrap. The gradient is right where elements are 0.
+    """
+    axes = all_axes(x, axes)
+    result = x.dtype if dtype is None else dtype.numpy
+    x = x if dtype is None else cast_to(x, dtype)
+    if kind(x) == "b":
+        return finished(x, axes, keepdims, lax.reduce_and(x, axes))
+    return finished(x, axes, keepdims, convert(lax.reduce_prod(widened(x), axes), result))
+
+
+@op(rules.extremum, T="ordered", source="array API max")
+def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """The largest element; NaN if there is one. Elements that tie share the gradient.
+
+    ShapeError for an axis of size 0.
+    """
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, lax.reduce_max(x, axes))
+
+
+@op(rules.extremum, T="ordered", source="array API min")
+def min_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """The smallest element; NaN if there is one. Elements that tie share the gradient.
+
+    ShapeError for an axis of size 0.
+    """
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, lax.reduce_min(x, axes))
+
+
+def _count(x: Any, axes: tuple[int, ...]) -> int:
+    count = 1
+    for a in axes:
+        count *= x.shape[a]
+    return count
+
+
+def _mean(x: Any, axes: tuple[int, ...]) -> Any:
+    return lax.div(lax.reduce_sum(x, axes), lax.full((), _count(x, axes), x.dtype)
+                   if len(axes) == x.ndim else
+                   lax.full([d for i, d in enumerate(x.shape) if i not in axes],
+                            _count(x, axes), x.dtype))
+
+
+@op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0)
+def mean(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """The arithmetic mean; NaN of no element."""
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, convert(_mean(widened(x), axes), x.dtype))
+
+
+def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
+    """The variance of x (float32 at least) over axes, of the real dtype."""
+    centre = lax.expand_dims(_mean(x, axes), sorted(axes))
+    gap = lax.sub(x, lax.broadcast_in_dim(centre, x.shape, range(x.ndim)))
+    if kind(x) == "c":
+        squares = lax.add(lax.square(lax.real(gap)), lax.square(lax.imag(gap)))
+    else:
+        squares = lax.square(gap)
+    total = lax.reduce_sum(squares, axes)
+    return lax.div(total, constant(total, max(_count(x, axes) - correction, 0.0)))
+
+
+@op(rules.real_reduction, T="inexact", source="array API var",
+    samples=Reduction({"correction": 1.0}), tolerance=8.0)
+def var(x: T, *, axes: Ints | None = None, correction: float = 0.0,
+        keepdims: bool = False) -> Array:  # fmt: skip
+    """The mean squared distance from the mean, by the two-pass formula.
+
+    The sum is divided by max(count - correction, 0). Complex operands give a real
+    result.
+    """
+    axes = all_axes(x, axes)
+    found = _variance(widened(x), axes, correction)
+    return finished(x, axes, keepdims, convert(found, jnp.finfo(x.dtype).dtype))
+
+
+@op(rules.real_reduction, T="inexact", source="array API std",
+    samples=Reduction({"correction": 1.0}), tolerance=8.0)
+def std(x: T, *, axes: Ints | None = None, correction: float = 0.0,
+        keepdims: bool = False) -> Array:  # fmt: skip
+    """The square root of var. The gradient is 0 where the variance is 0, as PyTorch's."""
+    axes = all_axes(x, axes)
+    found = _safe_sqrt(_variance(widened(x), axes, correction))
+    return finished(x, axes, keepdims, convert(found, jnp.finfo(x.dtype).dtype))
+
+
+def _safe_sqrt(x: Any) -> Any:
+    """Square root whose gradient at 0 is 0."""
+    zero = lax.eq(x, constant(x, 0))
+    return lax.select(zero, constant(x, 0), lax.sqrt(lax.select(zero, constant(x, 1), x)))
+
+
+@op(rules.real_reduction, T="inexact", source="array API vector_norm",
+    samples=Reduction({"order": 1.0}, {"order": 3.0}, {"order": float("inf")},
+                      {"order": float("-inf")}, {"order": 0.0}, special=False), tolerance=8.0)
+def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool = False) -> Array:
+    """The vector norm sum(|x|**order)**(1/order).
+
+    Order inf gives the largest |x|, -inf the smallest, 0 the number of elements that
+    are not 0. The gradient at 0 is 0.
+    """
+    axes = all_axes(x, axes)
+    real = jnp.finfo(x.dtype).dtype
+    if order == 0.0:
+        found = lax.reduce_sum(convert(truth(x), widened(lax.real(x) if kind(x) == "c" else x)
+                                       .dtype), axes)
+        return finished(x, axes, keepdims, convert(found, real))
+    wide = widened(x)
+    if order == 2.0:
+        squares = lax.square(wide) if kind(x) != "c" else lax.add(
+            lax.square(lax.real(wide)), lax.square(lax.imag(wide)))
+        return finished(x, axes, keepdims, convert(
+            _safe_sqrt(lax.reduce_sum(squares, axes)), real))
+    size = lax.abs(wide)
+    if order == float("inf"):
+        # The norm of nothing is 0.
+        found = lax.reduce_max(size, axes) if _count(x, axes) else lax.reduce_sum(size, axes)
+    elif order == float("-inf"):
+        found = lax.reduce_min(size, axes)
+    elif order == 1.0:
+        found = lax.reduce_sum(size, axes)
+    else:
+        found = lax.reduce_sum(lax.pow(size, constant(size, order)), axes)
+        zero = lax.eq(found, constant(found, 0))
+        root = lax.pow(lax.select(zero, constant(found, 1), found), constant(found, 1 / order))
+        found = lax.select(zero, constant(found, 0), root)
+    return finished(x, axes, keepdims, convert(found, real))
+
+
+@op(rules.reduction, T="floating", source="SciPy logsumexp", tolerance=8.0)
+def logsumexp(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """log(sum(exp(x))) without overflow; -inf of no element."""
+    axes = all_axes(x, axes)
+    wide = widened(x)
+    if _count(x, axes) == 0:
+        found = lax.log(lax.reduce_sum(wide, axes))
+        return finished(x, axes, keepdims, convert(found, x.dtype))
+    top = lax.stop_gradient(lax.reduce_max(wide, axes))
+    # An infinite maximum has no difference from itself; 0 leaves exp to say so.
+    top = lax.select(lax.is_finite(top), top, constant(top, 0))
+    spread = lax.broadcast_in_dim(top, x.shape, [i for i in range(x.ndim) if i not in axes])
+    found = lax.add(lax.log(lax.reduce_sum(lax.exp(lax.sub(wide, spread)), axes)), top)
+    return finished(x, axes, keepdims, convert(found, x.dtype))
+
+
+@op(rules.truth_reduction, T="any", source="array API all", differentiable=False)
+def all_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """Whether no element is 0 (NaN counts as not 0); true of none."""
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, lax.reduce_and(truth(x), axes))
+
+
+@op(rules.truth_reduction, T="any", source="array API any", differentiable=False)
+def any_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """Whether an element is not 0 (NaN counts as not 0); false of none."""
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, lax.reduce_or(truth(x), axes))
+
+
+@op(rules.count_reduction, T="any", source="array API count_nonzero", differentiable=False)
+def count_nonzero(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
+    """The number of elements that are not 0, as int64."""
+    axes = all_axes(x, axes)
+    return finished(x, axes, keepdims, lax.reduce_sum(convert(truth(x), jnp.int64), axes))
+
+
+def _arg(x: Any, axis: int | None, keepdims: bool, find: Any) -> Any:
+    if axis is None:
+        found = find(lax.reshape(x, (x.size,)), 0, jnp.int64)
+        return lax.reshape(found, (1,) * x.ndim) if keepdims else found
+    axis %= x.ndim
+    return finished(x, (axis,), keepdims, find(x, axis, jnp.int64))
+
+
+@op(rules.arg_reduction, T="ordered", source="array API argmax", reference="numpy.argmax",
+    differentiable=False)
+def argmax(x: T, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The index (int64) of the first largest element, a NaN counting as larger than all.
+
+    Along ``axis``, or into the flattened operand for None. ShapeError for size 0.
+    """
+    return _arg(x, axis, keepdims, lax.argmax)
+
+
+@op(rules.arg_reduction, T="ordered", source="array API argmin", reference="numpy.argmin",
+    differentiable=False)
+def argmin(x: T, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """The index (int64) of the first smallest element, a NaN counting as smaller than all.
+
+    Along ``axis``, or into the flattened operand for None. ShapeError for size 0.
+    """
+    return _arg(x, axis, keepdims, lax.argmin)
