@@ -15,6 +15,7 @@ from . import reductions as reductions
 from . import indexing as indexing
 from . import shape as shape
 from . import spec
+from . import structural as structural
 from .spec import OpDef, lookup, names, op, table
 
 __all__ = ["OpDef", "lookup", "names", "op", "spec", "table"]

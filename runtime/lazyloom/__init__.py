@@ -1,0 +1,97 @@
+"""Lazyloom: a lazy tensor runtime that many frontends share.
+
+Operations are recorded as a program runs and compiled by XLA when a value is needed. This
+package is the language-neutral runtime; ``lazyloom_numpy`` and ``lazyloom_torch`` are
+frontends, and ``lazyloom.h`` is the C interface.
+
+Importing it changes no setting of JAX, starts no thread and initialises no device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import cuts as _cuts  # registers itself with the graph
+from . import dtypes, errors, ops, views
+from .autodiff import backward, grad, gradients, value_and_grad
+from .dtypes import DType
+from .errors import LoomError
+from .graph import Scalar, Value, grad_enabled, record, set_grad_enabled
+from .host import dlpack_device, from_dlpack, from_host, to_dlpack
+from .observe import Evaluation, evaluations, last_evaluation, stats
+from .ops.spec import OpDef
+from .ops.spec import op as register_op
+from .program import Program
+from .settings import options, set_option
+from .source import clear_site, set_site, skip_folder
+from .tensor import Storage, Tensor, apply
+from .types import Placement, TensorType, tensor_type
+
+__version__ = "0.1.0"
+
+
+def _values(given: Iterable[Any]) -> list[Value]:
+    return [v.value if isinstance(v, Tensor) else v for v in given]
+
+
+def source(
+    op: str | OpDef, operands: Sequence[Value | Scalar | None],
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """:func:`record` for creation: the result is the boundary of its own program.
+
+    So a loop's first iteration, which starts from what was created, has the same program as
+    the later ones.
+    """
+    from .graph import record_spec, spec_of
+    from .ops.spec import lookup
+
+    found = lookup(op) if isinstance(op, str) else op
+    return record_spec(spec_of(found, attributes, len(operands)), operands, boundary=True)
+
+
+def boundary(value: Value) -> Value:
+    """Make a pending value the boundary of its own program (see :func:`source`)."""
+    value.node.boundary = value.is_pending
+    return value
+
+
+def sync(*values: Any, wait: bool = False) -> None:
+    """Hand the pending work of some tensors or values, or without any all there is, to XLA.
+
+    Args:
+        wait: also wait until it has run, and raise its error.
+    """
+    from .evaluate import sync as run
+
+    run(_values(values) if values else None, wait)
+
+
+def program_of(*values: Any) -> Program:
+    """The canonical program that evaluating these pending tensors or values would run.
+
+    Raises ArgumentError if none of them is pending.
+    """
+    from .evaluate import program_of as find
+
+    return find(_values(values))
+
+
+def cache_dir() -> str:
+    """The folder of the disk cache."""
+    from .cache import disk
+
+    return disk.folder()
+
+
+__all__ = [
+    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Storage",
+    "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir", "clear_site",
+    "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host", "grad",
+    "grad_enabled", "gradients", "last_evaluation", "ops", "options", "program_of", "record",
+    "register_op", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "stats",
+    "sync", "tensor_type", "to_dlpack", "value_and_grad", "views",
+]  # fmt: skip
+
+del _cuts

@@ -1,0 +1,59 @@
+"""``python -m lazyloom info`` and ``python -m lazyloom cache {info,clear}``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+
+from . import __version__, ops
+from .cache import disk
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lazyloom", description="Look at lazyloom's installation and its cache.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    info = commands.add_parser("info", help="versions, device, op table and cache")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    cache = commands.add_parser("cache", help="the disk cache")
+    cache.add_argument("action", choices=["info", "clear"])
+    given = parser.parse_args(arguments)
+    if given.command == "cache":
+        if given.action == "clear":
+            print(f"removed {disk.clear()} bytes from {disk.folder()}")
+        else:
+            _print(disk.info())
+        return 0
+    found = _info()
+    if given.json:
+        print(json.dumps(found, indent=2))
+    else:
+        _print(found)
+    return 0
+
+
+def _info() -> dict[str, object]:
+    from .execute import jax_compat
+
+    return {
+        "lazyloom": __version__,
+        "core": "interpreted",
+        "python": f"{platform.python_version()} ({sys.executable})",
+        **jax_compat.versions(),
+        "device": jax_compat.device_text(),
+        "ops": len(ops.names()),
+        **{f"cache {k}": v for k, v in disk.info().items()},
+    }
+
+
+def _print(items: dict[str, object]) -> None:
+    width = max(map(len, items))
+    for key, value in items.items():
+        print(f"{key:<{width}}  {value}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

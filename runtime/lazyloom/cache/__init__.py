@@ -1,0 +1,1 @@
+"""Caches of executables and lowerings: in memory and on disk."""

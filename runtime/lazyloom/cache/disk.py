@@ -1,0 +1,245 @@
+"""The disk cache: checksummed files in one private folder, shared by all processes.
+
+A file is found by the SHA-256 of its kind, its description and the environment, and holds
+that description again, which is compared before the payload is used. Files are written
+aside and renamed into place, so readers see whole files only. Whatever goes wrong with the
+disk costs a recompile and is counted in ``stats()["disk_errors"]``, no more.
+
+Machine code from here is run, so the folder must belong to the user and be closed to
+others; otherwise it is not used. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import struct
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from ..observe import counters
+
+_MAGIC: Final = b"LLCACHE1"
+_HEAD: Final = struct.Struct("<8s32sQ")
+#: default limit of the folder's size, in bytes
+DEFAULT_LIMIT: Final = 4 * 1024**3
+#: bytes written between two looks at the folder's size
+_LOOK_EVERY: Final = 64 * 1024**2
+
+_lock = threading.Lock()
+_usable: dict[str, bool] = {}
+_written = _LOOK_EVERY
+
+
+def folder() -> str:
+    """The cache folder: ``$LAZYLOOM_CACHE_DIR``, else ``lazyloom`` in the user's cache folder."""
+    given = os.environ.get("LAZYLOOM_CACHE_DIR")
+    if given:
+        return given
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "lazyloom")
+
+
+def enabled() -> bool:
+    """Whether the disk cache is on (``LAZYLOOM_CACHE=0`` turns it off)."""
+    return os.environ.get("LAZYLOOM_CACHE", "1").lower() not in ("0", "off", "no", "false")
+
+
+def limit() -> int:
+    """The size in bytes that the folder is kept below (``LAZYLOOM_CACHE_LIMIT``)."""
+    try:
+        return int(os.environ["LAZYLOOM_CACHE_LIMIT"])
+    except (KeyError, ValueError):
+        return DEFAULT_LIMIT
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> bytes:
+    """A digest of all that changes machine code: our source, versions, flags, processor."""
+    from ..execute import jax_compat
+
+    digest = hashlib.sha256(jax_compat.environment().encode())
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for part in ("ops", "execute"):
+        for name in sorted(os.listdir(os.path.join(here, part))):
+            if name.endswith(".py"):
+                with open(os.path.join(here, part, name), "rb") as f:
+                    digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())
+    for name in ("derived.py", "program.py"):
+        with open(os.path.join(here, name), "rb") as f:
+            digest.update(hashlib.sha256(f.read()).digest())
+    return digest.digest()
+
+
+def _ready(root: str) -> bool:
+    """Whether the folder exists, is ours and is private; made if missing."""
+    found = _usable.get(root)
+    if found is None:
+        found = _check(root)
+        _usable[root] = found
+    return found
+
+
+def _check(root: str) -> bool:
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        info = os.stat(root)
+    except OSError as error:
+        counters["disk_errors"] += 1
+        warnings.warn(
+            f"lazyloom: the cache folder {root} cannot be used ({error.strerror}); programs are "
+            "compiled again in each process. Set LAZYLOOM_CACHE_DIR to a folder of yours.",
+            RuntimeWarning, stacklevel=2)
+        return False
+    if info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o022:
+        warnings.warn(
+            f"lazyloom: the cache folder {root} is not private to its owner (owner "
+            f"{info.st_uid}, mode {stat.S_IMODE(info.st_mode):o}) and is not used, since machine "
+            "code is loaded from it. Give it mode 700, or set LAZYLOOM_CACHE_DIR.",
+            RuntimeWarning, stacklevel=2)
+        return False
+    return True
+
+
+def _path(root: str, kind: str, description: bytes) -> str:
+    name = hashlib.sha256(kind.encode() + b"\0" + fingerprint() + description).hexdigest()
+    return os.path.join(root, kind, name[:2], name[2:])
+
+
+def load(kind: str, description: bytes) -> bytes | None:
+    """The payload stored for that description in this environment, or None."""
+    root = folder()
+    if not enabled() or not _ready(root):
+        return None
+    path = _path(root, kind, description)
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        counters["disk_errors"] += 1
+        return None
+    payload = _verified(data, description)
+    if payload is None:
+        counters["disk_errors"] += 1
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return payload
+
+
+def _verified(data: bytes, description: bytes) -> bytes | None:
+    if len(data) < _HEAD.size:
+        return None
+    magic, digest, length = _HEAD.unpack_from(data)
+    body = data[_HEAD.size :]
+    if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
+        return None
+    expected = fingerprint() + description
+    if length != len(expected) or body[:length] != expected:
+        return None
+    return body[length:]
+
+
+def store(kind: str, description: bytes, payload: bytes) -> None:
+    """Store a payload; a failure is counted and otherwise ignored."""
+    global _written
+    root = folder()
+    if not enabled() or not _ready(root):
+        return
+    expected = fingerprint() + description
+    body = expected + payload
+    data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(expected)) + body
+    path = _path(root, kind, description)
+    temporary = None
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
+        with os.fdopen(handle, "wb") as f:
+            f.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        counters["disk_errors"] += 1
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        return
+    with _lock:
+        _written += len(data)
+        look = _written >= min(_LOOK_EVERY, limit() // 8)
+        if look:
+            _written = 0
+    if look:
+        trim(root, limit())
+
+
+def files(root: str) -> Iterator[os.DirEntry[str]]:
+    """All files of the cache."""
+    pending = [root]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                yield entry
+
+
+def trim(root: str, size: int) -> None:
+    """Remove the files used least recently until the folder holds at most 7/8 of ``size``."""
+    known: list[tuple[float, int, str]] = []
+    for entry in files(root):
+        with contextlib.suppress(OSError):
+            info = entry.stat(follow_symlinks=False)
+            known.append((info.st_mtime, info.st_size, entry.path))
+    total = sum(k[1] for k in known)
+    if total <= size:
+        return
+    known.sort()
+    for _, length, path in known:
+        if total <= size * 7 // 8:
+            break
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            total -= length
+
+
+def info() -> dict[str, object]:
+    """Folder, number of files, bytes and limit."""
+    root = folder()
+    sizes: dict[str, list[int]] = {}
+    for entry in files(root):
+        kind = os.path.relpath(entry.path, root).split(os.sep)[0]
+        with contextlib.suppress(OSError):
+            sizes.setdefault(kind, []).append(entry.stat().st_size)
+    return {
+        "folder": root,
+        "enabled": enabled(),
+        "files": {k: len(v) for k, v in sorted(sizes.items())},
+        "bytes": sum(sum(v) for v in sizes.values()),
+        "limit": limit(),
+    }
+
+
+def clear() -> int:
+    """Remove all files of the cache; returns how many bytes that freed."""
+    freed = 0
+    for kind in ("lowering", "program"):
+        for entry in files(os.path.join(folder(), kind)):
+            with contextlib.suppress(OSError):
+                size = entry.stat().st_size
+                os.unlink(entry.path)
+                freed += size
+    return freed

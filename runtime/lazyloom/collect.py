@@ -1,0 +1,330 @@
+"""From pending nodes to a plan: the canonical program and what to feed it.
+
+Everything here runs under the graph's lock and executes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from . import graph
+from .dtypes import DType
+from .graph import DEAD, DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Scalar
+from .program import Program, Structure, match_donations
+from .types import TensorType
+
+_epoch = 0
+
+
+class Plan:
+    """A program about to run, with its inputs and the nodes that wait for its results."""
+
+    __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
+                 "evaluation", "places")
+
+    def __init__(
+        self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
+        scalars: dict[DType, list[Any]], wanted: list[tuple[int, int]], results: list[Buffer],
+        donatable: list[int],
+    ) -> None:  # fmt: skip
+        self.nodes: Final = nodes
+        self.structure: Final = structure
+        self.leaves: Final = leaves
+        self.scalars: Final = scalars
+        self.wanted: Final = wanted
+        #: one a wanted output; filled when the program is dispatched
+        self.results: Final = results
+        self.donatable: Final = donatable
+        self.evaluation: Any = None
+        #: (op, site) of the nodes that can fail while they run
+        self.places: list[tuple[str, Any]] = []
+
+
+def pending_of(component: Component) -> list[Node]:
+    """The live pending nodes of a component in the order of recording."""
+    nodes = [n for n in component.nodes if n.state == PENDING]
+    if not component.ordered:
+        nodes.sort(key=_by_sequence)
+        component.nodes = nodes
+        component.ordered = True
+        component.dead = 0
+    return nodes
+
+
+def _by_sequence(n: Node) -> int:
+    return n.seq
+
+
+def in_dependency_order(component: Component) -> list[Component]:
+    """The components that must run before this one (across boundaries), then itself.
+
+    Components that depend on each other become one.
+    """
+    while True:
+        order: list[Component] = []
+        state: dict[Component, int] = {}
+        path: list[tuple[Component, list[Component]]] = [(component, _required(component))]
+        state[component] = 1
+        merged = False
+        while path and not merged:
+            c, rest = path[-1]
+            if not rest:
+                state[c] = 2
+                order.append(c)
+                path.pop()
+                continue
+            d = rest.pop()
+            seen = state.get(d)
+            if seen is None:
+                state[d] = 1
+                path.append((d, _required(d)))
+            elif seen == 1:
+                together = d
+                for member, _ in path[[p[0] for p in path].index(d) + 1 :]:
+                    together = graph.join(together, member)
+                while component.parent is not None:
+                    component = component.parent
+                merged = True
+        if not merged:
+            return order
+
+
+def _required(component: Component) -> list[Component]:
+    found: dict[Component, None] = {}
+    for n in component.nodes:
+        if n.state == PENDING:
+            for m in n.inputs:
+                if type(m) is Node and m.state == PENDING and m.boundary:
+                    c = graph.find(m)
+                    if c is not None and c is not component:
+                        found[c] = None
+    return list(found)
+
+
+def groups(nodes: list[Node]) -> list[list[Node]]:
+    """Split nodes so that one that can fail while running fails nothing unrelated.
+
+    Nodes are grouped by the set of fallible nodes they depend on; each group is a program
+    of its own and the groups come in an order in which they can run.
+    """
+    if not any(n.spec is not None and n.spec.op.fallible for n in nodes):
+        return [nodes]
+    ancestors: dict[Node, frozenset[int]] = {}
+    result: dict[frozenset[int], list[Node]] = {}
+    none: frozenset[int] = frozenset()
+    for n in nodes:
+        found = none
+        for m in n.inputs:
+            if type(m) is Node:
+                found |= ancestors.get(m, none)
+        assert n.spec is not None
+        if n.spec.op.fallible:
+            found |= {n.seq}
+        ancestors[n] = found
+        result.setdefault(found, []).append(n)
+    # a proper subset has fewer members; equal sizes never depend on each other
+    return [result[key] for key in sorted(result, key=len)]
+
+
+def canonical(
+    nodes: list[Node],
+) -> tuple[Structure, list[Buffer], list[tuple[Node, int]], dict[DType, list[Any]]]:
+    """The structure of these nodes, their leaves' buffers and owners, and scalar values."""
+    global _epoch
+    _epoch += 1
+    epoch = _epoch
+    stream: list[Any] = []
+    leaves: list[Buffer] = []
+    owners: list[tuple[Node, int]] = []
+    leaf_types: list[TensorType] = []
+    scalars: dict[DType, list[Any]] = {}
+    for slot, n in enumerate(nodes):
+        n.slot = slot
+        n.epoch = epoch
+        n.uses = 0
+        stream.append(n.spec)
+        indices = n.indices
+        for position, m in enumerate(n.inputs):
+            if type(m) is Node:
+                index = 0 if indices is None else indices[position]
+                if m.epoch == epoch:
+                    m.uses += 1
+                    stream.append((m.slot, index) if index else m.slot)
+                else:
+                    assert m.buffers is not None, m.state
+                    buffer = m.buffers[index]
+                    assert buffer is not None
+                    if buffer.epoch != epoch:
+                        buffer.epoch = epoch
+                        buffer.slot = len(leaves)
+                        leaves.append(buffer)
+                        owners.append((m, index))
+                        leaf_types.append(m.types[index])
+                    stream.append(-1 - buffer.slot)
+            elif type(m) is Scalar:
+                if m.baked is not None:
+                    stream.append(m.baked)
+                else:
+                    stream.append(m.type.dtype)
+                    values = scalars.get(m.type.dtype)
+                    if values is None:
+                        values = scalars[m.type.dtype] = []
+                    values.append(m.number)
+            else:
+                stream.append(None)
+    return Structure(tuple(stream), tuple(leaf_types)), leaves, owners, scalars
+
+
+def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]]:
+    """Which results must be kept, and which nodes must keep their operands.
+
+    Wanted are results that a live value or a node outside refers to, and results of heavy
+    ops that a surviving tape may need. Nodes keep their operands where a gradient may yet
+    be taken through them, or where they would have to be computed again for one.
+    """
+    wanted: list[tuple[int, int]] = []
+    keeps = [False] * len(nodes)
+    needed = [False] * len(nodes)
+    for slot in range(len(nodes) - 1, -1, -1):
+        n = nodes[slot]
+        outside = n.handles > 0 or n.refs > n.uses
+        kept = False
+        tape = n.tracked and not n.freed and (outside or needed[slot])
+        if outside:
+            kept = True
+            counts = n.out_handles
+            everything = n.refs > n.uses or counts is None
+            for index in range(len(n.types) - 1, -1, -1):
+                if everything or (counts is not None and counts[index] > 0):
+                    wanted.append((slot, index))
+        elif needed[slot] and n.spec is not None and n.spec.heavy:
+            kept = True
+            for index in range(len(n.types) - 1, -1, -1):
+                wanted.append((slot, index))
+        if tape or (needed[slot] and not kept):
+            keeps[slot] = True
+            for m in n.inputs:
+                if type(m) is Node and m.epoch == n.epoch:
+                    needed[m.slot] = True
+    wanted.reverse()
+    return wanted, keeps
+
+
+def failed_operand(n: Node) -> Node | None:
+    """An operand that is known to have failed, if any."""
+    for m in n.inputs:
+        if type(m) is Node and m.state == FAILED:
+            return m
+    return None
+
+
+def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
+    """Turn pending nodes into a plan and mark them as scheduled.
+
+    Nodes whose operand has failed fail at once with the same error. Returns None if
+    nothing is left to run.
+    """
+    runnable: list[Node] = []
+    for n in nodes:
+        bad = failed_operand(n)
+        if bad is not None:
+            assert bad.error is not None
+            fail(n, bad.error)
+        else:
+            runnable.append(n)
+    nodes = runnable
+    if not nodes:
+        return None
+    structure, leaves, _, scalars = canonical(nodes)
+    wanted, keeps = wanted_outputs(nodes)
+    plan_places: list[tuple[str, Any]] = []
+    work: list[Node] = []
+    for slot, n in enumerate(nodes):
+        n.state = SCHEDULED
+        n.component = None
+        n.evaluation = evaluation
+        n.buffers = [None] * len(n.types)
+        if n.spec is not None and n.spec.op.fallible:
+            plan_places.append((n.spec.op.name, n.site))
+        if not keeps[slot]:
+            graph.release_inputs(n, work)
+    results: list[Buffer] = []
+    for slot, index in wanted:
+        buffer = Buffer(None, None, False, evaluation)
+        buffer.owners = 1
+        results.append(buffer)
+        buffers = nodes[slot].buffers
+        assert buffers is not None
+        buffers[index] = buffer
+    for m in work:
+        if m.state != DEAD:
+            graph.kill(m)
+    donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
+    plan = Plan(nodes, structure, leaves, scalars, wanted, results, donatable)
+    plan.evaluation = evaluation
+    plan.places = plan_places
+    return plan
+
+
+def finish(plan: Plan) -> None:
+    """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
+    for n in reversed(plan.nodes):
+        if n.state == SCHEDULED:
+            n.state = DONE
+            n.boundary = False
+            if n.handles == 0 and n.refs == 0:
+                graph.kill(n)
+    graph.drain()
+
+
+def fail(n: Node, error: Any) -> None:
+    """Make a node's results the given error."""
+    work: list[Node] = []
+    n.state = FAILED
+    n.error = error
+    n.component = None
+    n.boundary = False
+    n.buffers = [None] * len(n.types)
+    graph.release_inputs(n, work)
+    for m in work:
+        if m.state != DEAD:
+            graph.kill(m)
+
+
+def preview(nodes: list[Node]) -> Program:
+    """The program that scheduling these nodes would run; changes nothing."""
+    inside = set(nodes)
+    stand_ins: list[Node] = []
+    for n in nodes:
+        for m in n.inputs:
+            if type(m) is Node and m.buffers is None and m not in inside:
+                # across a boundary and still pending: an input whose buffer is to come
+                m.buffers = [Buffer(None, None, False) for _ in m.types]
+                stand_ins.append(m)
+    try:
+        structure, leaves, _, _ = canonical(nodes)
+        wanted, keeps = wanted_outputs(nodes)
+        uses: dict[Node, int] = {}
+        held: dict[int, set[Node]] = {}
+        for slot, n in enumerate(nodes):
+            for position, m in enumerate(n.inputs):
+                if type(m) is Node and m not in inside:
+                    uses[m] = uses.get(m, 0) + (0 if keeps[slot] else 1)
+                    index = 0 if n.indices is None else n.indices[position]
+                    assert m.buffers is not None
+                    buffer = m.buffers[index]
+                    assert buffer is not None
+                    held.setdefault(buffer.slot, set()).add(m)
+        donatable = []
+        for slot, buffer in enumerate(leaves):
+            owners = held[slot]
+            count = buffer.owners or 1
+            if not buffer.shared and len(owners) == count and all(
+                m.handles == 0 and m.refs == uses[m] for m in owners
+            ):
+                donatable.append(slot)
+    finally:
+        for m in stand_ins:
+            m.buffers = None
+    donated = match_donations(structure, wanted, donatable)
+    return Program(structure, wanted, sorted(donated))

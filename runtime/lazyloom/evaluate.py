@@ -1,0 +1,358 @@
+"""When and how recorded work runs: the evaluation policy.
+
+A value that is needed runs the connected component of pending work that contains it, as
+one program; work of other components stays pending. Components across a boundary that it
+depends on run first, each as its own program.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from . import collect, graph, settings
+from .collect import Plan
+from .dtypes import DType
+from .errors import ExecutionError, LoomError, ReadForbiddenError
+from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Value
+from .observe import Evaluation, counters, new_evaluation
+from .program import Program
+from .source import Site, user_site
+
+
+def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
+    """Run the component of a pending node; returns when its program is dispatched."""
+    if site is None:
+        site = user_site()
+    with graph.lock:
+        graph.drain()
+        plans: list[Plan] = []
+        if node.state == PENDING:
+            component = graph.find(node)
+            assert component is not None
+            plans = _schedule(component, reason, site)
+    _dispatch_all(plans)
+    if node.state == SCHEDULED:
+        node.evaluation.dispatched.wait()
+
+
+def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:
+    """Run a component, unless another thread has just done so."""
+    if site is None:
+        site = user_site()
+    with graph.lock:
+        graph.drain()
+        plans = [] if component.parent is not None else _schedule(component, reason, site)
+    _dispatch_all(plans)
+
+
+def _schedule(component: Component, reason: str, site: Site) -> list[Plan]:
+    """Turn a component, and those it needs, into plans; the caller holds the lock."""
+    plans: list[Plan] = []
+    order = collect.in_dependency_order(component)
+    for number, c in enumerate(order):
+        last = number == len(order) - 1
+        nodes = collect.pending_of(c)
+        c.nodes = []
+        graph.components.pop(c, None)
+        why = reason if last else f"needed by the {reason}"
+        for group in collect.groups(nodes):
+            started = time.perf_counter()
+            evaluation = new_evaluation(why, site)
+            plan = collect.schedule(group, evaluation)
+            if plan is None:
+                evaluation.dispatched.set()
+                continue
+            evaluation.ops = len(plan.nodes)
+            evaluation.places = plan.places
+            evaluation.fallible = bool(plan.places)
+            evaluation.timings["collect"] = time.perf_counter() - started
+            plans.append(plan)
+    if len(plans) > 1:
+        plans[-1].evaluation.spawned = [p.evaluation.number for p in plans[:-1]]
+    return plans
+
+
+def schedule_nodes(nodes: list[Node], reason: str, site: Site) -> list[Plan]:
+    """Plans for chosen pending nodes of one component; the caller holds the lock."""
+    plans: list[Plan] = []
+    for group in collect.groups(nodes):
+        evaluation = new_evaluation(reason, site)
+        plan = collect.schedule(group, evaluation)
+        if plan is None:
+            evaluation.dispatched.set()
+            continue
+        evaluation.ops = len(plan.nodes)
+        evaluation.places = plan.places
+        evaluation.fallible = bool(plan.places)
+        plans.append(plan)
+    return plans
+
+
+def _dispatch_all(plans: list[Plan]) -> None:
+    interrupt: BaseException | None = None
+    for plan in plans:
+        try:
+            _dispatch(plan)
+        except BaseException as error:
+            # Ctrl-C and the like: the plan's values become errors and the rest still runs,
+            # so that no other thread waits for ever.
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+
+
+def _dispatch(plan: Plan) -> None:
+    """Run one plan; its failure becomes its values' error."""
+    evaluation: Evaluation = plan.evaluation
+    try:
+        failed = _await_leaves(plan)
+        if failed:
+            _run_what_is_left(plan, failed)
+            return
+        from .execute.run import run
+
+        run(plan, settings.get("donate"))
+        with graph.lock:
+            collect.finish(plan)
+    except Exception as error:
+        _fail(plan, _as_execution_error(error, plan))
+    except BaseException:
+        _fail(plan, ExecutionError(
+            f"the {evaluation.reason} at {evaluation.site} was interrupted before its program "
+            "ran; record the work again to compute it", site=str(evaluation.site)))
+        raise
+    finally:
+        evaluation.dispatched.set()
+
+
+def _await_leaves(plan: Plan) -> dict[int, LoomError]:
+    """Wait until the leaves' programs are dispatched; the failed ones, by leaf number.
+
+    Results of programs that may fail while they run are waited for, so that a failure
+    reaches only what depends on it.
+    """
+    failed: dict[int, LoomError] = {}
+    for k, buffer in enumerate(plan.leaves):
+        origin = buffer.origin
+        if origin is None:
+            continue
+        if origin is not plan.evaluation:
+            origin.dispatched.wait()
+        error = origin.error
+        if error is None and origin.fallible and buffer.array is not None:
+            try:
+                from .execute import jax_compat
+
+                jax_compat.wait(buffer.array)
+                buffer.origin = None
+            except Exception as raised:
+                error = run_error(raised, origin)
+                origin.error = error
+        if error is not None and buffer.array is None or error is not None and origin.fallible:
+            failed[k] = error  # type: ignore[assignment]
+    return failed
+
+
+def _run_what_is_left(plan: Plan, failed: dict[int, LoomError]) -> None:
+    """Fail what depends on failed leaves and run the rest of the plan."""
+    structure = plan.structure
+    errors: dict[int, LoomError] = {}
+    for number, instruction in enumerate(structure.instructions):
+        for item in instruction.operands:
+            if type(item) is int:
+                bad = errors.get(item) if item >= 0 else failed.get(-1 - item)
+            elif type(item) is tuple:
+                bad = errors.get(item[0])
+            else:
+                bad = None
+            if bad is not None:
+                errors[number] = bad
+                break
+    keep = [i for i in range(len(plan.nodes)) if i not in errors]
+    smaller, kept, leaves = structure.restrict(keep)
+    renumber = {old: new for new, old in enumerate(kept)}
+    scalars: dict[DType, list[Any]] = {}
+    for old in kept:
+        for item in structure.instructions[old].operands:
+            if type(item).__name__ == "ScalarSlot":
+                scalars.setdefault(item.dtype, []).append(plan.scalars[item.dtype][item.ordinal])
+    wanted, results = [], []
+    for (number, index), target in zip(plan.wanted, plan.results, strict=True):
+        if number in renumber:
+            wanted.append((renumber[number], index))
+            results.append(target)
+    donatable = [leaves.index(k) for k in plan.donatable if k in leaves]
+    rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
+                scalars, wanted, results, donatable)
+    rest.evaluation = plan.evaluation
+    with graph.lock:
+        for number, error in errors.items():
+            n = plan.nodes[number]
+            if n.state == SCHEDULED:
+                collect.fail(n, error)
+    if wanted:
+        from .execute.run import run
+
+        run(rest, settings.get("donate"))
+    with graph.lock:
+        collect.finish(rest)
+
+
+def _fail(plan: Plan, error: LoomError) -> None:
+    plan.evaluation.error = error
+    with graph.lock:
+        for n in plan.nodes:
+            if n.state == SCHEDULED:
+                collect.fail(n, error)
+        graph.drain()
+
+
+def _as_execution_error(error: Exception, plan: Plan) -> LoomError:
+    if isinstance(error, LoomError):
+        return error
+    return run_error(error, plan.evaluation, plan)
+
+
+def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None) -> ExecutionError:
+    """The error of a failed run, naming op and place where they are known."""
+    what = str(error).strip().split("\n")[0] or type(error).__name__
+    if len(evaluation.places) == 1:
+        op, site = evaluation.places[0]
+        where = f"op {op}, recorded at {site},"
+    else:
+        op, site = None, evaluation.site
+        named = sorted({n.spec.op.name for n in plan.nodes if n.spec}) if plan is not None else []
+        of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
+            named) else f" of {evaluation.ops} ops"
+        where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
+    wrapped = ExecutionError(
+        f"{where} failed: {what}. Inputs that the run had taken over are lost; "
+        "options(donate=False) keeps them", op=op, site=str(site))
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def again(error: LoomError) -> LoomError:
+    """A fresh copy of a stored error, so that each reader gets its own traceback."""
+    copy = type(error)(str(error), op=error.op, site=error.site)
+    copy.__cause__ = error.__cause__
+    return copy
+
+
+def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
+    """The buffer of a value's data, evaluating what is pending; raises its error."""
+    node = value.node
+    while True:
+        if node.state == PENDING:
+            evaluate(node, reason, site)
+        if node.state == SCHEDULED:
+            node.evaluation.dispatched.wait()
+        if node.state == FAILED:
+            assert node.error is not None
+            raise again(node.error)
+        if node.state == DONE:
+            break
+    buffers = node.buffers
+    buffer = buffers[value.index] if buffers is not None else None
+    if buffer is None:
+        from .autodiff import recompute
+
+        fresh = recompute(value)
+        return materialize(fresh, reason, site)
+    return buffer
+
+
+def read(value: Value, reason: str = "read") -> Any:
+    """The value's data as a fresh NumPy array."""
+    site = user_site()
+    if settings.get("forbid_reads"):
+        raise ReadForbiddenError(
+            f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
+            "keep the computation on tensors, or read outside options(forbid_reads=True)",
+            site=str(site))
+    buffer = materialize(value, reason, site)
+    counters["reads"] += 1
+    counters["bytes_read"] += value.type.nbytes
+    host = buffer.host
+    if host is not None:
+        return host.copy()
+    from .execute import jax_compat
+
+    try:
+        data = jax_compat.to_host(buffer.array)
+    except Exception as error:
+        raise _failed_at_read(value, buffer, error) from error
+    t = value.type
+    if data.dtype != t.dtype.numpy or data.shape != t.shape:
+        raise AssertionError(f"a result is {data.dtype}{data.shape}, its type says {t.text}")
+    return data
+
+
+def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError:
+    origin = buffer.origin
+    if origin is not None:
+        if origin.error is None:
+            origin.error = run_error(error, origin)
+        wrapped: LoomError = again(origin.error)
+    else:
+        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {error}")
+    with graph.lock:
+        node = value.node
+        if node.state == DONE:
+            node.state = FAILED
+            node.error = wrapped
+    return again(wrapped)
+
+
+def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
+    """Dispatch the pending work of some values, or all there is; wait for it if asked."""
+    site = user_site()
+    if values is None:
+        while True:
+            with graph.lock:
+                graph.drain()
+                component = next(iter(graph.components), None)
+            if component is None:
+                return
+            evaluate_component(component, reason, site)
+    else:
+        chosen = list(values)
+        for value in chosen:
+            if value.node.state == PENDING:
+                evaluate(value.node, reason, site)
+        if wait:
+            from .execute import jax_compat
+
+            for value in chosen:
+                buffer = materialize(value, reason, site)
+                if buffer.array is not None:
+                    try:
+                        jax_compat.wait(buffer.array)
+                    except Exception as error:
+                        raise _failed_at_read(value, buffer, error) from error
+
+
+def program_of(values: Iterable[Value]) -> Program:
+    """The canonical program that evaluating these pending values would run.
+
+    What they need from across a boundary counts as input. Raises ArgumentError if none of
+    the values is pending.
+    """
+    from .errors import ArgumentError
+
+    with graph.lock:
+        graph.drain()
+        found: dict[Component, None] = {}
+        for value in values:
+            if value.node.state == PENDING:
+                c = graph.find(value.node)
+                if c is not None:
+                    found[c] = None
+        if not found:
+            raise ArgumentError(
+                "program_of: none of the given values is pending; ask before they are read")
+        nodes = [n for c in found for n in collect.pending_of(c)]
+        nodes.sort(key=collect._by_sequence)
+        return collect.preview(nodes)

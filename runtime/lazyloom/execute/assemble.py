@@ -1,0 +1,105 @@
+"""Programs are assembled from per-op lowerings, not traced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..dtypes import DType
+from ..graph import Baked
+from ..program import ScalarSlot, Structure
+from .lowering import lower
+
+
+def module_text(
+    structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int]
+) -> str:
+    """The StableHLO module of a program.
+
+    Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
+    the order of their first use. ``aliases`` maps a donated leaf to the output that takes
+    its memory.
+    """
+    functions: dict[str, str] = {}
+    lines: list[str] = []
+    results: list[list[str]] = []
+    counts = structure.scalar_counts
+    scalar_names: dict[ScalarSlot, str] = {}
+    constants: dict[Baked, str] = {}
+
+    def operand(item: Any) -> str:
+        if type(item) is int:
+            return results[item][0] if item >= 0 else f"%in{-1 - item}"
+        if type(item) is tuple:
+            return results[item[0]][item[1]]
+        if type(item) is Baked:
+            if item not in constants:
+                constants[item] = f"%c{len(constants)}"
+            return constants[item]
+        name = scalar_names.get(item)
+        if name is None:
+            name = scalar_names[item] = f"%s{len(scalar_names)}"
+        return name
+
+    for number, i in enumerate(structure.instructions):
+        lowered = lower(i.spec, i.operand_types)
+        functions[lowered.name] = lowered.text
+        arguments: list[str] = []
+        types: list[str] = []
+        for item, t in zip(i.operands, i.operand_types, strict=True):
+            if t is not None:
+                arguments.append(operand(item))
+                types.append(t.mlir)
+        count = len(lowered.results)
+        if count == 1:
+            results.append([f"%{number}"])
+            left, right = f"%{number}", lowered.results[0]
+        else:
+            results.append([f"%{number}#{r}" for r in range(count)])
+            left, right = f"%{number}:{count}", f"({', '.join(lowered.results)})"
+        lines.append(
+            f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
+            f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
+
+    parameters = []
+    for k, t in enumerate(structure.leaf_types):
+        alias = f" {{tf.aliasing_output = {aliases[k]} : i32}}" if k in aliases else ""
+        parameters.append(f"%in{k}: {t.mlir}{alias}")
+    for dtype, n in counts.items():
+        parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
+    head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
+    head += [_constant_line(c, name) for c, name in constants.items()]
+    out_types = [structure.instructions[n].types[r].mlir for n, r in outputs]
+    returned = ", ".join(results[n][r] for n, r in outputs)
+    return "\n".join([
+        "module @lazyloom attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
+        f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
+        *head,
+        *lines,
+        f"    return {returned} : {', '.join(out_types)}",
+        "  }",
+        *functions.values(),
+        "}",
+    ])  # fmt: skip
+
+
+def _scalar_lines(slot: ScalarSlot, name: str, counts: Mapping[DType, int]) -> str:
+    d, k = slot.dtype, slot.ordinal
+    vector = f"tensor<{counts[d]}x{d.mlir}>"
+    return (
+        f"    {name}v = stablehlo.slice %scalars_{d.name} [{k}:{k + 1}] : ({vector}) -> "
+        f"tensor<1x{d.mlir}>\n"
+        f"    {name} = stablehlo.reshape {name}v : (tensor<1x{d.mlir}>) -> tensor<{d.mlir}>")
+
+
+def _constant_line(c: Baked, name: str) -> str:
+    d = c.dtype
+    if d.kind == "b":
+        literal = "true" if c.number else "false"
+    elif d.kind == "f":
+        literal = f"{c.number}.0"
+    elif d.kind == "c":
+        literal = f"({c.number}.0, 0.0)"
+    else:
+        literal = str(c.number)
+    return f"    {name} = stablehlo.constant dense<{literal}> : tensor<{d.mlir}>"

@@ -1,0 +1,96 @@
+"""One op, lowered once: its StableHLO function, cached in memory and on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from typing import Any, Final, NamedTuple
+
+from ..cache import disk
+from ..graph import Spec
+from ..observe import counters
+from ..types import TensorType
+from . import jax_compat
+
+_FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
+_ATTRIBUTES: Final = re.compile(r' \{jax\.result_info = "[^"]*"\}')
+
+
+class Lowered(NamedTuple):
+    """The functions that one op lowers to; ``name`` is the one to call."""
+
+    name: str
+    text: str
+    results: tuple[str, ...]
+
+
+_memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
+_lock = threading.Lock()
+
+
+def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    """The lowering of an op at operand types, from memory, disk or JAX."""
+    key = (spec, types)
+    found = _memory.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _memory.get(key)
+        if found is None:
+            found = _memory[key] = _from_disk_or_jax(spec, types)
+    return found
+
+
+def _description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
+    attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
+    operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
+    return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}".encode()
+
+
+def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    description = _description(spec, types)
+    storable = spec.op.version is not None
+    if storable:
+        data = disk.load("lowering", description)
+        if data is not None:
+            name, results, text = json.loads(data)
+            return Lowered(name, text, tuple(results))
+    name = f"{re.sub(r'[^A-Za-z0-9_]', '_', spec.op.name)}_" + (
+        hashlib.sha256(description).hexdigest()[:16] if storable else f"local{spec.id}")
+    text, results = _lower_with_jax(spec, types, name)
+    lowered = Lowered(name, text, results)
+    if storable:
+        disk.store("lowering", description, json.dumps([name, results, text]).encode())
+    return lowered
+
+
+def _lower_with_jax(
+    spec: Spec, types: tuple[TensorType | None, ...], name: str
+) -> tuple[str, tuple[str, ...]]:
+    present = [i for i, t in enumerate(types) if t is not None]
+    arity = len(types)
+    attrs = spec.attrs
+
+    def fn(*arguments: Any) -> Any:
+        operands: list[Any] = [None] * arity
+        for i, x in zip(present, arguments, strict=True):
+            operands[i] = x
+        return spec.op.fn(*operands, **attrs)
+
+    counters["jax_traces"] += 1
+    shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
+    text, results = jax_compat.lower_text(fn, shaped)
+    inferred = [(t.shape, str(t.dtype.numpy)) for t in spec.infer(types)]
+    if results != inferred:
+        raise AssertionError(
+            f"{spec.op.name}: the definition gives {results}, the shape rule says {inferred}; "
+            "please report this")
+    body = _ATTRIBUTES.sub("", text[text.index("{\n", text.index("module @")) + 2 :])
+    body = body.rstrip().removesuffix("}")
+    for symbol in _FUNCTION.findall(body):
+        new = name if symbol == "main" else f"{name}.{symbol}"
+        body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
+    body = body.replace("func.func public", "func.func private")
+    return body, tuple(t.mlir for t in spec.infer(types))

@@ -1,0 +1,176 @@
+"""Run a plan: find or compile its program, feed it, and attach the results."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from typing import Any, Final
+
+import numpy as np
+
+from ..cache import disk, memory
+from ..collect import Plan
+from ..difference import explain
+from ..graph import Buffer
+from ..observe import Evaluation, counters
+from ..program import Program, match_donations
+from . import jax_compat
+from .assemble import module_text
+
+_LENGTH: Final = struct.Struct("<Q")
+
+
+def run(plan: Plan, donate: bool) -> None:
+    """Dispatch the plan's program; fills ``plan.results``. Raises what goes wrong."""
+    evaluation: Evaluation = plan.evaluation
+    started = time.perf_counter()
+    entry = memory.entry_of(plan.structure, donate)
+    executable, outputs, aliases = _ready(entry, plan, donate)
+    looked = time.perf_counter()
+    position = {pair: i for i, pair in enumerate(outputs)}
+    donatable = set(plan.donatable)
+    arguments: list[Any] = []
+    for k, buffer in enumerate(plan.leaves):
+        array = device_array(buffer)
+        nbytes = plan.structure.leaf_types[k].nbytes
+        evaluation.bytes_in += nbytes
+        if k in aliases:
+            if k in donatable:
+                evaluation.bytes_donated += nbytes
+            else:
+                with jax_compat.x64():
+                    array = jax_compat.copy(array)
+                evaluation.copied.append(k)
+                counters["donated_copies"] += 1
+        arguments.append(array)
+    for dtype, numbers in plan.scalars.items():
+        arguments.append(jax_compat.upload(scalar_vector(numbers, dtype.numpy)))
+    counters["executions"] += 1
+    counters["ops_executed"] += len(plan.nodes)
+    results = jax_compat.execute(executable, arguments)
+    for pair, target in zip(plan.wanted, plan.results, strict=True):
+        target.array = results[position[pair]]
+        evaluation.bytes_out += plan.structure.instructions[pair[0]].types[pair[1]].nbytes
+    for k in plan.donatable:
+        if k in aliases:
+            plan.leaves[k].array = None
+    timings = evaluation.timings
+    timings.setdefault("lookup", looked - started)
+    timings["dispatch"] = time.perf_counter() - looked
+    evaluation.program = Program(
+        plan.structure, plan.wanted, sorted(match_donations(
+            plan.structure, plan.wanted, plan.donatable if donate else [])))
+
+
+def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
+    """Run-time scalars of one dtype as a vector; integers wrap as C's do."""
+    if dtype.kind in "iu":
+        bits = dtype.itemsize * 8
+        mask = (1 << bits) - 1
+        unsigned = np.array([int(n) & mask for n in numbers], dtype=f"u{dtype.itemsize}")
+        return unsigned.view(dtype)
+    return np.array(numbers, dtype=dtype)
+
+
+def device_array(buffer: Buffer) -> Any:
+    """The buffer's device array; uploads host data on first use."""
+    if buffer.array is None:
+        host = buffer.host
+        if host is None:
+            raise AssertionError("a buffer without data was used")
+        buffer.array = jax_compat.upload(host)
+        counters["bytes_uploaded"] += host.nbytes
+        buffer.host = None
+    return buffer.array
+
+
+def _ready(
+    entry: memory.Entry, plan: Plan, donate: bool
+) -> tuple[Any, tuple[tuple[int, int], ...], dict[int, int]]:
+    """A consistent (executable, outputs, aliases) that returns what the plan wants."""
+    evaluation: Evaluation = plan.evaluation
+    with entry.lock:
+        if entry.executable is not None and all(p in entry.position for p in plan.wanted):
+            evaluation.found = "memory"
+            counters["program_hits"] += 1
+            return entry.executable, entry.outputs, entry.aliases
+        storable = all(i.spec.op.version is not None for i in plan.structure.instructions)
+        description = plan.structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+        stored: tuple[tuple[int, int], ...] = ()
+        if storable and not (entry.looked and entry.executable is None):
+            entry.looked = True
+            started = time.perf_counter()
+            data = disk.load("program", description)
+            evaluation.timings["lookup"] = time.perf_counter() - started
+            if data is not None:
+                found = _unpack(data)
+                if found is None:
+                    counters["disk_errors"] += 1
+                else:
+                    stored, aliases, code = found
+                    if set(plan.wanted) <= set(stored) and _load(entry, stored, aliases, code):
+                        evaluation.found = "disk"
+                        entry.site = str(evaluation.site)
+                        evaluation.timings["load"] = time.perf_counter() - started
+                        counters["programs_from_disk"] += 1
+                        return entry.executable, entry.outputs, entry.aliases
+        evaluation.difference = explain(plan.structure, entry)
+        wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
+        outputs = tuple(sorted(wanted))
+        if entry.executable is not None:
+            donatable = [k for k in entry.aliases if k in plan.donatable]
+        else:
+            donatable = plan.donatable if donate else []
+        aliases = match_donations(plan.structure, outputs, donatable)
+        started = time.perf_counter()
+        with jax_compat.x64():
+            text = module_text(plan.structure, outputs, aliases)
+            assembled = time.perf_counter()
+            executable = jax_compat.compile_text(text)
+        evaluation.timings["lower"] = assembled - started
+        evaluation.timings["compile"] = time.perf_counter() - assembled
+        evaluation.found = "compiled"
+        counters["programs_compiled"] += 1
+        entry.set(outputs, aliases, executable)
+        entry.site = str(evaluation.site)
+        if storable and disk.enabled():
+            _store(description, outputs, aliases, executable)
+        return executable, outputs, aliases
+
+
+def _load(
+    entry: memory.Entry, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], code: bytes
+) -> bool:
+    try:
+        executable = jax_compat.deserialize(code)
+    except Exception:
+        # Verified bytes that XLA still refuses, such as from another build: compile again.
+        counters["disk_errors"] += 1
+        return False
+    entry.set(outputs, aliases, executable)
+    return True
+
+
+def _store(
+    description: bytes, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int],
+    executable: Any,
+) -> None:  # fmt: skip
+    try:
+        code = jax_compat.serialize(executable)
+    except Exception:
+        counters["disk_errors"] += 1
+        return
+    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
+    disk.store("program", description, _LENGTH.pack(len(head)) + head + code)
+
+
+def _unpack(data: bytes) -> tuple[tuple[tuple[int, int], ...], dict[int, int], bytes] | None:
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        head = json.loads(data[_LENGTH.size : _LENGTH.size + length])
+        outputs = tuple((int(a), int(b)) for a, b in head["outputs"])
+        aliases = {int(a): int(b) for a, b in head["aliases"]}
+    except (struct.error, ValueError, KeyError, TypeError):
+        return None
+    return outputs, aliases, data[_LENGTH.size + length :]

@@ -1,0 +1,77 @@
+"""Host data in and out: NumPy arrays and DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .dtypes import as_dtype, dtype_named
+from .errors import ArgumentError
+from .graph import Buffer, Value, leaf_value
+from .types import tensor_type
+
+
+def from_host(array: Any, *, share: bool = False) -> Value:
+    """A value with the data of a NumPy array (or anything NumPy makes one of).
+
+    Args:
+        array: of one of the supported dtypes, any shape and strides.
+        share: True uses the array's own memory where its layout allows: the caller must not
+            change it afterwards. Shared memory is never donated.
+
+    Raises:
+        DTypeError: the dtype is not supported.
+    """
+    given = np.asarray(array)
+    dtype = as_dtype(given.dtype)
+    if share:
+        data = np.ascontiguousarray(given).reshape(given.shape)
+        shared = True
+    else:
+        data = np.array(given, dtype=dtype.numpy, order="C", copy=True)
+        shared = False
+    if data.dtype != dtype.numpy:
+        data = data.astype(dtype.numpy)
+    return leaf_value(tensor_type(tuple(map(int, data.shape)), dtype), Buffer(data, None, shared))
+
+
+def from_dlpack(source: Any) -> Value:
+    """A value that shares memory with an object of the DLPack protocol, where it can.
+
+    Shared memory is never donated. Raises ArgumentError for an object without
+    ``__dlpack__``, or data that cannot be taken over.
+    """
+    if not hasattr(source, "__dlpack__"):
+        raise ArgumentError(
+            f"from_dlpack: a {type(source).__name__} was given, expected an object with "
+            "__dlpack__ and __dlpack_device__")
+    from .execute import jax_compat
+
+    try:
+        array = jax_compat.from_dlpack(source)
+    except Exception as error:
+        raise ArgumentError(f"from_dlpack: {error}") from error
+    dtype = dtype_named(str(array.dtype))
+    return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, True))
+
+
+def to_device_array(value: Value) -> Any:
+    """The device array of a value, evaluated; it is shared from now on, so never donated."""
+    from .evaluate import materialize
+    from .execute.run import device_array
+
+    buffer = materialize(value, "dlpack")
+    buffer.shared = True
+    return device_array(buffer)
+
+
+def to_dlpack(value: Value, *, stream: Any = None) -> Any:
+    """A DLPack capsule that shares the value's memory; the value is never donated again."""
+    return to_device_array(value).__dlpack__(stream=stream)
+
+
+def dlpack_device(value: Value) -> tuple[int, int]:
+    """The (device type, device number) pair of DLPack."""
+    kind, number = to_device_array(value).__dlpack_device__()
+    return int(kind), int(number)

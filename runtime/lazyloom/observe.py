@@ -1,0 +1,137 @@
+"""What happened and why: counters, and a record of every evaluation."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .source import Site
+
+if TYPE_CHECKING:
+    from .program import Program
+
+#: Cumulative counts of this process; :func:`stats` gives a copy.
+counters: Final[dict[str, int]] = {
+    "ops_traced": 0,  # operations recorded
+    "ops_executed": 0,  # recorded operations that were handed to a run
+    "executions": 0,  # programs run
+    "programs_compiled": 0,  # programs compiled by XLA
+    "programs_from_disk": 0,  # programs loaded from the disk cache
+    "program_hits": 0,  # runs of a program that was in memory
+    "jax_traces": 0,  # ops lowered through JAX (a trace each)
+    "eval_shapes": 0,  # shapes inferred by tracing, for want of a rule
+    "reads": 0,  # values copied to the host
+    "host_reads_of_data_dependent_shapes": 0,
+    "cuts": 0,  # long traces that were cut
+    "donated_copies": 0,  # inputs copied because a program donates what is alive this time
+    "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
+    "disk_errors": 0,  # cache files that could not be read or written
+    "bytes_uploaded": 0,
+    "bytes_read": 0,
+}
+
+_KEEP: Final = 256
+_records: deque[Evaluation] = deque(maxlen=_KEEP)
+
+
+class Evaluation:
+    """The record of one program's run.
+
+    Attributes:
+        reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
+        site: the user's ``file:line`` that caused it.
+        found: ``"memory"``, ``"disk"`` or ``"compiled"``; "" if it never got that far.
+        ops: number of recorded operations in it.
+        program: the canonical :class:`~lazyloom.program.Program` that ran.
+        difference: if compiled, how it differs from the nearest known program.
+        timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
+            ``dispatch``.
+        bytes_in, bytes_out, bytes_donated: sizes of inputs, wanted results and donated inputs.
+        copied: numbers of the leaves that were copied since the program donates them.
+        error: the error, if it failed.
+    """
+
+    __slots__ = (
+        "number", "reason", "site", "found", "ops", "program", "difference", "timings",
+        "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
+        "fallible", "node_sites", "spawned",
+    )  # fmt: skip
+
+    def __init__(self, number: int, reason: str, site: Site) -> None:
+        self.number = number
+        self.reason = reason
+        self.site = site
+        self.found = ""
+        self.ops = 0
+        self.program: Program | None = None
+        self.difference: str | None = None
+        self.timings: dict[str, float] = {}
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.bytes_donated = 0
+        self.copied: list[int] = []
+        self.error: Exception | None = None
+        self.dispatched = threading.Event()
+        self.places: list[tuple[str, Any]] = []
+        self.fallible = False
+        self.node_sites: list[tuple[str, Any]] = []
+        #: evaluations that ran first because this one needed their results
+        self.spawned: list[int] = []
+
+    @property
+    def key(self) -> str:
+        """The program's key, in hex."""
+        return self.program.key if self.program is not None else ""
+
+    def text(self) -> str:
+        """The record for people to read."""
+        lines = [
+            f"evaluation {self.number}: {self.reason} at {self.site}",
+            f"  program  {self.key[:16]}, {self.ops} ops, {self.found or 'not run'}",
+        ]
+        if self.difference:
+            lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
+        phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
+        lines.append(f"  time     {phases}")
+        lines.append(
+            f"  memory   {self.bytes_in} bytes in, {self.bytes_out} out, "
+            f"{self.bytes_donated} donated")
+        if self.copied:
+            lines.append(f"  copied   inputs {self.copied}: the program reuses their memory and "
+                         "they were still alive this time")
+        if self.error is not None:
+            lines.append(f"  failed   {self.error}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation {self.number}: {self.reason} at {self.site}, {self.found}>"
+
+
+_numbers = 0
+_numbers_lock = threading.Lock()
+
+
+def new_evaluation(reason: str, site: Site) -> Evaluation:
+    global _numbers
+    with _numbers_lock:
+        _numbers += 1
+        record = Evaluation(_numbers, reason, site)
+    _records.append(record)
+    return record
+
+
+def stats() -> Mapping[str, int]:
+    """A copy of the process's counters; see the names in ``lazyloom.observe.counters``."""
+    return dict(counters)
+
+
+def last_evaluation() -> Evaluation | None:
+    """The record of the newest evaluation, or None before the first."""
+    return _records[-1] if _records else None
+
+
+def evaluations(count: int = _KEEP) -> list[Evaluation]:
+    """Records of the newest evaluations, oldest first; the last 256 are kept."""
+    return list(_records)[-count:] if count > 0 else []

@@ -1,0 +1,49 @@
+"""Options a program can set for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .errors import ArgumentError
+
+_DEFAULTS: Final[dict[str, Any]] = {"donate": True, "forbid_reads": False}
+_local = threading.local()
+
+
+def get(name: str) -> Any:
+    """The option's value in this thread."""
+    current = getattr(_local, "options", None)
+    return (current or _DEFAULTS)[name]
+
+
+def set_option(name: str, value: Any) -> Any:
+    """Set an option for this thread; returns its former value. Raises ArgumentError."""
+    if name not in _DEFAULTS:
+        raise ArgumentError(
+            f"option {name!r} is not known, expected one of {', '.join(_DEFAULTS)}")
+    if not isinstance(value, bool):
+        raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
+    before = get(name)
+    _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
+    return before
+
+
+@contextlib.contextmanager
+def options(**changes: Any) -> Iterator[None]:
+    """Set options for this thread inside a ``with`` block.
+
+    Args:
+        donate: False keeps programs from reusing the memory of their inputs, so that a
+            failed run loses nothing; costs memory.
+        forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
+            where a program reads.
+    """
+    before = {name: set_option(name, value) for name, value in changes.items()}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            set_option(name, value)

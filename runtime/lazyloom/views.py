@@ -1,0 +1,284 @@
+"""Views: how a tensor that shares another's storage reads it and writes through it.
+
+A step knows the type it yields, how to read (``forward``), and how to write a new value of
+its result back into the value it was taken from (``put``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .dtypes import DType
+from .dtypes import int64 as _int64
+from .errors import AliasError, ArgumentError, ShapeError
+from .graph import Scalar, Value, record
+from .types import TensorType, tensor_type
+
+
+class ViewStep:
+    """One step of a view chain. Immutable."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        """The type of the view of a tensor of type ``t``. Raises what does not fit."""
+        raise AssertionError("a view step defines out_type")
+
+    def forward(self, base: Value) -> Value:
+        """The view's data."""
+        raise AssertionError("a view step defines forward")
+
+    def put(self, base: Value, new: Value) -> Value:
+        """``base`` with the viewed part replaced by ``new``."""
+        raise AssertionError("a view step defines put")
+
+
+class Slice(ViewStep):
+    """``starts[i] + steps[i] * k`` for ``k`` in ``range(sizes[i])`` along each axis.
+
+    Starts of a part of an axis travel as run-time parameters, so that ``x[i]`` in a loop is
+    one program for all ``i``.
+    """
+
+    __slots__ = ("starts", "sizes", "steps")
+
+    def __init__(
+        self, starts: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]
+    ) -> None:
+        self.starts: Final = starts
+        self.sizes: Final = sizes
+        self.steps: Final = steps
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if not len(self.starts) == len(self.sizes) == len(self.steps) == t.ndim:
+            raise ArgumentError(
+                f"slice: {len(self.starts)} starts, {len(self.sizes)} sizes and {len(self.steps)} "
+                f"steps were given, expected {t.ndim} of each for {t.text}")
+        for axis, d in enumerate(t.shape):
+            start, size, step = self.starts[axis], self.sizes[axis], self.steps[axis]
+            last = start + step * (size - 1)
+            if size < 0 or step == 0 or size and not (0 <= start < d and 0 <= last < d):
+                raise ShapeError(
+                    f"slice: start {start}, size {size}, step {step} does not fit axis {axis} of "
+                    f"{t.text}")
+        return tensor_type(self.sizes, t.dtype, t.placement)
+
+    def _dynamic(self) -> bool:
+        return all(s == 1 for s in self.steps) and 0 not in self.sizes
+
+    def _start_operands(self, shape: tuple[int, ...]) -> list[Scalar]:
+        return [
+            Scalar(start, _int64, bake=size == d)
+            for start, size, d in zip(self.starts, self.sizes, shape, strict=True)
+        ]
+
+    def _attributes(self) -> dict[str, Any]:
+        if 0 in self.sizes:
+            zeros = (0,) * len(self.sizes)
+            return {"starts": zeros, "stops": self.sizes, "strides": (1,) * len(self.sizes)}
+        stops = tuple([
+            a + s * n for a, n, s in zip(self.starts, self.sizes, self.steps, strict=True)])
+        return {"starts": self.starts, "stops": stops, "strides": self.steps}
+
+    def forward(self, base: Value) -> Value:
+        if self.sizes == base.shape and all(s == 1 for s in self.steps):
+            return base
+        if self._dynamic():
+            found: Value = record("dynamic_slice", [base, *self._start_operands(base.shape)],
+                                  {"sizes": self.sizes})  # fmt: skip
+        else:
+            found = record("slice", [base], self._attributes())
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        if 0 in self.sizes:
+            return base
+        if self.sizes == base.shape and all(s == 1 for s in self.steps):
+            return new
+        if self._dynamic():
+            found: Value = record(
+                "dynamic_update_slice", [base, new, *self._start_operands(base.shape)])
+        else:
+            found = record("slice_update", [base, new], self._attributes())
+        return found
+
+
+class Permute(ViewStep):
+    """Axes in another order: axis ``i`` of the view is axis ``axes[i]`` of the base."""
+
+    __slots__ = ("axes",)
+
+    def __init__(self, axes: tuple[int, ...]) -> None:
+        self.axes: Final = axes
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if sorted(self.axes) != list(range(t.ndim)):
+            raise ArgumentError(
+                f"transpose: axes {self.axes} were given, expected a permutation of the {t.ndim} "
+                f"axes of {t.text}")
+        return tensor_type(tuple([t.shape[a] for a in self.axes]), t.dtype, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        found: Value = record("transpose", [base], {"axes": self.axes})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        inverse = [0] * len(self.axes)
+        for i, a in enumerate(self.axes):
+            inverse[a] = i
+        found: Value = record("transpose", [new], {"axes": tuple(inverse)})
+        return found
+
+
+class Reshape(ViewStep):
+    """The same elements in the same order in another shape."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape: Final = shape
+
+    def out_type(self, t: TensorType) -> TensorType:
+        result = tensor_type(self.shape, t.dtype, t.placement)
+        if result.size != t.size:
+            raise ShapeError(
+                f"reshape: {t.text} has {t.size} elements, shape {self.shape} has {result.size}")
+        return result
+
+    def forward(self, base: Value) -> Value:
+        if base.shape == self.shape:
+            return base
+        found: Value = record("reshape", [base], {"shape": self.shape})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        if base.shape == self.shape:
+            return new
+        found: Value = record("reshape", [new], {"shape": base.shape})
+        return found
+
+
+class Broadcast(ViewStep):
+    """Axes of size 1 and new leading axes repeated. Cannot be written through."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape: Final = shape
+
+    def out_type(self, t: TensorType) -> TensorType:
+        offset = len(self.shape) - t.ndim
+        fits = offset >= 0 and all(
+            d == 1 or d == self.shape[offset + i] for i, d in enumerate(t.shape))
+        if not fits:
+            raise ShapeError(f"broadcast: {t.text} does not broadcast to shape {self.shape}")
+        return tensor_type(self.shape, t.dtype, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        if base.shape == self.shape:
+            return base
+        found: Value = record("broadcast_to", [base], {"shape": self.shape})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        if base.shape == self.shape:
+            return new
+        raise AliasError(
+            f"a broadcast view of shape {self.shape} cannot be written: several of its elements "
+            f"are one element of the {base.type.text} below; copy it first")
+
+
+class Diagonal(ViewStep):
+    """The diagonal ``offset`` of two axes, which moves to the end."""
+
+    __slots__ = ("offset", "axis1", "axis2")
+
+    def __init__(self, offset: int, axis1: int, axis2: int) -> None:
+        self.offset: Final = offset
+        self.axis1: Final = axis1
+        self.axis2: Final = axis2
+
+    def _attributes(self) -> dict[str, int]:
+        return {"offset": self.offset, "axis1": self.axis1, "axis2": self.axis2}
+
+    def out_type(self, t: TensorType) -> TensorType:
+        from .graph import spec_of
+        from .ops.spec import lookup
+
+        return spec_of(lookup("diagonal"), self._attributes(), 1).infer((t,))[0]
+
+    def forward(self, base: Value) -> Value:
+        found: Value = record("diagonal", [base], self._attributes())
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        found: Value = record("diagonal_update", [base, new], self._attributes())
+        return found
+
+
+class Real(ViewStep):
+    """The real part; of a real tensor, itself."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        return tensor_type(t.shape, t.dtype.real, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        if not base.dtype.is_complex:
+            return base
+        found: Value = record("real", [base])
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        if not base.dtype.is_complex:
+            return new
+        found: Value = record("complex", [new, record("imag", [base])])
+        return found
+
+
+class Imag(ViewStep):
+    """The imaginary part of a complex tensor."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if not t.dtype.is_complex:
+            raise ArgumentError(f"imag: {t.text} given, expected a complex dtype for a view")
+        return tensor_type(t.shape, t.dtype.real, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        found: Value = record("imag", [base])
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        found: Value = record("complex", [record("real", [base]), new])
+        return found
+
+
+class Bitcast(ViewStep):
+    """The same bits as another dtype of the same size."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype: Final = dtype
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if t.dtype.itemsize != self.dtype.itemsize:
+            raise ArgumentError(
+                f"a view of {t.text} as {self.dtype.name} was asked for; expected a dtype of "
+                f"{t.dtype.itemsize} bytes")
+        return tensor_type(t.shape, self.dtype, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        if base.dtype is self.dtype:
+            return base
+        found: Value = record("bitcast", [base], {"dtype": self.dtype})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        if base.dtype is self.dtype:
+            return new
+        found: Value = record("bitcast", [new], {"dtype": base.dtype})
+        return found
