@@ -7,12 +7,13 @@ the table and does not import JAX.
 from . import activations as activations
 from . import casts as casts
 from . import compare as compare
+from . import contraction as contraction
 from . import creation as creation
 from . import cumulative as cumulative
 from . import elementwise as elementwise
+from . import indexing as indexing
 from . import random as random
 from . import reductions as reductions
-from . import indexing as indexing
 from . import shape as shape
 from . import spec
 from . import structural as structural

@@ -164,7 +164,7 @@ def vecdot(x: T, y: T, *, axis: int = -1) -> Array:
 
 
 @op(
-    rules.outer, source="NumPy multiply.outer", reference="numpy.multiply.outer",
+    rules.outer, T="number", source="NumPy multiply.outer", reference="numpy.multiply.outer",
     samples=Cases(
         case((2,), (3,)), case((), (3,)), case((2, 2), (3,)), case((0,), (3,))),
 )  # fmt: skip
@@ -176,7 +176,7 @@ def outer(x: T, y: T) -> Array:
 
 
 @op(
-    rules.kron, source="NumPy kron", reference="numpy.kron",
+    rules.kron, T="number", source="NumPy kron", reference="numpy.kron",
     samples=Cases(
         case((2, 3), (3, 2)), case((2,), (2, 3)), case((), (3,)), case((0, 2), (2, 2))),
 )  # fmt: skip

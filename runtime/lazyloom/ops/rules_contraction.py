@@ -82,8 +82,8 @@ def dot_general(op: OpDef, types: Operands, attrs: Attributes) -> Types:
         for a, b in zip(left, right, strict=True):
             if x.shape[a] != y.shape[b]:
                 raise ShapeError(
-                    f"{op.name}: axis {a} of operand 'x' of shape {x.shape} and axis {b} of operand "
-                    f"'y' of shape {y.shape} ({what}) have the sizes {x.shape[a]} and "
+                    f"{op.name}: axis {a} of operand 'x' of shape {x.shape} and axis {b} of "
+                    f"operand 'y' of shape {y.shape} ({what}) have the sizes {x.shape[a]} and "
                     f"{y.shape[b]}, expected equal sizes", op=op.name)
     for side, used in (("lhs", contract[0] + batch[0]), ("rhs", contract[1] + batch[1])):
         if len(set(used)) != len(used):
