@@ -427,8 +427,9 @@ def value_and_grad(
             value = out.value
             found: list[Value | None]
             if value.requires_grad:
+                # an outer gradient goes through this tape again; otherwise nothing may keep it
                 found = gradients(
-                    [value], inputs, create_graph=outer, allow_unused=True)
+                    [value], inputs, create_graph=outer, retain_graph=outer, allow_unused=True)
             else:
                 found = [None] * len(inputs)
         finally:

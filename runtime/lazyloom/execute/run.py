@@ -26,9 +26,8 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation: Evaluation = plan.evaluation
     started = time.perf_counter()
     entry = memory.entry_of(plan.structure, donate)
-    executable, outputs, aliases = _ready(entry, plan, donate)
+    executable, position, aliases = _ready(entry, plan, donate)
     looked = time.perf_counter()
-    position = {pair: i for i, pair in enumerate(outputs)}
     donatable = set(plan.donatable)
     arguments: list[Any] = []
     for k, buffer in enumerate(plan.leaves):
@@ -51,16 +50,17 @@ def run(plan: Plan, donate: bool) -> None:
     results = jax_compat.execute(executable, arguments)
     for pair, target in zip(plan.wanted, plan.results, strict=True):
         target.array = results[position[pair]]
-        evaluation.bytes_out += plan.structure.instructions[pair[0]].types[pair[1]].nbytes
+        evaluation.bytes_out += plan.nodes[pair[0]].types[pair[1]].nbytes
     for k in plan.donatable:
         if k in aliases:
             plan.leaves[k].array = None
     timings = evaluation.timings
     timings.setdefault("lookup", looked - started)
     timings["dispatch"] = time.perf_counter() - looked
+    # the entry's structure is equal to the plan's and decoded once for all runs
     evaluation.program = Program(
-        plan.structure, plan.wanted, sorted(match_donations(
-            plan.structure, plan.wanted, plan.donatable if donate else [])))
+        entry.structure, plan.wanted, sorted(match_donations(
+            entry.structure, plan.wanted, plan.donatable if donate else [])))
 
 
 def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
@@ -87,14 +87,14 @@ def device_array(buffer: Buffer) -> Any:
 
 def _ready(
     entry: memory.Entry, plan: Plan, donate: bool
-) -> tuple[Any, tuple[tuple[int, int], ...], dict[int, int]]:
-    """A consistent (executable, outputs, aliases) that returns what the plan wants."""
+) -> tuple[Any, dict[tuple[int, int], int], dict[int, int]]:
+    """A consistent (executable, output numbers, aliases) that returns what the plan wants."""
     evaluation: Evaluation = plan.evaluation
     with entry.lock:
         if entry.executable is not None and all(p in entry.position for p in plan.wanted):
             evaluation.found = "memory"
             counters["program_hits"] += 1
-            return entry.executable, entry.outputs, entry.aliases
+            return entry.executable, entry.position, entry.aliases
         storable = all(i.spec.op.version is not None for i in plan.structure.instructions)
         description = plan.structure.serialized + (b"\ndonate" if donate else b"\nkeep")
         stored: tuple[tuple[int, int], ...] = ()
@@ -114,7 +114,7 @@ def _ready(
                         entry.site = str(evaluation.site)
                         evaluation.timings["load"] = time.perf_counter() - started
                         counters["programs_from_disk"] += 1
-                        return entry.executable, entry.outputs, entry.aliases
+                        return entry.executable, entry.position, entry.aliases
         evaluation.difference = explain(plan.structure, entry)
         wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
         outputs = tuple(sorted(wanted))
@@ -136,7 +136,7 @@ def _ready(
         entry.site = str(evaluation.site)
         if storable and disk.enabled():
             _store(description, outputs, aliases, executable)
-        return executable, outputs, aliases
+        return executable, entry.position, aliases
 
 
 def _load(

@@ -53,7 +53,7 @@ def _draws(*params: float, dtypes: str | None = None,
                     given["dtype"] = d
                 values = [np.array(p, d.numpy) for p in params]
                 yield Sample([_KEY, *values], given, f"{d.name} {shape}", smooth=False)
-                if values:
+                if values and d is float32 and shape:
                     many = [np.full((1,) * len(shape), p, d.numpy) for p in params]
                     yield Sample([_KEY, *many], given, f"{d.name} {shape} broadcast", smooth=False)
         last = CLASSES_SORTED[dtypes or op.T][-1]
