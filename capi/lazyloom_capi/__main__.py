@@ -1,0 +1,50 @@
+"""``python -m lazyloom_capi``: flags for compilers, the build, and the generated header."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+
+
+def main() -> int:
+    """Run the command line; gives the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m lazyloom_capi", description=__doc__)
+    parser.add_argument("--cflags", action="store_true", help="print the compiler's flags")
+    parser.add_argument(
+        "--libs", action="store_true", help="print the linker's flags; builds if needed")
+    parser.add_argument("--build", action="store_true", help="build the library if needed")
+    parser.add_argument("--force", action="store_true", help="with --build: in any case")
+    parser.add_argument("--output", metavar="DIR", help="with --build: the folder to build in")
+    parser.add_argument(
+        "--generate", nargs="?", const="", metavar="FILE",
+        help="write lazyloom_ops.h again from the op table")  # fmt: skip
+    given = parser.parse_args()
+
+    from . import build
+
+    if given.generate is not None:
+        from . import generate
+
+        print(generate.write(given.generate or None))
+    try:
+        if given.build:
+            print(build.build(given.output, force=given.force))
+        flags = []
+        if given.cflags:
+            flags += build.cflags()
+        if given.libs:
+            flags += build.libs()
+    except build.BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if flags:
+        print(shlex.join(flags))
+    if given.generate is None and not (given.build or flags):
+        parser.print_help()
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""Building ``liblazyloom.so`` in, and for, the Python environment that runs this."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from . import header
+
+HERE: Final = Path(__file__).resolve().parent
+LIBRARY: Final = "liblazyloom.so"
+
+_SHARED_CONSTANTS: Final = """
+#define LOOMP_TENSOR 1
+#define LOOMP_BUFFER 2
+#define LOOMP_PROGRAM 3
+#define LOOMP_DTYPE 1
+#define LOOMP_NDIM 2
+#define LOOMP_NBYTES 3
+#define LOOMP_PENDING 4
+#define LOOMP_REQUIRES_GRAD 5
+#define LOOMP_PROGRAM_KEY 1
+#define LOOMP_PROGRAM_TEXT 2
+#define LOOMP_STATS 3
+#define LOOMP_LAST_EVALUATION 4
+#define LOOMP_DESCRIBE 5
+"""
+
+#: Runs in the interpreter when the library is first used; it must not fail, so that
+#: another attempt is possible and the reason reaches the caller.
+_INIT_CODE: Final = '''
+from _lazyloom_abi import ffi, lib
+
+def _failed(exception, value, traceback):
+    text = f"lazyloom could not be started: {exception.__name__}: {value}"
+    lib.loomp_set_error(101, text.encode(), b"", b"")
+    return -101
+
+@ffi.def_extern(onerror=_failed)
+def loomp_start(paths, digest, opened):
+    import sys
+    try:
+        import lazyloom, lazyloom_capi
+    except ImportError:
+        sys.path.extend(p for p in ffi.string(paths).decode().split(":") if p not in sys.path)
+    from lazyloom_capi import build
+    if build.digest() != ffi.string(digest).decode():
+        raise RuntimeError(
+            "the library was built from other sources than those installed; build it again: "
+            f"{sys.executable} -m lazyloom_capi --build")
+    from lazyloom_capi import entries
+    entries.start(bool(opened))
+    return 1
+'''
+
+
+class BuildError(Exception):
+    """The library cannot be built here; the message says what is missing."""
+
+
+def digest() -> str:
+    """A fingerprint of everything that the library is made from."""
+    total = hashlib.sha256()
+    sources = (header.include_dir() / "lazyloom.h", HERE / "shims.c", HERE / "entries.h",
+               HERE / "build.py")  # fmt: skip
+    for source in sources:
+        total.update(source.read_bytes())
+    return total.hexdigest()[:32]
+
+
+def _stamp() -> str:
+    return "\n".join((digest(), sys.version, sys.executable, *_import_paths()))
+
+
+def _import_paths() -> list[str]:
+    """Where lazyloom and this package are imported from."""
+    from importlib.util import find_spec
+
+    found: list[str] = []
+    for name in ("lazyloom", "lazyloom_capi"):
+        spec = find_spec(name)
+        if spec is None or not spec.submodule_search_locations:
+            raise BuildError(f"the package {name} cannot be imported")
+        folder = str(Path(list(spec.submodule_search_locations)[0]).resolve().parent)
+        if folder not in found:
+            found.append(folder)
+    return found
+
+
+def _version() -> str:
+    try:
+        return metadata.version("lazyloom")
+    except metadata.PackageNotFoundError:
+        return "0+source"
+
+
+def _c_source() -> str:
+    """The library as one C file, by cffi's embedding mode."""
+    import cffi
+
+    def literal(text: str) -> str:
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    text = (header.include_dir() / "lazyloom.h").read_text()
+    entries = (HERE / "entries.h").read_text()
+    entries_static = "\n".join(
+        f"static {line}" if line.startswith("int ") else line for line in entries.splitlines())
+    built = {
+        "LOOM_BUILT_EXECUTABLE": sys.executable,
+        "LOOM_BUILT_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "LOOM_BUILT_PATHS": ":".join(_import_paths()),
+        "LOOM_BUILT_VERSION": _version(),
+        "LOOM_BUILT_DIGEST": digest(),
+    }
+    preamble = "\n".join((
+        "#include <unistd.h>",
+        "#define LOOM_NO_SOURCE_LOCATIONS",
+        '#include "lazyloom.h"',
+        *(f"#define {name} {literal(value)}" for name, value in built.items()),
+        _SHARED_CONSTANTS,
+        entries_static,
+        (HERE / "shims.c").read_text(),
+    ))  # fmt: skip
+    ffi = cffi.FFI()
+    ffi.embedding_api("")
+    ffi.cdef(header.types(text))
+    ffi.cdef(_SHARED_CONSTANTS)
+    ffi.cdef('extern "Python" {\n' + entries + "\n}")
+    ffi.cdef("void loomp_set_error(int status, const char *message, const char *op, "
+             "const char *site);")
+    ffi.embedding_init_code(_INIT_CODE)
+    ffi.set_source("_lazyloom_abi", preamble)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "library.c")
+        with contextlib.redirect_stdout(io.StringIO()):
+            ffi.emit_c_code(path)
+        return Path(path).read_text()
+
+
+def _python_library() -> list[str]:
+    """Linker flags for the interpreter's shared library; raises BuildError without one."""
+    name = sysconfig.get_config_var("LDLIBRARY") or ""
+    folder = sysconfig.get_config_var("LIBDIR") or ""
+    if not sysconfig.get_config_var("Py_ENABLE_SHARED") or ".so" not in name:
+        raise BuildError(
+            f"{sys.executable} was built without a shared library (--enable-shared), which the C "
+            "library needs to open an interpreter; use another Python for the environment")
+    stem = name.removeprefix("lib").split(".so")[0]
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", f"-l{stem}"]
+
+
+def _compile(target: Path) -> None:
+    include = sysconfig.get_path("include")
+    if not os.path.exists(os.path.join(include, "Python.h")):
+        raise BuildError(f"Python.h is not in {include}; install Python's development files")
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        source = Path(folder) / "library.c"
+        source.write_text(_c_source())
+        exports = Path(folder) / "exports.map"
+        names = header.functions((header.include_dir() / "lazyloom.h").read_text())
+        exports.write_text("{ global: " + " ".join(f"{n};" for n in names) + " local: *; };\n")
+        built = Path(folder) / LIBRARY
+        command = [
+            *compiler, "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-pthread",
+            f"-I{include}", f"-I{header.include_dir()}", "-o", str(built), str(source),
+            f"-Wl,--version-script={exports}", f"-Wl,-soname,{LIBRARY}", *_python_library(),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise BuildError(f"{shlex.join(command)}\nfailed:\n{done.stderr}")
+        # a process that has the old file loaded keeps it
+        os.replace(built, target)
+
+
+def library_dir() -> Path:
+    """Where the library lies unless another folder is asked for."""
+    given = HERE / "lib"
+    try:
+        given.mkdir(exist_ok=True)
+        if os.access(given, os.W_OK) or (given / LIBRARY).exists():
+            return given
+    except OSError:
+        pass
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = hashlib.sha256(str(HERE).encode() + sys.executable.encode()).hexdigest()[:16]
+    return cache / "lazyloom" / f"capi-{name}"
+
+
+def build(output: str | os.PathLike[str] | None = None, *, force: bool = False) -> Path:
+    """Build the library unless it is there and up to date; gives its path.
+
+    Args:
+        output: the folder to put it in; the package's own if None.
+        force: build in any case.
+
+    Raises:
+        BuildError: no compiler, no Python headers, or no shared libpython.
+    """
+    folder = Path(output) if output is not None else library_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / LIBRARY
+    stamp = folder / f"{LIBRARY}.stamp"
+    with open(folder / f".{LIBRARY}.lock", "w") as lock:
+        # two processes that find it missing must not build it twice
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        expected = _stamp()
+        if force or not target.exists() or not stamp.exists() or stamp.read_text() != expected:
+            _compile(target)
+            stamp.write_text(expected)
+    return target
+
+
+def cflags() -> list[str]:
+    """What a C compiler needs to find the headers."""
+    return [f"-I{header.include_dir()}"]
+
+
+def libs() -> list[str]:
+    """What a linker needs, and the program when it starts; builds the library if needed."""
+    folder = build().parent
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom"]

@@ -1,0 +1,84 @@
+"""Descriptions that leave through the C ABI as text: ops, counters, programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import lazyloom
+from lazyloom.errors import ArgumentError
+
+
+def op_description(op: Any) -> dict[str, Any]:
+    """An entry of the op table as plain data."""
+    classes = lazyloom.dtypes.CLASSES_SORTED
+    return {
+        "name": op.name,
+        "doc": op.doc,
+        "source": op.source,
+        "family": op.family,
+        "reference": op.reference,
+        "operands": [
+            {
+                "name": o.name,
+                "class": o.classes,
+                "dtypes": [d.name for d in classes[op.T if o.classes == "T" else o.classes]],
+                "optional": o.optional,
+                "variadic": o.variadic,
+            }
+            for o in op.operands
+        ],
+        "attributes": [
+            {
+                "name": a.name,
+                "kind": a.kind,
+                "nullable": a.nullable,
+                "required": a.required,
+                "default": _plain(a.default),
+            }
+            for a in op.attributes
+        ],
+        "outputs": list(op.outputs),
+        "differentiable": (
+            op.differentiable if isinstance(op.differentiable, bool) else list(op.differentiable)),
+        "fallible": op.fallible,
+        "effect": op.effect,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no such numbers
+        return repr(value)
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, lazyloom.dtypes.DType):
+        return value.name
+    return value
+
+
+def op_json(op: Any) -> str:
+    """An entry of the op table as a JSON object."""
+    return json.dumps(op_description(op), ensure_ascii=False)
+
+
+def stats_json() -> str:
+    """All counters as a JSON object."""
+    return json.dumps({k: v for k, v in lazyloom.stats().items() if isinstance(v, (int, float))})
+
+
+def stat(name: str) -> int:
+    """One counter; raises ArgumentError for a name that is none."""
+    counters = lazyloom.stats()
+    found = counters.get(name)
+    if not isinstance(found, int):
+        raise ArgumentError(
+            f"loom_stat: {name!r} is no counter, expected one of {', '.join(sorted(counters))}")
+    return found
+
+
+def op_count(program: Any) -> int:
+    """The number of ops in a program."""
+    ops = program.ops
+    return ops if isinstance(ops, int) else len(ops)

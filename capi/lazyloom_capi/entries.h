@@ -1,0 +1,42 @@
+int loomp_start(const char *paths, const char *digest, int opened);
+int loomp_shutdown(void);
+int loomp_exit(void);
+int loomp_set_option(int option, int64_t value);
+int loomp_get_option(int option, int64_t *value);
+int loomp_from_host(void *data, size_t nbytes, int dtype, const int64_t *shape, size_t ndim,
+                    int share, void (*done)(void *), void *context, uint64_t *result,
+                    uintptr_t file, int line);
+int loomp_read(uint64_t tensor, void *buffer, size_t nbytes, uintptr_t file, int line);
+int loomp_map(uint64_t tensor, uint64_t *result, void **data, size_t *nbytes, uintptr_t file,
+              int line);
+int loomp_release(uint64_t handle, int kind);
+int loomp_release_many(uint64_t *tensors, size_t count);
+int loomp_retain(uint64_t tensor);
+int loomp_info(uint64_t tensor, int what, int64_t *value);
+int loomp_shape(uint64_t tensor, int64_t *shape, size_t capacity, size_t *ndim);
+int loomp_live(size_t *count);
+int loomp_apply(int source, const char *op, const loom_operand *operands, size_t operand_count,
+                const loom_attr *attributes, size_t attribute_count, uint64_t *results,
+                size_t capacity, size_t *result_count, uintptr_t file, int line);
+int loomp_boundary(uint64_t tensor, uintptr_t file, int line);
+int loomp_assign(uint64_t target, uint64_t value, uintptr_t file, int line);
+int loomp_detach(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
+int loomp_require_grad(uint64_t tensor, int required, uintptr_t file, int line);
+int loomp_set_grad_enabled(int enabled, int *previous);
+int loomp_grad(const uint64_t *outputs, size_t output_count, const uint64_t *inputs,
+               size_t input_count, const uint64_t *cotangents, int create_graph,
+               uint64_t *gradients, uintptr_t file, int line);
+int loomp_backward(const uint64_t *outputs, size_t output_count, const uint64_t *cotangents,
+                   uintptr_t file, int line);
+int loomp_gradient(uint64_t tensor, uint64_t *result);
+int loomp_clear_gradient(uint64_t tensor);
+int loomp_sync(const uint64_t *tensors, size_t count, int wait, uintptr_t file, int line);
+int loomp_program_of(const uint64_t *tensors, size_t count, uint64_t *result, uintptr_t file,
+                     int line);
+int loomp_last_program(uint64_t *result);
+int loomp_program_ops(uint64_t program, size_t *count);
+int loomp_text(int what, uint64_t handle, const char *name, char *buffer, size_t capacity,
+               size_t *needed);
+int loomp_stat(const char *name, int64_t *value);
+int loomp_op_count(size_t *count);
+int loomp_op_name(size_t index, char **name);

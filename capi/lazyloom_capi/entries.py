@@ -1,0 +1,650 @@
+"""The private entries behind the exported C functions.
+
+Each answers 1 for success. An exception becomes the calling thread's error record
+and a negative answer, the status to report; see ``shims.c``. This module can be
+imported only in a process that has loaded the library.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
+
+import lazyloom
+from lazyloom.errors import ArgumentError, DTypeError, GradientError, LoomError, ShapeError
+
+from . import describe, handles
+from .handles import BUFFER, PROGRAM, TENSOR
+
+INTERNAL: Final = 102
+START: Final = 101
+OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
+#: words of a loom_operand: kind and dtype, tensor, integer, real, imaginary
+_OPERAND_WORDS: Final = 5
+
+_local = threading.local()
+_files: dict[int, str] = {}
+_ops: dict[bytes, Any] = {}
+_op_names: list[Any] = []
+_in_python: bool = True
+
+
+class Leaf:
+    """What a tensor that requires a gradient has collected."""
+
+    __slots__ = ("gradient",)
+
+    def __init__(self) -> None:
+        self.gradient: lazyloom.Value | None = None
+
+
+class Tensor(lazyloom.Tensor):
+    """The object behind a ``loom_tensor``."""
+
+    __slots__ = ("leaf",)
+    leaf: Leaf | None
+
+    def __init__(self, value: lazyloom.Value) -> None:
+        super().__init__(value)
+        self.leaf = None
+
+
+def failed(exception: type[BaseException], value: BaseException, traceback: Any) -> int:
+    """Record an exception as the error of this thread; the answer is minus its status."""
+    if isinstance(value, LoomError):
+        code, message, op, site = value.code, str(value), value.op or "", value.site or ""
+    else:
+        code, op, site = INTERNAL, "", ""
+        message = f"{exception.__name__}: {value}"
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        if traceback is not None:
+            code_object = traceback.tb_frame.f_code
+            message += f" (in {code_object.co_name}, {code_object.co_filename}:"
+            message += f"{traceback.tb_lineno})"
+    lib.loomp_set_error(code, message.encode(), op.encode(), site.encode())
+    return -code
+
+
+def entry(function: Callable[..., int]) -> Callable[..., int]:
+    ffi.def_extern(onerror=failed)(function)
+    return function
+
+
+def located(function: Callable[..., int]) -> Callable[..., int]:
+    """An entry whose last two arguments are the caller's source location."""
+
+    def at(*arguments: Any) -> int:
+        file = arguments[-2]
+        if file:
+            name = _files.get(file)
+            if name is None:
+                name = _files[file] = ffi.string(ffi.cast("char *", file)).decode(
+                    "utf-8", "replace")
+            lazyloom.set_site(name, arguments[-1])
+            if not _in_python:
+                return function(*arguments[:-2])
+            try:
+                return function(*arguments[:-2])
+            finally:
+                lazyloom.clear_site()
+        if not _in_python:
+            lazyloom.clear_site()
+        return function(*arguments[:-2])
+
+    ffi.def_extern(name=function.__name__, onerror=failed)(at)
+    return function
+
+
+def start(opened: bool) -> None:
+    """Get ready for calls. ``opened``: the library opened the interpreter itself."""
+    global _in_python
+    _in_python = not opened
+
+
+# ---- life ---------------------------------------------------------------------------
+
+
+@entry
+def loomp_shutdown() -> int:
+    alive = [t.value for t in list(handles.tensors.values())]
+    scheduled = [v for v in alive if not v.is_pending]
+    del alive
+    handles.release_all()
+    for value in scheduled:
+        try:
+            lazyloom.sync(value, wait=True)
+        except LoomError:
+            # a failure belongs to whoever reads the value, and nobody can any more
+            pass
+    return 1
+
+
+@entry
+def loomp_exit() -> int:
+    """The process ends: let Python's own exit handlers run, as at the end of a script."""
+    import atexit
+
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    return 1
+
+
+@entry
+def loomp_set_option(option: int, value: int) -> int:
+    name = _option(option)
+    if value not in (0, 1):
+        raise ArgumentError(f"loom_set_option: {name} is {value}, expected 0 or 1")
+    given: dict[str, bool] = dict(getattr(_local, "options", {}))
+    given[name] = bool(value)
+    before = getattr(_local, "context", None)
+    if before is not None:
+        before.__exit__(None, None, None)
+    context = lazyloom.options(**given)
+    context.__enter__()
+    _local.context, _local.options = context, given
+    return 1
+
+
+@entry
+def loomp_get_option(option: int, value: Any) -> int:
+    name = _option(option)
+    value[0] = getattr(_local, "options", {}).get(name, name == "donate")
+    return 1
+
+
+def _option(option: int) -> str:
+    name = OPTIONS.get(option)
+    if name is None:
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 or 2)")
+    return name
+
+
+# ---- tensors ------------------------------------------------------------------------
+
+
+def _give(value: lazyloom.Value) -> int:
+    return handles.give(TENSOR, Tensor(value))
+
+
+def _shape(shape: Any, ndim: int) -> tuple[int, ...]:
+    dims = tuple(ffi.unpack(shape, ndim)) if ndim else ()
+    if any(d < 0 for d in dims):
+        raise ShapeError(f"shape {dims} has a negative dimension")
+    return dims
+
+
+@located
+def loomp_from_host(
+    data: Any, nbytes: int, dtype: int, shape: Any, ndim: int, share: int, done: Any,
+    context: Any, result: Any,
+) -> int:  # fmt: skip
+    owner = data
+    if share and done != ffi.NULL:
+        owner = ffi.gc(data, lambda _: done(context)) if nbytes else None
+        if owner is None:
+            done(context)
+    dims = _shape(shape, ndim)
+    element = lazyloom.dtypes.dtype_indexed(dtype)
+    expected = element.itemsize
+    for d in dims:
+        expected *= d
+    if nbytes != expected:
+        raise ArgumentError(
+            f"nbytes is {nbytes}, expected {expected} for {element.name} of shape {dims}")
+    if nbytes:
+        memory = np.frombuffer(ffi.buffer(owner, nbytes), dtype=np.uint8)
+        array = memory.view(element.numpy).reshape(dims)
+        if element.kind == "b":
+            # any other byte than 0 and 1 is not a value that XLA knows
+            array = memory.reshape(dims) != 0
+    else:
+        array = np.empty(dims, element.numpy)
+    result[0] = _give(lazyloom.from_host(array, share=bool(share)))
+    return 1
+
+
+def _read(tensor: int) -> Any:
+    array = np.ascontiguousarray(handles.find(TENSOR, tensor).read())
+    return array.reshape(-1).view(np.uint8)
+
+
+@located
+def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
+    type = handles.find(TENSOR, tensor).type
+    if nbytes != type.nbytes:
+        raise ArgumentError(
+            f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
+    contents = _read(tensor)
+    if nbytes:
+        ffi.memmove(buffer, contents, nbytes)
+    return 1
+
+
+@located
+def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
+    contents = _read(tensor)
+    memory = ffi.from_buffer(contents)
+    result[0] = handles.give(BUFFER, memory)
+    data[0] = ffi.cast("void *", memory)
+    nbytes[0] = contents.nbytes
+    return 1
+
+
+@entry
+def loomp_release(handle: int, kind: int) -> int:
+    handles.release(kind, handle)
+    return 1
+
+
+@entry
+def loomp_release_many(given: Any, count: int) -> int:
+    error: LoomError | None = None
+    for i in range(count):
+        bits, given[i] = given[i], 0
+        if bits:
+            try:
+                handles.release(TENSOR, bits)
+            except LoomError as e:
+                error = error or e
+    if error is not None:
+        raise error
+    return 1
+
+
+@entry
+def loomp_retain(tensor: int) -> int:
+    handles.retain(TENSOR, tensor)
+    return 1
+
+
+@entry
+def loomp_info(tensor: int, what: int, value: Any) -> int:
+    found = handles.find(TENSOR, tensor)
+    if what == lib.LOOMP_PENDING:
+        value[0] = found.value.is_pending
+    elif what == lib.LOOMP_REQUIRES_GRAD:
+        value[0] = found.value.requires_grad
+    elif what == lib.LOOMP_DTYPE:
+        value[0] = found.type.dtype.index
+    elif what == lib.LOOMP_NDIM:
+        value[0] = found.type.ndim
+    else:
+        value[0] = found.type.nbytes
+    return 1
+
+
+@entry
+def loomp_shape(tensor: int, shape: Any, capacity: int, ndim: Any) -> int:
+    dims = handles.find(TENSOR, tensor).type.shape
+    ndim[0] = len(dims)
+    for i, d in enumerate(dims[:capacity]):
+        shape[i] = d
+    return 1
+
+
+@entry
+def loomp_live(count: Any) -> int:
+    count[0] = handles.count()
+    return 1
+
+
+# ---- recording ----------------------------------------------------------------------
+
+
+def _op(name: Any) -> Any:
+    text = ffi.string(name)
+    found = _ops.get(text)
+    if found is None:
+        found = _ops[text] = lazyloom.ops.lookup(text.decode("utf-8", "replace"))
+    return found
+
+
+def _operands(op: Any, given: Any, count: int) -> list[Any]:
+    """Values, Scalars and None; numbers without a dtype take that of the tensors."""
+    words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
+    result: list[Any] = []
+    numbers: list[tuple[int, Any]] = []
+    live = handles.tensors
+    for i in range(count):
+        head = words[i * _OPERAND_WORDS]
+        kind = head & 0xFFFFFFFF
+        if kind == 1:
+            tensor = live.get(words[i * _OPERAND_WORDS + 1])
+            if tensor is None:
+                try:
+                    handles.find(TENSOR, words[i * _OPERAND_WORDS + 1])
+                except LoomError as error:
+                    name = op.operand_name(i) if i < op.most or op.most < 0 else str(i)
+                    raise type(error)(f"{op.name}: operand {name!r}: {error}", op=op.name) from None
+            result.append(tensor.value)
+        elif kind == 0:
+            result.append(None)
+        else:
+            number = _number(op, given[i], i)
+            if head >> 32:
+                dtype = lazyloom.dtypes.dtype_indexed(head >> 32)
+                result.append(lazyloom.Scalar(number, _checked(op, i, number, dtype)))
+            else:
+                numbers.append((i, number))
+                result.append(None)
+    for i, number in numbers:
+        dtype = _shared_dtype(op, i, number, result)
+        result[i] = lazyloom.Scalar(number, _checked(op, i, number, dtype))
+    return result
+
+
+def _number(op: Any, operand: Any, position: int) -> Any:
+    kind = operand.kind
+    if kind == 2:
+        return operand.integer != 0
+    if kind == 3:
+        return operand.integer
+    if kind == 4:
+        return operand.real
+    if kind == 5:
+        return complex(operand.real, operand.imaginary)
+    raise ArgumentError(
+        f"{op.name}: operand {position} has kind {kind}, expected a loom_operand_kind (0 to 5)",
+        op=op.name)
+
+
+def _checked(op: Any, position: int, number: Any, dtype: Any) -> Any:
+    """The dtype, if it can hold that kind of number."""
+    if isinstance(number, bool):
+        fits = True
+    elif isinstance(number, int):
+        fits = dtype.kind != "b"
+    elif isinstance(number, float):
+        fits = dtype.is_inexact
+    else:
+        fits = dtype.is_complex
+    if not fits:
+        raise DTypeError(
+            f"{op.name}: operand {position} is the number {number!r}, which {dtype.name} does not "
+            "hold; give the number another kind or cast the tensors first", op=op.name)
+    if isinstance(number, int) and dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        if not limits.min <= number <= limits.max:
+            raise ArgumentError(
+                f"{op.name}: operand {position} is {number}, expected {limits.min} to {limits.max} "
+                f"for {dtype.name}", op=op.name)
+    return dtype
+
+
+def _shared_dtype(op: Any, position: int, number: Any, operands: list[Any]) -> Any:
+    """The dtype of a number that was given without one."""
+    last = len(op.operands) - 1
+    if last < 0:
+        raise ArgumentError(f"{op.name}: operands were given, expected none", op=op.name)
+    if op.operands[min(position, last)].classes != "T":
+        return lazyloom.dtypes.as_dtype(type(number))
+    for i, v in enumerate(operands):
+        if v is not None and op.operands[min(i, last)].classes == "T":
+            return v.type.dtype
+    raise DTypeError(
+        f"{op.name}: operand {op.operand_name(min(position, last))!r} is a number without a dtype, "
+        "and no tensor is there to take one from; give a loom_dtype with the number", op=op.name)
+
+
+def _attributes(op: Any, given: Any, count: int) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for i in range(count):
+        attribute = given[i]
+        if attribute.name == ffi.NULL:
+            raise ArgumentError(f"{op.name}: attribute {i} has no name", op=op.name)
+        name = ffi.string(attribute.name).decode("utf-8", "replace")
+        if name in result:
+            raise ArgumentError(f"{op.name}: attribute {name!r} was given twice", op=op.name)
+        kind = attribute.kind
+        value = attribute.value
+        if kind == 2:
+            result[name] = value.integer
+        elif kind == 6:
+            result[name] = tuple(ffi.unpack(_array(op, name, value.integers, attribute.count),
+                                            attribute.count))
+        elif kind == 1:
+            result[name] = bool(value.boolean)
+        elif kind == 3:
+            result[name] = value.real
+        elif kind == 4:
+            text = _array(op, name, value.text, 1)
+            result[name] = ffi.string(text).decode("utf-8", "replace")
+        elif kind == 5:
+            result[name] = lazyloom.dtypes.dtype_indexed(value.dtype)
+        elif kind == 7:
+            result[name] = tuple(ffi.unpack(_array(op, name, value.reals, attribute.count),
+                                            attribute.count))
+        elif kind == 0:
+            result[name] = None
+        else:
+            raise ArgumentError(
+                f"{op.name}: attribute {name!r} has kind {kind}, expected a loom_attr_kind "
+                "(0 to 7)", op=op.name)
+    return result
+
+
+def _array(op: Any, name: str, pointer: Any, count: int) -> Any:
+    if pointer == ffi.NULL and count:
+        raise ArgumentError(f"{op.name}: attribute {name!r} is a NULL pointer", op=op.name)
+    return pointer if count else ffi.new("int64_t[]", 0)
+
+
+@located
+def loomp_apply(
+    source: int, name: Any, operands: Any, operand_count: int, attributes: Any,
+    attribute_count: int, results: Any, capacity: int, result_count: Any,
+) -> int:  # fmt: skip
+    op = _op(name)
+    values = _operands(op, operands, operand_count)
+    attrs = _attributes(op, attributes, attribute_count) if attribute_count else None
+    recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
+    if type(recorded) is not tuple:
+        result_count[0] = 1
+        if capacity < 1:
+            raise ArgumentError(f"{op.name}: capacity is 0, expected 1 for its result", op=op.name)
+        results[0] = _give(recorded)
+        return 1
+    result_count[0] = len(recorded)
+    if capacity < len(recorded):
+        raise ArgumentError(
+            f"{op.name}: capacity is {capacity}, expected {len(recorded)} for its results",
+            op=op.name)
+    for i, value in enumerate(recorded):
+        results[i] = _give(value)
+    return 1
+
+
+@located
+def loomp_boundary(tensor: int) -> int:
+    lazyloom.boundary(handles.find(TENSOR, tensor).value)
+    return 1
+
+
+@located
+def loomp_assign(target: int, value: int) -> int:
+    tensor = handles.find(TENSOR, target)
+    given = handles.find(TENSOR, value).value
+    if tensor.leaf is not None:
+        given = given.detach().as_leaf(tensor.leaf)
+    tensor._write(given)
+    return 1
+
+
+@located
+def loomp_detach(tensor: int, result: Any) -> int:
+    result[0] = _give(handles.find(TENSOR, tensor).value.detach())
+    return 1
+
+
+# ---- gradients ----------------------------------------------------------------------
+
+
+@located
+def loomp_require_grad(tensor: int, required: int) -> int:
+    found = handles.find(TENSOR, tensor)
+    if not required:
+        if found.leaf is not None or found.value.requires_grad:
+            found._write(found.value.detach())
+            found.leaf = None
+    elif found.leaf is None:
+        leaf = Leaf()
+        found._write(found.value.detach().as_leaf(leaf))
+        found.leaf = leaf
+    return 1
+
+
+@entry
+def loomp_set_grad_enabled(enabled: int, previous: Any) -> int:
+    previous[0] = lazyloom.set_grad_enabled(bool(enabled))
+    return 1
+
+
+def _values(array: Any, count: int) -> list[Any]:
+    return [handles.find(TENSOR, bits).value for bits in (ffi.unpack(array, count) if count else ())]
+
+
+def _cotangents(array: Any, count: int) -> list[Any] | None:
+    if array == ffi.NULL:
+        return None
+    return [handles.find(TENSOR, bits).value if bits else None for bits in ffi.unpack(array, count)]
+
+
+@located
+def loomp_grad(
+    outputs: Any, output_count: int, inputs: Any, input_count: int, cotangents: Any,
+    create_graph: int, gradients: Any,
+) -> int:  # fmt: skip
+    found = lazyloom.gradients(
+        _values(outputs, output_count), _values(inputs, input_count),
+        _cotangents(cotangents, output_count), create_graph=bool(create_graph))
+    for i, value in enumerate(found):
+        if value is None:
+            raise GradientError(f"loom_grad: inputs[{i}] does not reach an output")
+    for i, value in enumerate(found):
+        gradients[i] = _give(value)
+    return 1
+
+
+@located
+def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
+    reached = lazyloom.backward(
+        _values(outputs, output_count), _cotangents(cotangents, output_count))
+    for leaf, gradient in reached:
+        if isinstance(leaf, Leaf):
+            before = leaf.gradient
+            leaf.gradient = (
+                gradient if before is None else lazyloom.record("add", [before, gradient]))
+    return 1
+
+
+def _leaf(tensor: int) -> Leaf:
+    leaf: Leaf | None = handles.find(TENSOR, tensor).leaf
+    if leaf is None:
+        raise GradientError(
+            "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")
+    return leaf
+
+
+@entry
+def loomp_gradient(tensor: int, result: Any) -> int:
+    gradient = _leaf(tensor).gradient
+    result[0] = 0 if gradient is None else _give(gradient)
+    return 1
+
+
+@entry
+def loomp_clear_gradient(tensor: int) -> int:
+    _leaf(tensor).gradient = None
+    return 1
+
+
+# ---- evaluation and observation -----------------------------------------------------
+
+
+@located
+def loomp_sync(given: Any, count: int, wait: int) -> int:
+    lazyloom.sync(*_values(given, count), wait=bool(wait))
+    return 1
+
+
+@located
+def loomp_program_of(given: Any, count: int, result: Any) -> int:
+    result[0] = handles.give(PROGRAM, lazyloom.program_of(*_values(given, count)))
+    return 1
+
+
+@entry
+def loomp_last_program(result: Any) -> int:
+    evaluation = lazyloom.last_evaluation()
+    program = None if evaluation is None else evaluation.program
+    result[0] = 0 if program is None else handles.give(PROGRAM, program)
+    return 1
+
+
+@entry
+def loomp_program_ops(program: int, count: Any) -> int:
+    count[0] = describe.op_count(handles.find(PROGRAM, program))
+    return 1
+
+
+@entry
+def loomp_text(
+    what: int, handle: int, name: Any, buffer: Any, capacity: int, needed: Any
+) -> int:
+    if what == lib.LOOMP_PROGRAM_KEY:
+        text = handles.find(PROGRAM, handle).key
+    elif what == lib.LOOMP_PROGRAM_TEXT:
+        text = handles.find(PROGRAM, handle).text()
+    elif what == lib.LOOMP_STATS:
+        text = describe.stats_json()
+    elif what == lib.LOOMP_LAST_EVALUATION:
+        evaluation = lazyloom.last_evaluation()
+        text = "" if evaluation is None else evaluation.text()
+    else:
+        text = describe.op_json(_op(name))
+    data = text.encode()
+    needed[0] = len(data) + 1
+    if capacity:
+        part = data[:capacity - 1]
+        ffi.memmove(buffer, part, len(part))
+        buffer[len(part)] = b"\0"
+    return 1
+
+
+@entry
+def loomp_stat(name: Any, value: Any) -> int:
+    value[0] = describe.stat(ffi.string(name).decode("utf-8", "replace"))
+    return 1
+
+
+def _names() -> list[Any]:
+    if len(_op_names) != len(lazyloom.ops.table()):
+        # the table can grow; names given out before stay where they are in memory
+        known = {ffi.string(n): n for n in _op_names}
+        _kept.extend(_op_names)
+        names = [n.encode() for n in lazyloom.ops.names()]
+        _op_names[:] = [known.get(n) or ffi.new("char[]", n) for n in names]
+    return _op_names
+
+
+_kept: list[Any] = []
+
+
+@entry
+def loomp_op_count(count: Any) -> int:
+    count[0] = len(_names())
+    return 1
+
+
+@entry
+def loomp_op_name(index: int, name: Any) -> int:
+    names = _names()
+    if index >= len(names):
+        raise ArgumentError(f"loom_op_name: index is {index}, expected 0 to {len(names) - 1}")
+    name[0] = names[index]
+    return 1

@@ -1,0 +1,64 @@
+"""Reading ``lazyloom.h``, the one place where the C ABI is written down."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def include_dir() -> Path:
+    """The folder with ``lazyloom.h``: beside this package, or in it once installed."""
+    here = Path(__file__).resolve().parent
+    for folder in (here.parent / "include", here / "include"):
+        if (folder / "lazyloom.h").is_file():
+            return folder
+    raise FileNotFoundError(f"lazyloom.h is neither in {here.parent / 'include'} nor in {here}")
+
+
+def statements(text: str) -> list[str]:
+    """The declarations of a header, without comments, preprocessor lines and inline bodies."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"\\\n", " ", text)
+    text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
+    text = re.sub(r'extern "C" \{|^\}\s*$', "", text, flags=re.M)
+    text = re.sub(r"\b(LOOM_API|LOOM_CHECK)\b", "", text)
+    found: list[str] = []
+    current = ""
+    depth = 0
+    for character in text:
+        current += character
+        if character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth == 0 and current.lstrip().startswith("static inline"):
+                current = ""
+        elif character == ";" and depth == 0:
+            statement = " ".join(current.split())
+            if statement != ";":
+                found.append(statement)
+            current = ""
+    return found
+
+
+def types(text: str) -> str:
+    """The type definitions of a header, as cffi reads them."""
+    return "\n".join(s for s in statements(text) if s.startswith("typedef"))
+
+
+def functions(text: str) -> dict[str, str]:
+    """The exported functions of a header: name to prototype."""
+    prototypes = [s for s in statements(text) if not s.startswith("typedef")]
+    return {_name(p): p for p in prototypes}
+
+
+def declarations(text: str) -> str:
+    """Types and functions, as cffi reads them."""
+    return "\n".join(statements(text))
+
+
+def _name(prototype: str) -> str:
+    found = re.search(r"(\w+)\s*\(", prototype)
+    if found is None:
+        raise ValueError(f"not a prototype: {prototype}")
+    return found.group(1)

@@ -1,0 +1,657 @@
+/* The exported functions of liblazyloom.so.
+
+   Each checks that calls can be made at all, calls a private entry (loomp_*, written in
+   Python, lazyloom_capi/entries.py) and turns its answer into a status: 1 is success, a
+   negative number the error that was recorded, and 0 what cffi returns when a callback
+   died. Nothing here needs Python except start(). */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLD, RUNNING, STOPPED, FORKED };
+
+static volatile int state = COLD;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- errors of a thread -------------------------------------------------------- */
+
+typedef struct error_record {
+  loom_status status;
+  char *message;
+  char *op;
+  char *site;
+} error_record;
+
+static pthread_key_t error_key;
+static pthread_once_t error_once = PTHREAD_ONCE_INIT;
+static __thread const char *source_file;
+static __thread int source_line;
+
+static void error_empty(error_record *e) {
+  free(e->message);
+  free(e->op);
+  free(e->site);
+  memset(e, 0, sizeof *e);
+}
+
+static void error_free(void *given) {
+  error_empty((error_record *)given);
+  free(given);
+}
+
+static void error_start(void) { pthread_key_create(&error_key, error_free); }
+
+static error_record *error_of_thread(bool make) {
+  error_record *e;
+  pthread_once(&error_once, error_start);
+  e = (error_record *)pthread_getspecific(error_key);
+  if (e == NULL && make) {
+    e = (error_record *)calloc(1, sizeof *e);
+    if (e != NULL) pthread_setspecific(error_key, e);
+  }
+  return e;
+}
+
+static char *copied(const char *text) {
+  size_t n = strlen(text) + 1;
+  char *result = (char *)malloc(n);
+  if (result != NULL) memcpy(result, text, n);
+  return result;
+}
+
+/* Called by the entries too, with texts that live during the call. */
+static void loomp_set_error(int status, const char *message, const char *op, const char *site) {
+  error_record *e = error_of_thread(true);
+  if (e == NULL) return;
+  error_empty(e);
+  e->status = (loom_status)status;
+  e->message = copied(message);
+  e->op = copied(op);
+  if (site[0] == 0 && source_file != NULL) {
+    size_t n = strlen(source_file) + 16;
+    e->site = (char *)malloc(n);
+    if (e->site != NULL) snprintf(e->site, n, "%s:%d", source_file, source_line);
+  } else {
+    e->site = copied(site);
+  }
+}
+
+static loom_status fail(loom_status status, const char *message) {
+  loomp_set_error((int)status, message, "", "");
+  return status;
+}
+
+loom_status loom_error_status(void) {
+  error_record *e = error_of_thread(false);
+  return e == NULL ? LOOM_OK : e->status;
+}
+
+const char *loom_error_message(void) {
+  error_record *e = error_of_thread(false);
+  return e == NULL || e->message == NULL ? "" : e->message;
+}
+
+const char *loom_error_op(void) {
+  error_record *e = error_of_thread(false);
+  return e == NULL || e->op == NULL ? "" : e->op;
+}
+
+const char *loom_error_site(void) {
+  error_record *e = error_of_thread(false);
+  return e == NULL || e->site == NULL ? "" : e->site;
+}
+
+void loom_error_clear(void) {
+  error_record *e = error_of_thread(false);
+  if (e != NULL) error_empty(e);
+}
+
+const char *loom_status_name(loom_status status) {
+  switch (status) {
+    case LOOM_OK: return "LOOM_OK";
+    case LOOM_ERROR: return "LOOM_ERROR";
+    case LOOM_ERROR_ARGUMENT: return "LOOM_ERROR_ARGUMENT";
+    case LOOM_ERROR_SHAPE: return "LOOM_ERROR_SHAPE";
+    case LOOM_ERROR_DTYPE: return "LOOM_ERROR_DTYPE";
+    case LOOM_ERROR_UNKNOWN_OP: return "LOOM_ERROR_UNKNOWN_OP";
+    case LOOM_ERROR_EXECUTION: return "LOOM_ERROR_EXECUTION";
+    case LOOM_ERROR_DONATED: return "LOOM_ERROR_DONATED";
+    case LOOM_ERROR_GRADIENT: return "LOOM_ERROR_GRADIENT";
+    case LOOM_ERROR_ALIAS: return "LOOM_ERROR_ALIAS";
+    case LOOM_ERROR_HANDLE: return "LOOM_ERROR_HANDLE";
+    case LOOM_ERROR_FORK: return "LOOM_ERROR_FORK";
+    case LOOM_ERROR_READ_FORBIDDEN: return "LOOM_ERROR_READ_FORBIDDEN";
+    case LOOM_ERROR_NOT_INITIALIZED: return "LOOM_ERROR_NOT_INITIALIZED";
+    case LOOM_ERROR_START: return "LOOM_ERROR_START";
+    case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";
+  }
+  return "unknown status";
+}
+
+void loom_set_source_location(const char *file, int line) {
+  source_file = file;
+  source_line = line;
+}
+
+/* ---- guards -------------------------------------------------------------------- */
+
+static loom_status not_ready(void) {
+  switch (state) {
+    case FORKED:
+      return fail(LOOM_ERROR_FORK,
+                  "this process was forked after lazyloom had been initialised, so lazyloom "
+                  "cannot be used in it; fork before loom_initialize(), or start a new program");
+    case STOPPED:
+      return fail(LOOM_ERROR_NOT_INITIALIZED,
+                  "loom_shutdown() has been called; call loom_initialize() again first");
+    default:
+      return fail(LOOM_ERROR_NOT_INITIALIZED, "call loom_initialize() first");
+  }
+}
+
+static loom_status null_pointer(const char *function, const char *parameter) {
+  char text[200];
+  snprintf(text, sizeof text, "%s: %s is NULL, expected a pointer", function, parameter);
+  return fail(LOOM_ERROR_ARGUMENT, text);
+}
+
+static loom_status finish(int answer) {
+  if (answer == 1) return LOOM_OK;
+  if (answer < 0) return (loom_status)-answer;
+  return fail(LOOM_ERROR_INTERNAL, "a callback of the runtime died without saying why");
+}
+
+#define READY()                                  \
+  do {                                           \
+    if (state != RUNNING) return not_ready();    \
+  } while (0)
+#define NEED(pointer)                                                   \
+  do {                                                                  \
+    if ((pointer) == NULL) return null_pointer(__func__, #pointer);     \
+  } while (0)
+#define NEED_IF(pointer, count)                                                          \
+  do {                                                                                   \
+    if ((count) != 0 && (pointer) == NULL) return null_pointer(__func__, #pointer);      \
+  } while (0)
+#define WHERE (uintptr_t) source_file, source_line
+
+/* ---- start and end ------------------------------------------------------------- */
+
+static void forked(void) {
+  if (state != COLD) state = FORKED;
+}
+
+/* Records the Python exception that is set as the reason why nothing could be started. */
+static loom_status python_failed(const char *doing) {
+  PyObject *kind = NULL, *value = NULL, *trace = NULL, *text = NULL;
+  const char *reason = NULL;
+  char message[1000];
+  PyErr_Fetch(&kind, &value, &trace);
+  PyErr_NormalizeException(&kind, &value, &trace);
+  if (value != NULL) text = PyObject_Str(value);
+  if (text != NULL) reason = PyUnicode_AsUTF8(text);
+  snprintf(message, sizeof message, "%s: %s (the library was built for %s)", doing,
+           reason != NULL ? reason : "no reason is known", LOOM_BUILT_EXECUTABLE);
+  PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(kind);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return fail(LOOM_ERROR_START, message);
+}
+
+static loom_status open_interpreter(void) {
+  PyStatus status;
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  /* the executable's place is what leads Python to its virtual environment */
+  status = PyConfig_SetBytesString(&config, &config.executable, LOOM_BUILT_EXECUTABLE);
+  if (!PyStatus_Exception(status))
+    status = PyConfig_SetBytesString(&config, &config.program_name, LOOM_BUILT_EXECUTABLE);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) {
+    char message[600];
+    snprintf(message, sizeof message, "Python could not be started: %s (its executable is %s)",
+             status.err_msg != NULL ? status.err_msg : "no reason is known",
+             LOOM_BUILT_EXECUTABLE);
+    return fail(LOOM_ERROR_START, message);
+  }
+  PyEval_SaveThread();
+  return LOOM_OK;
+}
+
+static void process_ends(void) {
+  if (state != FORKED) loomp_exit();
+}
+
+static int import_cffi(void) {
+  PyObject *module = PyImport_ImportModule("_cffi_backend");
+  Py_XDECREF(module);
+  return module != NULL;
+}
+
+static loom_status start(void) {
+  loom_status status = LOOM_OK;
+  static bool opened = false, watched = false;
+  const char *running = Py_GetVersion();
+  size_t n = strlen(LOOM_BUILT_PYTHON);
+  if (strncmp(running, LOOM_BUILT_PYTHON, n) != 0 || (running[n] >= '0' && running[n] <= '9')) {
+    char message[300];
+    snprintf(message, sizeof message,
+             "the library was built for Python %s and this process has Python %.20s; build it "
+             "again with that Python: python -m lazyloom_capi --build",
+             LOOM_BUILT_PYTHON, running);
+    return fail(LOOM_ERROR_START, message);
+  }
+  if (!Py_IsInitialized()) {
+    if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
+      return fail(LOOM_ERROR_START,
+                  "the Python environment that the library was built in is gone: "
+                  LOOM_BUILT_EXECUTABLE "; build it again: python -m lazyloom_capi --build");
+    }
+    status = open_interpreter();
+    if (status != LOOM_OK) return status;
+    opened = true;
+  }
+  {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+    PyGILState_Release(gil);
+  }
+  if (status != LOOM_OK) return status;
+  if (cffi_start_python() != 0)
+    return fail(LOOM_ERROR_START, "cffi could not set up the library; it said why on stderr");
+  status = finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_DIGEST, opened));
+  if (status == LOOM_OK && opened && !watched) watched = atexit(process_ends) == 0;
+  return status;
+}
+
+loom_status loom_initialize(void) {
+  static bool watched = false;
+  loom_status status = LOOM_OK;
+  if (state == RUNNING) return LOOM_OK;
+  if (state == FORKED) return not_ready();
+  pthread_mutex_lock(&start_lock);
+  if (state != RUNNING) {
+    if (!watched) watched = pthread_atfork(NULL, NULL, forked) == 0;
+    status = start();
+    if (status == LOOM_OK) state = RUNNING;
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+loom_status loom_shutdown(void) {
+  loom_status status = LOOM_OK;
+  if (state == FORKED) return not_ready();
+  pthread_mutex_lock(&start_lock);
+  if (state == RUNNING) {
+    state = STOPPED;
+    status = finish(loomp_shutdown());
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+bool loom_is_initialized(void) { return state == RUNNING; }
+
+uint32_t loom_abi_version(void) {
+  return (uint32_t)LOOM_ABI_MAJOR << 16 | (uint32_t)LOOM_ABI_MINOR;
+}
+
+const char *loom_version(void) { return LOOM_BUILT_VERSION; }
+
+loom_status loom_set_option(loom_option option, int64_t value) {
+  READY();
+  return finish(loomp_set_option((int)option, value));
+}
+
+loom_status loom_get_option(loom_option option, int64_t *value) {
+  READY();
+  NEED(value);
+  return finish(loomp_get_option((int)option, value));
+}
+
+/* ---- dtypes -------------------------------------------------------------------- */
+
+static const struct {
+  const char *name;
+  size_t size;
+} dtypes[] = {
+    {"", 0},        {"bool", 1},    {"int8", 1},    {"int16", 2},    {"int32", 4},   {"int64", 8},
+    {"uint8", 1},   {"uint16", 2},  {"uint32", 4},  {"uint64", 8},   {"float16", 2},
+    {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16},
+};
+
+static size_t dtype_row(loom_dtype dtype) {
+  return (size_t)dtype < sizeof dtypes / sizeof dtypes[0] ? (size_t)dtype : 0;
+}
+
+size_t loom_dtype_size(loom_dtype dtype) { return dtypes[dtype_row(dtype)].size; }
+
+const char *loom_dtype_name(loom_dtype dtype) { return dtypes[dtype_row(dtype)].name; }
+
+/* ---- tensors ------------------------------------------------------------------- */
+
+loom_status loom_tensor_from_host(const void *data, size_t nbytes, loom_dtype dtype,
+                                  const int64_t *shape, size_t ndim, loom_tensor *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  NEED_IF(data, nbytes);
+  NEED_IF(shape, ndim);
+  return finish(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
+                                &result->bits, WHERE));
+}
+
+loom_status loom_tensor_share_host(const void *data, size_t nbytes, loom_dtype dtype,
+                                   const int64_t *shape, size_t ndim,
+                                   void (*done)(void *context), void *context,
+                                   loom_tensor *result) {
+  loom_status status = LOOM_OK;
+  if (result == NULL) status = null_pointer(__func__, "result");
+  else result->bits = 0;
+  if (status == LOOM_OK && state != RUNNING) status = not_ready();
+  if (status == LOOM_OK && data == NULL && nbytes) status = null_pointer(__func__, "data");
+  if (status == LOOM_OK && shape == NULL && ndim) status = null_pointer(__func__, "shape");
+  if (status != LOOM_OK) {
+    if (done != NULL) done(context);
+    return status;
+  }
+  return finish(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, true, done, context,
+                                &result->bits, WHERE));
+}
+
+loom_status loom_tensor_read(loom_tensor tensor, void *buffer, size_t nbytes) {
+  READY();
+  NEED_IF(buffer, nbytes);
+  return finish(loomp_read(tensor.bits, buffer, nbytes, WHERE));
+}
+
+loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void **data,
+                            size_t *nbytes) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  NEED(data);
+  NEED(nbytes);
+  return finish(loomp_map(tensor.bits, &result->bits, (void **)data, nbytes, WHERE));
+}
+
+loom_status loom_buffer_release(loom_buffer buffer) {
+  READY();
+  return buffer.bits ? finish(loomp_release(buffer.bits, LOOMP_BUFFER)) : LOOM_OK;
+}
+
+loom_status loom_tensor_retain(loom_tensor tensor) {
+  READY();
+  return finish(loomp_retain(tensor.bits));
+}
+
+loom_status loom_tensor_release(loom_tensor tensor) {
+  READY();
+  return tensor.bits ? finish(loomp_release(tensor.bits, LOOMP_TENSOR)) : LOOM_OK;
+}
+
+loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
+  READY();
+  NEED_IF(tensors, count);
+  return finish(loomp_release_many((uint64_t *)tensors, count));
+}
+
+static loom_status describe(loom_tensor tensor, int what, int64_t *value) {
+  return finish(loomp_info(tensor.bits, what, value));
+}
+
+loom_status loom_tensor_dtype(loom_tensor tensor, loom_dtype *dtype) {
+  int64_t value = 0;
+  loom_status status;
+  READY();
+  NEED(dtype);
+  status = describe(tensor, LOOMP_DTYPE, &value);
+  if (status == LOOM_OK) *dtype = (loom_dtype)value;
+  return status;
+}
+
+loom_status loom_tensor_ndim(loom_tensor tensor, size_t *ndim) {
+  int64_t value = 0;
+  loom_status status;
+  READY();
+  NEED(ndim);
+  status = describe(tensor, LOOMP_NDIM, &value);
+  if (status == LOOM_OK) *ndim = (size_t)value;
+  return status;
+}
+
+loom_status loom_tensor_shape(loom_tensor tensor, int64_t *shape, size_t capacity, size_t *ndim) {
+  size_t ignored;
+  READY();
+  NEED_IF(shape, capacity);
+  return finish(loomp_shape(tensor.bits, shape, capacity, ndim != NULL ? ndim : &ignored));
+}
+
+loom_status loom_tensor_nbytes(loom_tensor tensor, size_t *nbytes) {
+  int64_t value = 0;
+  loom_status status;
+  READY();
+  NEED(nbytes);
+  status = describe(tensor, LOOMP_NBYTES, &value);
+  if (status == LOOM_OK) *nbytes = (size_t)value;
+  return status;
+}
+
+loom_status loom_tensor_is_pending(loom_tensor tensor, bool *pending) {
+  int64_t value = 0;
+  loom_status status;
+  READY();
+  NEED(pending);
+  status = describe(tensor, LOOMP_PENDING, &value);
+  if (status == LOOM_OK) *pending = value != 0;
+  return status;
+}
+
+loom_status loom_tensor_requires_grad(loom_tensor tensor, bool *required) {
+  int64_t value = 0;
+  loom_status status;
+  READY();
+  NEED(required);
+  status = describe(tensor, LOOMP_REQUIRES_GRAD, &value);
+  if (status == LOOM_OK) *required = value != 0;
+  return status;
+}
+
+loom_status loom_live_handles(size_t *count) {
+  READY();
+  NEED(count);
+  return finish(loomp_live(count));
+}
+
+/* ---- recording ----------------------------------------------------------------- */
+
+static loom_status record(int source, const char *function, const char *op,
+                          const loom_operand *operands, size_t operand_count,
+                          const loom_attr *attributes, size_t attribute_count,
+                          loom_tensor *results, size_t capacity, size_t *result_count) {
+  size_t count = 0;
+  loom_status status;
+  if (results != NULL && capacity != 0) memset(results, 0, capacity * sizeof *results);
+  READY();
+  if (op == NULL) return null_pointer(function, "op");
+  if (operands == NULL && operand_count) return null_pointer(function, "operands");
+  if (attributes == NULL && attribute_count) return null_pointer(function, "attributes");
+  if (results == NULL) return null_pointer(function, "results");
+  status = finish(loomp_apply(source, op, operands, operand_count, attributes, attribute_count,
+                              (uint64_t *)results, capacity, &count, WHERE));
+  if (result_count != NULL) *result_count = count;
+  return status;
+}
+
+loom_status loom_apply(const char *op, const loom_operand *operands, size_t operand_count,
+                       const loom_attr *attributes, size_t attribute_count, loom_tensor *results,
+                       size_t capacity, size_t *result_count) {
+  return record(0, __func__, op, operands, operand_count, attributes, attribute_count, results,
+                capacity, result_count);
+}
+
+loom_status loom_source(const char *op, const loom_operand *operands, size_t operand_count,
+                        const loom_attr *attributes, size_t attribute_count, loom_tensor *results,
+                        size_t capacity, size_t *result_count) {
+  return record(1, __func__, op, operands, operand_count, attributes, attribute_count, results,
+                capacity, result_count);
+}
+
+loom_status loom_boundary(loom_tensor tensor) {
+  READY();
+  return finish(loomp_boundary(tensor.bits, WHERE));
+}
+
+loom_status loom_tensor_assign(loom_tensor target, loom_tensor value) {
+  READY();
+  return finish(loomp_assign(target.bits, value.bits, WHERE));
+}
+
+loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  return finish(loomp_detach(tensor.bits, &result->bits, WHERE));
+}
+
+/* ---- gradients ----------------------------------------------------------------- */
+
+loom_status loom_tensor_require_grad(loom_tensor tensor, bool required) {
+  READY();
+  return finish(loomp_require_grad(tensor.bits, required, WHERE));
+}
+
+loom_status loom_set_grad_enabled(bool enabled, bool *previous) {
+  int before = 0;
+  loom_status status;
+  READY();
+  status = finish(loomp_set_grad_enabled(enabled, &before));
+  if (status == LOOM_OK && previous != NULL) *previous = before != 0;
+  return status;
+}
+
+loom_status loom_grad(const loom_tensor *outputs, size_t output_count, const loom_tensor *inputs,
+                      size_t input_count, const loom_tensor *cotangents, bool create_graph,
+                      loom_tensor *gradients) {
+  if (gradients != NULL) memset(gradients, 0, input_count * sizeof *gradients);
+  READY();
+  NEED_IF(outputs, output_count);
+  NEED_IF(inputs, input_count);
+  NEED_IF(gradients, input_count);
+  return finish(loomp_grad((const uint64_t *)outputs, output_count,
+                           (const uint64_t *)inputs, input_count,
+                           (const uint64_t *)cotangents, create_graph,
+                           (uint64_t *)gradients, WHERE));
+}
+
+loom_status loom_backward(const loom_tensor *outputs, size_t output_count,
+                          const loom_tensor *cotangents) {
+  READY();
+  NEED_IF(outputs, output_count);
+  return finish(loomp_backward((const uint64_t *)outputs, output_count,
+                               (const uint64_t *)cotangents, WHERE));
+}
+
+loom_status loom_tensor_gradient(loom_tensor tensor, loom_tensor *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  return finish(loomp_gradient(tensor.bits, &result->bits));
+}
+
+loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
+  READY();
+  return finish(loomp_clear_gradient(tensor.bits));
+}
+
+/* ---- evaluation and observation ------------------------------------------------ */
+
+loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
+  READY();
+  NEED_IF(tensors, count);
+  return finish(loomp_sync((uint64_t *)tensors, count, wait, WHERE));
+}
+
+loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_program *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  NEED_IF(tensors, count);
+  return finish(loomp_program_of((uint64_t *)tensors, count, &result->bits, WHERE));
+}
+
+loom_status loom_last_program(loom_program *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  return finish(loomp_last_program(&result->bits));
+}
+
+static loom_status text(int what, uint64_t handle, const char *name, char *buffer, size_t capacity,
+                        size_t *needed) {
+  size_t ignored;
+  READY();
+  if (capacity != 0 && buffer == NULL) return null_pointer("loom", "buffer");
+  return finish(loomp_text(what, handle, name, buffer, capacity,
+                           needed != NULL ? needed : &ignored));
+}
+
+loom_status loom_program_key(loom_program program, char *buffer, size_t capacity,
+                             size_t *needed) {
+  return text(LOOMP_PROGRAM_KEY, program.bits, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_program_text(loom_program program, char *buffer, size_t capacity,
+                              size_t *needed) {
+  return text(LOOMP_PROGRAM_TEXT, program.bits, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_program_op_count(loom_program program, size_t *count) {
+  READY();
+  NEED(count);
+  return finish(loomp_program_ops(program.bits, count));
+}
+
+loom_status loom_program_release(loom_program program) {
+  READY();
+  return program.bits ? finish(loomp_release(program.bits, LOOMP_PROGRAM)) : LOOM_OK;
+}
+
+loom_status loom_stat(const char *name, int64_t *value) {
+  READY();
+  NEED(name);
+  NEED(value);
+  return finish(loomp_stat(name, value));
+}
+
+loom_status loom_stats_json(char *buffer, size_t capacity, size_t *needed) {
+  return text(LOOMP_STATS, 0, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_last_evaluation(char *buffer, size_t capacity, size_t *needed) {
+  return text(LOOMP_LAST_EVALUATION, 0, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_op_count(size_t *count) {
+  READY();
+  NEED(count);
+  return finish(loomp_op_count(count));
+}
+
+loom_status loom_op_name(size_t index, const char **name) {
+  READY();
+  NEED(name);
+  return finish(loomp_op_name(index, (char **)name));
+}
+
+loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed) {
+  READY();
+  NEED(op);
+  return text(LOOMP_DESCRIBE, 0, op, buffer, capacity, needed);
+}
