@@ -5,13 +5,17 @@ the table and does not import JAX.
 """
 
 from . import activations as activations
+from . import attention as attention
 from . import casts as casts
 from . import compare as compare
 from . import contraction as contraction
 from . import creation as creation
 from . import cumulative as cumulative
 from . import elementwise as elementwise
+from . import embedding as embedding
 from . import indexing as indexing
+from . import losses as losses
+from . import normalization as normalization
 from . import random as random
 from . import reductions as reductions
 from . import shape as shape

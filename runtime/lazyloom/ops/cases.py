@@ -24,16 +24,24 @@ Given: TypeAlias = (
 class Case:
     """Operands and attributes of one sample; see :func:`case`."""
 
-    __slots__ = ("operands", "attributes")
+    __slots__ = ("operands", "attributes", "smooth")
 
-    def __init__(self, operands: Sequence[Given], attributes: dict[str, Any]) -> None:
+    def __init__(
+        self, operands: Sequence[Given], attributes: dict[str, Any], smooth: bool
+    ) -> None:
         self.operands: Final = tuple(operands)
         self.attributes: Final = attributes
+        self.smooth: Final = smooth
 
 
 def case(*operands: Given, **attributes: Any) -> Case:
     """One sample: an operand each, then attributes."""
-    return Case(operands, attributes)
+    return Case(operands, attributes, True)
+
+
+def rough(*operands: Given, **attributes: Any) -> Case:
+    """One sample at which a numerical derivative is not the op's."""
+    return Case(operands, attributes, False)
 
 
 def integers(values: Any, dtype: type[np.generic] = np.int64) -> Host:
@@ -99,4 +107,4 @@ class Cases:
                 shapes = " ".join("-" if o is None else str(list(o.shape)) for o in operands)
                 named = " ".join(f"{k}={v}" for k, v in c.attributes.items())
                 yield Sample(operands, c.attributes, f"{d.name} {shapes} {named}".strip(),
-                             smooth=self.smooth and d.is_inexact)
+                             smooth=self.smooth and c.smooth and d.is_inexact)

@@ -54,8 +54,8 @@ def trailing_norm(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     n: int = attrs["normalized_ndim"]
     if not 1 <= n <= x.ndim:
         raise ArgumentError(
-            f"{op.name}: attribute 'normalized_ndim' is {n}, expected 1 to {x.ndim} for operand 'x' "
-            f"of shape {x.shape}", op=op.name)
+            f"{op.name}: attribute 'normalized_ndim' is {n}, expected 1 to {x.ndim} for operand "
+            f"'x' of shape {x.shape}", op=op.name)
     _check_vectors(op, types, range(1, len(types)), x.shape[-n:], f"the last {n} sizes")
     return (x,)
 
@@ -143,8 +143,8 @@ def soft_class_loss(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     axis = normalize_axis(op, "axis", attrs["axis"], x.ndim)
     if targets.shape != x.shape:
         raise ShapeError(
-            f"{op.name}: operand 'targets' has shape {targets.shape}, expected {x.shape} as operand "
-            f"{op.operand_name(0)!r} has", op=op.name)
+            f"{op.name}: operand 'targets' has shape {targets.shape}, expected {x.shape} as "
+            f"operand {op.operand_name(0)!r} has", op=op.name)
     _check_smoothing(op, attrs)
     return _reduced(op, attrs, (*x.shape[:axis], *x.shape[axis + 1:]), x)
 
@@ -172,8 +172,8 @@ def attention(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     for i, t in enumerate((q, k, v)):
         if t.ndim < 2:
             raise ShapeError(
-                f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, expected 2 axes or "
-                "more (..., positions, features)", op=op.name)
+                f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, expected 2 axes "
+                "or more (..., positions, features)", op=op.name)
     if q.shape[-1] != k.shape[-1]:
         raise ShapeError(
             f"{op.name}: operands 'q' {q.shape} and 'k' {k.shape} have {q.shape[-1]} and "
