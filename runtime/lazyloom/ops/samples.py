@@ -113,7 +113,7 @@ def special_values(dtype: DType) -> Host:
         limits = np.iinfo(dtype.numpy)
         values = [limits.min, limits.max, 0, 1, 2, 3, 7]
         values += [-1, -2, -7] if dtype.kind == "i" else [limits.max - 1]
-    return np.array(values).astype(dtype.numpy)
+    return np.array(values, dtype.numpy)
 
 
 def preferred(dtypes: Sequence[DType]) -> DType:
