@@ -32,7 +32,7 @@ def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
             component = graph.find(node)
             assert component is not None
             plans = _schedule(component, reason, site)
-    _dispatch_all(plans)
+    dispatch_all(plans)
     if node.state == SCHEDULED:
         node.evaluation.dispatched.wait()
 
@@ -44,7 +44,7 @@ def evaluate_component(component: Component, reason: str, site: Site | None = No
     with graph.lock:
         graph.drain()
         plans = [] if component.parent is not None else _schedule(component, reason, site)
-    _dispatch_all(plans)
+    dispatch_all(plans)
 
 
 def _schedule(component: Component, reason: str, site: Site) -> list[Plan]:
@@ -90,7 +90,8 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site) -> list[Plan]:
     return plans
 
 
-def _dispatch_all(plans: list[Plan]) -> None:
+def dispatch_all(plans: list[Plan]) -> None:
+    """Run plans in order; failures become their values' errors."""
     interrupt: BaseException | None = None
     for plan in plans:
         try:
@@ -151,7 +152,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError]:
                 error = run_error(raised, origin)
                 origin.error = error
         if error is not None and buffer.array is None or error is not None and origin.fallible:
-            failed[k] = error  # type: ignore[assignment]
+            failed[k] = error
     return failed
 
 
