@@ -9,13 +9,16 @@ from . import attention as attention
 from . import casts as casts
 from . import compare as compare
 from . import contraction as contraction
+from . import convolution as convolution
 from . import creation as creation
 from . import cumulative as cumulative
 from . import elementwise as elementwise
 from . import embedding as embedding
+from . import functions as functions
 from . import indexing as indexing
 from . import losses as losses
 from . import normalization as normalization
+from . import pooling as pooling
 from . import random as random
 from . import reductions as reductions
 from . import shape as shape

@@ -57,8 +57,8 @@ def _windows(
         if padded < reach:
             raise ShapeError(
                 f"{op.name}: a window of {reach} elements does not fit into the {padded} of "
-                f"spatial axis {i} of operand 'x' of shape {x.shape}, padding included; pad more, or use a "
-                "smaller window", op=op.name)
+                f"spatial axis {i} of operand 'x' of shape {x.shape}, padding included; "
+                "pad more, or use a smaller window", op=op.name)
         result.append((padded - reach) // strides[i] + 1)
     return tuple(result)
 
