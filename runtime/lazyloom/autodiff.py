@@ -15,10 +15,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from . import graph
-from .derived import vjp_of
+from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError
-from .graph import DEAD, DONE, Node, Scalar, Value, record, record_spec, spec_of
+from .graph import (
+    DEAD,
+    DONE,
+    PENDING,
+    Node,
+    Scalar,
+    Spec,
+    Value,
+    record,
+    record_spec,
+    spec_of,
+)
 from .observe import counters
+from .ops.spec import lookup
+from .types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
 
@@ -232,6 +245,23 @@ class _Pull:
             wrt.append(position)
         if not wrt:
             return []
+        keys = []
+        for position in wrt:
+            m = n.inputs[position]
+            assert type(m) is Node
+            keys.append((m, 0 if n.indices is None else n.indices[position]))
+        if spec.op.residuals:
+            _emit_residuals(n, tuple(wrt))
+            spec = n.spec
+            assert spec is not None
+        results = self._from_residuals(n, spec, wrt, given, cotangents)
+        if results is None:
+            results = self._from_operands(n, spec, wrt, given, cotangents)
+        return list(zip(keys, results, strict=True))
+
+    def _from_operands(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Cotangent]
+    ) -> Sequence[Value]:
         primals = [operand(n, p, self.create_graph, self.memo) for p in range(len(n.inputs))]
         vjp = vjp_of(spec.op)
         level = vjp.name.count(".vjp")
@@ -241,13 +271,59 @@ class _Pull:
         }  # fmt: skip
         operands = [*primals, *cotangents]
         result = record_spec(spec_of(vjp, attrs, len(operands)), operands, site=n.site)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _from_residuals(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Cotangent]
+    ) -> Sequence[Value] | None:
+        """The same from the residuals that the forward op emitted, if it did."""
+        if not spec.op.name.endswith(FORWARD):
+            return None
+        base = lookup(spec.op.name.removesuffix(FORWARD))
+        attrs = dict(spec.attrs)
+        known: tuple[int, ...] = attrs.pop("forward_wrt")
+        types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+        primary = len(spec_of(base, attrs, len(types)).infer(types))
+        if any(g >= primary for g in given) or not set(wrt) <= set(known):
+            return None
+        residuals = [
+            _value_of(n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo)
+            for index in range(primary, len(n.types))
+        ]
+        attrs.update(backward_types=types_text(types), backward_wrt=known,
+                     backward_given=tuple(given))  # fmt: skip
+        operands = [*residuals, *cotangents]
+        result = record_spec(
+            spec_of(backward_of(base), attrs, len(operands)), operands, site=n.site)
         results = result if isinstance(result, tuple) else (result,)
-        keys = []
-        for position in wrt:
-            m = n.inputs[position]
-            assert type(m) is Node
-            keys.append((m, 0 if n.indices is None else n.indices[position]))
-        return list(zip(keys, results, strict=True))
+        return [results[known.index(w)] for w in wrt]
+
+
+def _input_type(n: Node, position: int) -> TensorType | None:
+    m = n.inputs[position]
+    if m is None:
+        return None
+    if type(m) is Node:
+        return m.types[0 if n.indices is None else n.indices[position]]
+    assert isinstance(m, Scalar)
+    return m.type
+
+
+def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
+    """Make a node that is still pending emit the residuals of its vjp."""
+    spec = n.spec
+    assert spec is not None
+    if n.state != PENDING:
+        return
+    types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+    emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
+    results = emitting.infer(types)
+    with graph.lock:
+        if n.state == PENDING:
+            counts = n.out_handles if n.out_handles is not None else [n.handles]
+            n.out_handles = counts + [0] * (len(results) - len(counts))
+            n.types = results
+            n.spec = emitting
 
 
 def _seed(out: Value, given: Value | None) -> Cotangent:
@@ -310,6 +386,17 @@ def gradients(
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
+    results, visited = _pull_back(outputs, inputs, cotangents, create_graph, allow_unused)
+    if not retain_graph:
+        free(visited)
+    return results
+
+
+def _pull_back(
+    outputs: Sequence[Value], inputs: Sequence[Value],
+    cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
+) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
+    """:func:`gradients`, with the part of the tape that was gone through."""
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
     try:
@@ -328,9 +415,7 @@ def gradients(
                     "allow_unused=True to get None for it")
     finally:
         graph.set_grad_enabled(before)
-    if not retain_graph:
-        free(pull.visited)
-    return results
+    return results, pull.visited
 
 
 def backward(
@@ -408,6 +493,7 @@ def value_and_grad(
 
         arguments = list(args)
         shapes = []
+        start = graph.last_sequence()
         for p in positions:
             shapes.append(args[p])
             arguments[p] = tree_map(mark, args[p], Tensor)
@@ -428,8 +514,10 @@ def value_and_grad(
             found: list[Value | None]
             if value.requires_grad:
                 # an outer gradient goes through this tape again; otherwise nothing may keep it
-                found = gradients(
-                    [value], inputs, create_graph=outer, retain_graph=outer, allow_unused=True)
+                found, visited = _pull_back([value], inputs, None, outer, True)
+                if not outer:
+                    # what f closes over may have a tape of its own, which is not ours to free
+                    free({n: True for n in visited if n.seq > start})
             else:
                 found = [None] * len(inputs)
         finally:

@@ -34,7 +34,7 @@ class Plan:
         self.wanted: Final = wanted
         #: one a wanted output; filled when the program is dispatched
         self.results: Final = results
-        self.donatable: Final = donatable
+        self.donatable = donatable
         self.evaluation: Any = None
         #: (op, site) of the nodes that can fail while they run
         self.places: list[tuple[str, Any]] = []
@@ -232,7 +232,8 @@ def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
             fail(n, bad.error)
         else:
             runnable.append(n)
-    nodes = runnable
+    # failing a node also releases operands that only it needed
+    nodes = [n for n in runnable if n.state == PENDING]
     if not nodes:
         return None
     structure, leaves, _, scalars = canonical(nodes)
@@ -260,6 +261,8 @@ def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
         if m.state != DEAD:
             graph.kill(m)
     donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
+    for leaf in leaves:
+        leaf.holds += 1
     plan = Plan(nodes, structure, leaves, scalars, wanted, results, donatable)
     plan.evaluation = evaluation
     plan.places = plan_places

@@ -114,6 +114,8 @@ def _dispatch(plan: Plan) -> None:
             return
         from .execute.run import run
 
+        leaves = plan.leaves
+        plan.donatable = [k for k in plan.donatable if leaves[k].holds == 1]
         run(plan, settings.get("donate"))
         with graph.lock:
             collect.finish(plan)
@@ -126,6 +128,9 @@ def _dispatch(plan: Plan) -> None:
         raise
     finally:
         evaluation.dispatched.set()
+        with graph.lock:
+            for leaf in plan.leaves:
+                leaf.holds -= 1
 
 
 def _await_leaves(plan: Plan) -> dict[int, LoomError]:
@@ -356,4 +361,16 @@ def program_of(values: Iterable[Value]) -> Program:
                 "program_of: none of the given values is pending; ask before they are read")
         nodes = [n for c in found for n in collect.pending_of(c)]
         nodes.sort(key=collect._by_sequence)
-        return collect.preview(nodes)
+        runnable: list[Node] = []
+        failed: dict[Node, LoomError] = {}
+        for n in nodes:
+            errors = (m.error if m.state == FAILED else failed.get(m)
+                      for m in n.inputs if isinstance(m, Node))
+            error = next((e for e in errors if e is not None), None)
+            if error is None:
+                runnable.append(n)
+            else:
+                failed[n] = error
+        if not runnable:
+            raise again(next(iter(failed.values())))
+        return collect.preview(runnable)

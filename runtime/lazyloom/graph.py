@@ -158,16 +158,19 @@ class Buffer:
         host: a private NumPy array not yet uploaded, or None.
         array: the device array (owned by the executing module), or None.
         owners: number of nodes that hold this buffer.
+        holds: number of plans with this leaf that have not been dispatched; a plan donates
+            only what no other one, on another thread, is about to use.
         shared: somebody outside can see the memory; never donated.
         origin: the evaluation that made it, until it is known to have succeeded.
     """
 
-    __slots__ = ("host", "array", "owners", "shared", "origin", "slot", "epoch")
+    __slots__ = ("host", "array", "owners", "holds", "shared", "origin", "slot", "epoch")
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
         self.host = host
         self.array = array
         self.owners = 0
+        self.holds = 0
         self.shared = shared
         self.origin = origin
         self.slot = 0
@@ -587,6 +590,11 @@ def _place(error: LoomError, op: str) -> None:
         error.op = op
     if error.site is None:
         error.site = str(user_site())
+
+
+def last_sequence() -> int:
+    """The number of the newest node."""
+    return _sequence
 
 
 def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) -> Value:

@@ -100,6 +100,8 @@ def _constant_line(c: Baked, name: str) -> str:
         literal = f"{c.number}.0"
     elif d.kind == "c":
         literal = f"({c.number}.0, 0.0)"
+    elif d.kind == "u":
+        literal = str(c.number & ((1 << 8 * d.itemsize) - 1))
     else:
         literal = str(c.number)
     return f"    {name} = stablehlo.constant dense<{literal}> : tensor<{d.mlir}>"

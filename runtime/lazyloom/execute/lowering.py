@@ -9,9 +9,10 @@ import threading
 from typing import Any, Final, NamedTuple
 
 from ..cache import disk
+from ..dtypes import dtype_named
 from ..graph import Spec
 from ..observe import counters
-from ..types import TensorType
+from ..types import TensorType, tensor_type
 from . import jax_compat
 
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
@@ -27,11 +28,22 @@ class Lowered(NamedTuple):
 
 
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     """The lowering of an op at operand types, from memory, disk or JAX."""
+    lowered = lower_untyped(spec, types)
+    inferred = tuple(t.mlir for t in spec.infer(types))
+    if lowered.results != inferred:
+        raise AssertionError(
+            f"{spec.op.name}: the definition gives {lowered.results}, the shape rule says "
+            f"{inferred}; please report this")
+    return lowered
+
+
+def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    """:func:`lower` without a look at the op's shape rule, which may itself ask this."""
     key = (spec, types)
     found = _memory.get(key)
     if found is not None:
@@ -82,15 +94,11 @@ def _lower_with_jax(
     counters["jax_traces"] += 1
     shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
     text, results = jax_compat.lower_text(fn, shaped)
-    inferred = [(t.shape, str(t.dtype.numpy)) for t in spec.infer(types)]
-    if results != inferred:
-        raise AssertionError(
-            f"{spec.op.name}: the definition gives {results}, the shape rule says {inferred}; "
-            "please report this")
     body = _ATTRIBUTES.sub("", text[text.index("{\n", text.index("module @")) + 2 :])
     body = body.rstrip().removesuffix("}")
     for symbol in _FUNCTION.findall(body):
         new = name if symbol == "main" else f"{name}.{symbol}"
         body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
     body = body.replace("func.func public", "func.func private")
-    return body, tuple(t.mlir for t in spec.infer(types))
+    return body, tuple(
+        tensor_type(shape, dtype_named(dtype)).mlir for shape, dtype in results)

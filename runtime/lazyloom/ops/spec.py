@@ -243,7 +243,8 @@ def attribute_bits(value: Any) -> Any:
     """A hashable stand-in that is equal only for the same type and the same bits.
 
     ``1``, ``1.0`` and ``True`` differ, so do ``0.0`` and ``-0.0``; a NaN equals
-    itself, bit for bit.
+    itself, bit for bit. Raises TypeError for a type that no canonical attribute has, such as
+    NumPy's floats, whose ``==`` tells too little apart.
     """
     kind = type(value)
     if kind is float:
@@ -252,7 +253,9 @@ def attribute_bits(value: Any) -> Any:
         return ("b", value)
     if kind is tuple:
         return ("t", *map(attribute_bits, value))
-    return (kind.__name__, value)
+    if kind is int or kind is str or value is None or kind is DType:
+        return (kind.__name__, value)
+    raise TypeError(f"{kind.__name__} is no canonical attribute type")
 
 
 _table: dict[str, OpDef] = {}

@@ -1,0 +1,351 @@
+"""Powers, exponentials, logarithms, trigonometry and special functions, element by element.
+
+Operands broadcast by NumPy's rules and share one dtype. float16 and bfloat16 compute
+in float32 where a formula has several steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import rules
+from ._helpers import broadcast, constant, convert, in_float32, is_inexact, isnan, kind, widened
+from ._jax import jnp, lax
+from .kinds import Array, Integer, T
+from .samples import Elementwise
+from .spec import op
+
+# Powers, exponentials and logarithms
+
+
+@op(rules.elementwise, T="number", source="array API pow", reference="numpy.power",
+    samples=Elementwise(low=0.2), tolerance=8.0)
+def power(x: T, y: T) -> Array:
+    """x ** y.
+
+    Integers wrap; a negative integer exponent gives the quotient 1 / x**-y rounded
+    towards zero, and 0 for x = 0.
+    """
+    x, y = broadcast(x, y)
+    if kind(x) != "c":
+        return lax.pow(x, y) if is_inexact(x) else _integer_power(x, y)
+    # XLA finds the modulus of 0 ** (a + bi) but no angle; a modulus of 0 needs none.
+    found = lax.pow(x, y)
+    vanishes = lax.gt(lax.real(y), constant(lax.real(y), 0))
+    vanishes = lax.bitwise_and(vanishes, lax.eq(x, constant(x, 0)))
+    return lax.select(lax.bitwise_and(vanishes, isnan(found)), constant(x, 0), found)
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    # Squaring over all bits of the exponent: an odd base has powers of any period.
+    zero, one = constant(x, 0), constant(x, 1)
+
+    def pending(state: tuple[Any, Any, Any]) -> Any:
+        return lax.reduce_or(lax.gt(state[1], zero), range(x.ndim))
+
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        base, exponent, product = state
+        odd = lax.eq(lax.bitwise_and(exponent, one), one)
+        product = lax.select(odd, lax.mul(product, base), product)
+        return lax.mul(base, base), lax.shift_right_logical(exponent, one), product
+
+    if kind(x) == "u":
+        return lax.while_loop(pending, step, (x, y, one))[2]
+    product = lax.while_loop(pending, step, (x, lax.max(y, zero), one))[2]
+    odd = lax.eq(lax.bitwise_and(y, one), one)
+    unit = lax.select(lax.eq(x, one), one, lax.select(
+        lax.eq(x, constant(x, -1)), lax.select(odd, constant(x, -1), one), zero))
+    return lax.select(lax.lt(y, zero), unit, product)
+
+
+@op(rules.integral_power, T="number", source="repeated multiplication",
+    samples=Elementwise({"exponent": 2}, {"exponent": 0}, {"exponent": 1}, {"exponent": 3},
+                        {"exponent": 7}), tolerance=4.0)
+def integer_power(x: T, *, exponent: int) -> Array:
+    """x ** exponent for an integer known beforehand, by repeated multiplication.
+
+    ArgumentError for a negative exponent of an integer operand.
+    """
+    return lax.integer_pow(x, exponent)
+
+
+@op(rules.elementwise, T="inexact", source="array API sqrt", reference="numpy.sqrt",
+    samples=Elementwise(low=0.2), tolerance=2.0)
+def sqrt(x: T) -> Array:
+    """Square root; NaN for negative real x. The gradient at 0 is infinite."""
+    return lax.sqrt(x)
+
+
+@op(rules.elementwise, T="inexact", source="XLA rsqrt", samples=Elementwise(low=0.2),
+    tolerance=4.0)
+def rsqrt(x: T) -> Array:
+    """1 / sqrt(x)."""
+    return lax.rsqrt(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 cbrt", reference="numpy.cbrt",
+    samples=Elementwise(low=0.2), tolerance=2.0)
+def cbrt(x: T) -> Array:
+    """The real cube root, of the sign of x."""
+    return lax.cbrt(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API exp", reference="numpy.exp", tolerance=4.0)
+def exp(x: T) -> Array:
+    """e ** x."""
+    return lax.exp(x)
+
+
+@op(rules.elementwise, T="inexact", source="C99 exp2", reference="numpy.exp2", tolerance=4.0)
+def exp2(x: T) -> Array:
+    """2 ** x."""
+    return lax.exp2(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API expm1", reference="numpy.expm1",
+    tolerance=4.0)
+def expm1(x: T) -> Array:
+    """e ** x - 1, accurate near 0."""
+    return lax.expm1(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API log", reference="numpy.log",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log(x: T) -> Array:
+    """Natural logarithm; -inf at 0, NaN for negative real x."""
+    return lax.log(x)
+
+
+def _log_over(x: Any, base: float) -> Any:
+    def scaled(x: Any) -> Any:
+        return lax.div(x, constant(x, math.log(base)))
+
+    if kind(x) != "c":
+        return in_float32(lambda x: scaled(lax.log(x)), x)
+    # Parts on their own: dividing an infinite real part by a complex number gives NaN.
+    found = lax.log(x)
+    return lax.complex(scaled(lax.real(found)), scaled(lax.imag(found)))
+
+
+@op(rules.elementwise, T="inexact", source="array API log2", reference="numpy.log2",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log2(x: T) -> Array:
+    """Logarithm to base 2."""
+    return _log_over(x, 2.0)
+
+
+@op(rules.elementwise, T="inexact", source="array API log10", reference="numpy.log10",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def log10(x: T) -> Array:
+    """Logarithm to base 10."""
+    return _log_over(x, 10.0)
+
+
+@op(rules.elementwise, T="inexact", source="array API log1p", reference="numpy.log1p",
+    samples=Elementwise(low=-0.8), tolerance=4.0)
+def log1p(x: T) -> Array:
+    """log(1 + x), accurate near 0."""
+    return lax.log1p(x)
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    # Equal infinities have no difference; 0 keeps both the value and the gradient right.
+    gap = lax.sub(x, y)
+    gap = lax.select(isnan(gap), constant(x, 0), gap)
+    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(lax.abs(gap)))))
+
+
+@op(rules.elementwise, T="floating", source="array API logaddexp", reference="numpy.logaddexp",
+    tolerance=4.0)
+def logaddexp(x: T, y: T) -> Array:
+    """log(exp(x) + exp(y)) without overflow."""
+    return in_float32(_log_add, *broadcast(x, y))
+
+
+@op(rules.elementwise, T="floating", source="NumPy logaddexp2", reference="numpy.logaddexp2",
+    tolerance=4.0)
+def logaddexp2(x: T, y: T) -> Array:
+    """log2(2**x + 2**y) without overflow."""
+
+    def scaled(x: Any, y: Any) -> Any:
+        ln2 = constant(x, math.log(2.0))
+        gap = lax.sub(x, y)
+        gap = lax.select(isnan(gap), constant(x, 0), gap)
+        tail = lax.log1p(lax.exp(lax.neg(lax.abs(lax.mul(gap, ln2)))))
+        return lax.add(lax.max(x, y), lax.div(tail, ln2))
+
+    return in_float32(scaled, *broadcast(x, y))
+
+
+def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
+    # Where x is 0 the product is 0 whatever an infinite logarithm says; the gradient
+    # of x is kept where the logarithm is finite.
+    bad = lax.bitwise_or(lax.le(y, constant(y, edge)), lax.eq(y, constant(y, math.inf)))
+    bad = lax.bitwise_and(bad, lax.eq(x, constant(x, 0)))
+    return lax.mul(x, function(lax.select(bad, constant(y, edge + 1.0), y)))
+
+
+@op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
+    samples=Elementwise(low=0.2), tolerance=4.0)
+def xlogy(x: T, y: T) -> Array:
+    """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
+    x, y = broadcast(x, y)
+    return in_float32(lambda x, y: _times_log(x, y, 0.0, lax.log), x, y)
+
+
+@op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
+    samples=Elementwise(low=-0.8), tolerance=4.0)
+def xlog1py(x: T, y: T) -> Array:
+    """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
+    x, y = broadcast(x, y)
+    return in_float32(lambda x, y: _times_log(x, y, -1.0, lax.log1p), x, y)
+
+
+@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp")
+def ldexp(x: T, exponent: Integer) -> Array:
+    """x * 2**exponent, exact unless the result overflows or underflows."""
+    x, exponent = broadcast(x, exponent)
+    wide = widened(x)
+    bits, mantissa, bias = (jnp.int64, 52, 1023) if wide.dtype == jnp.float64 else (
+        jnp.int32, 23, 127)
+    # Three factors, each a normal power of two, reach from the smallest subnormal
+    # number to the largest; beyond that the result is 0 or infinite anyway.
+    left = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
+                             exponent,
+                             constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
+                   bits)
+    for _ in range(3):
+        part = lax.clamp(constant(left, 1 - bias), left, constant(left, bias))
+        left = lax.sub(left, part)
+        scale = lax.shift_left(lax.add(part, constant(part, bias)), constant(part, mantissa))
+        wide = lax.mul(wide, lax.bitcast_convert_type(scale, wide.dtype))
+    return convert(wide, x.dtype)
+
+
+# Trigonometry
+
+
+@op(rules.elementwise, T="inexact", source="array API sin", reference="numpy.sin", tolerance=4.0)
+def sin(x: T) -> Array:
+    """Sine of x in radians."""
+    return lax.sin(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API cos", reference="numpy.cos", tolerance=4.0)
+def cos(x: T) -> Array:
+    """Cosine of x in radians."""
+    return lax.cos(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API tan", reference="numpy.tan",
+    samples=Elementwise(low=-1.2, high=1.2), tolerance=4.0)
+def tan(x: T) -> Array:
+    """Tangent of x in radians."""
+    return lax.tan(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API asin", reference="numpy.arcsin",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
+def asin(x: T) -> Array:
+    """Inverse sine, in radians; NaN outside [-1, 1] for real x."""
+    return lax.asin(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API acos", reference="numpy.arccos",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
+def acos(x: T) -> Array:
+    """Inverse cosine, in radians; NaN outside [-1, 1] for real x."""
+    return lax.acos(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API atan", reference="numpy.arctan",
+    tolerance=4.0)
+def atan(x: T) -> Array:
+    """Inverse tangent, in radians."""
+    return lax.atan(x)
+
+
+@op(rules.elementwise, T="floating", source="array API atan2", reference="numpy.arctan2",
+    tolerance=4.0)
+def atan2(y: T, x: T) -> Array:
+    """The angle of the point (x, y), in radians. The gradient at (0, 0) is NaN."""
+    return lax.atan2(*broadcast(y, x))
+
+
+@op(rules.elementwise, T="inexact", source="array API sinh", reference="numpy.sinh", tolerance=4.0)
+def sinh(x: T) -> Array:
+    """Hyperbolic sine."""
+    return lax.sinh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API cosh", reference="numpy.cosh", tolerance=4.0)
+def cosh(x: T) -> Array:
+    """Hyperbolic cosine."""
+    return lax.cosh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API tanh", reference="numpy.tanh", tolerance=4.0)
+def tanh(x: T) -> Array:
+    """Hyperbolic tangent."""
+    return lax.tanh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API asinh", reference="numpy.arcsinh",
+    tolerance=4.0)
+def asinh(x: T) -> Array:
+    """Inverse hyperbolic sine."""
+    return lax.asinh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API acosh", reference="numpy.arccosh",
+    samples=Elementwise(low=1.2, high=3.5), tolerance=4.0)
+def acosh(x: T) -> Array:
+    """Inverse hyperbolic cosine; NaN below 1 for real x."""
+    return lax.acosh(x)
+
+
+@op(rules.elementwise, T="inexact", source="array API atanh", reference="numpy.arctanh",
+    samples=Elementwise(low=-0.8, high=0.8), tolerance=16.0)
+def atanh(x: T) -> Array:
+    """Inverse hyperbolic tangent; NaN outside [-1, 1] for real x."""
+    return lax.atanh(x)
+
+
+# Special functions
+
+
+@op(rules.elementwise, T="floating", source="C99 erf", reference="scipy.special.erf",
+    tolerance=4.0)
+def erf(x: T) -> Array:
+    """The error function."""
+    return lax.erf(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 erfc", reference="scipy.special.erfc",
+    tolerance=8.0)
+def erfc(x: T) -> Array:
+    """1 - erf(x), accurate for large x."""
+    return lax.erfc(x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy erfinv", reference="scipy.special.erfinv",
+    samples=Elementwise(low=-0.9, high=0.9), tolerance=8.0)
+def erfinv(x: T) -> Array:
+    """The inverse of erf; infinite at -1 and 1."""
+    return lax.erf_inv(x)
+
+
+@op(rules.elementwise, T="floating", source="C99 lgamma",
+    samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
+def lgamma(x: T) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
+    return lax.lgamma(x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy psi", reference="scipy.special.psi",
+    samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
+def digamma(x: T) -> Array:
+    """The derivative of lgamma; infinite at 0, with the sign of -x."""
+    pole = lax.eq(x, constant(x, 0))
+    return lax.select(pole, lax.div(constant(x, -1), x), lax.digamma(x))

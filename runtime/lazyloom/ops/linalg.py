@@ -1,0 +1,297 @@
+"""Linear algebra on matrices (..., m, n) of float32, float64, complex64 and complex128.
+
+Axes before the last two are a batch. A matrix for which there is no result (singular,
+not positive definite) gives NaN or inf, never an error: values are not known when the
+op is recorded.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import DType
+from . import rules_linalg as rules
+from ._jax import jax, jnp, lax
+from .cases import Cases, case, rough
+from .contraction import matmul
+from .kinds import Array, T
+from .samples import Host, data
+from .spec import op
+
+
+def _tame(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
+    """Square matrices that are far from singular."""
+
+    def make(rng: np.random.Generator, dtype: DType) -> Host:
+        return (data(rng, dtype, shape) + 4 * np.eye(shape[-1])).astype(dtype.numpy)
+
+    return make
+
+
+def _positive(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
+    """Hermitian matrices with positive eigenvalues, none of them equal."""
+
+    def make(rng: np.random.Generator, dtype: DType) -> Host:
+        a = data(rng, dtype, shape)
+        product = a @ np.conj(np.swapaxes(a, -1, -2)) + np.diag(np.arange(1.0, shape[-1] + 1))
+        return product.astype(dtype.numpy)
+
+    return make
+
+
+_PRECISE = {"only": "precise"}
+
+
+@op(
+    rules.square, T="inexact", source="array API linalg.cholesky", heavy=True, residuals=True,
+    tolerance=16.0,
+    samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
+)  # fmt: skip
+def cholesky(x: T, *, upper: bool = False) -> Array:
+    """The lower triangular L with ``L @ L.conj().T == x``, or its upper counterpart.
+
+    x is Hermitian and positive definite, NaN otherwise; both triangles are averaged,
+    which gives a symmetric derivative. Raises ShapeError, DTypeError.
+    """
+    lower = lax.linalg.cholesky(x, symmetrize_input=True)
+    return _adjoint(lower) if upper else lower
+
+
+@op(
+    rules.solution, T="inexact", source="array API linalg.solve", heavy=True, residuals=True,
+    tolerance=16.0,
+    samples=Cases(
+        case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1)), case((0, 0), (0, 2)),
+        case(_tame(2, 2), (2, 0))),
+)  # fmt: skip
+def solve(a: T, b: T) -> Array:
+    """The x with ``a @ x == b``, for square a (..., n, n) and b (..., n, k).
+
+    Leading axes are equal. A singular a gives inf or NaN. Raises ShapeError, DTypeError.
+    """
+    if not b.size:
+        return b
+    return jnp.linalg.solve(a, b)
+
+
+@op(
+    rules.square, T="inexact", source="array API linalg.inv", heavy=True, residuals=True,
+    reference="numpy.linalg.inv", tolerance=16.0,
+    samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0))),
+)  # fmt: skip
+def inv(x: T) -> Array:
+    """The inverse of square matrices; ``solve`` is faster and more exact where it serves.
+
+    A singular matrix gives inf or NaN. Raises ShapeError, DTypeError.
+    """
+    if not x.size:
+        return x
+    identity = lax.broadcast_in_dim(
+        lax.full((), 1, x.dtype), (x.shape[-1],), ())
+    eye = lax.broadcast_in_dim(_diagonal(identity), x.shape, (x.ndim - 2, x.ndim - 1))
+    return jnp.linalg.solve(x, eye)
+
+
+@op(
+    rules.determinant, T="inexact", source="array API linalg.det", heavy=True, residuals=True,
+    reference="numpy.linalg.det", tolerance=16.0,
+    samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0)), case(_tame(4, 4))),
+)  # fmt: skip
+def det(x: T) -> Array:
+    """The determinant of square matrices. Raises ShapeError, DTypeError."""
+    return jnp.linalg.det(x)
+
+
+@op(
+    rules.signed_logarithm, T="inexact", source="array API linalg.slogdet", heavy=True,
+    residuals=True, reference="numpy.linalg.slogdet", outputs=("sign", "logabsdet"),
+    tolerance=16.0,
+    samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0))),
+)  # fmt: skip
+def slogdet(x: T) -> Array:
+    """Sign (or phase) of the determinant, and the logarithm of its absolute value.
+
+    A singular matrix gives 0 and -inf. Raises ShapeError, DTypeError.
+    """
+    return tuple(jnp.linalg.slogdet(x))
+
+
+@op(
+    rules.qr, T="inexact", source="array API linalg.qr", heavy=True, residuals=True,
+    outputs=("q", "r"), tolerance=16.0,
+    samples=Cases(
+        case((3, 2)), case((2, 3, 3)), rough((2, 3)), rough((3, 2), mode="complete"),
+        case((0, 2))),
+)  # fmt: skip
+def qr(x: T, *, mode: str = "reduced") -> Array:
+    """x (..., m, n) as a product of q with orthonormal columns and upper triangular r.
+
+    q is (..., m, k) and r (..., k, n), k = min(m, n) for mode ``"reduced"`` and m for
+    ``"complete"``. The derivative exists for ``"reduced"`` and m >= n. Signs are
+    LAPACK's. Raises ShapeError, ArgumentError, DTypeError.
+    """
+    return tuple(lax.linalg.qr(x, full_matrices=mode == "complete"))
+
+
+@op(
+    rules.eigh, T="inexact", source="array API linalg.eigh", heavy=True, residuals=True,
+    outputs=("eigenvalues", "eigenvectors"), tolerance=16.0,
+    samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
+)  # fmt: skip
+def eigh(x: T, *, upper: bool = False) -> Array:
+    """Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
+
+    Only the lower triangle (or the upper) is looked at. The derivative asks for
+    distinct eigenvalues. Raises ShapeError, DTypeError.
+    """
+    if not x.size:
+        return lax.full(x.shape[:-1], 0, _real(x)), x
+    vectors, values = lax.linalg.eigh(
+        _mirrored(x, upper), lower=not upper, symmetrize_input=False)
+    return values, vectors
+
+
+@op(
+    rules.eigvalsh, T="inexact", source="array API linalg.eigvalsh", heavy=True, residuals=True,
+    tolerance=16.0,
+    samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
+)  # fmt: skip
+def eigvalsh(x: T, *, upper: bool = False) -> Array:
+    """Ascending eigenvalues of Hermitian matrices; see ``eigh``."""
+    return eigh(x, upper=upper)[0]
+
+
+@op(
+    rules.svd, T="inexact", source="array API linalg.svd", heavy=True, residuals=True,
+    outputs=("u", "s", "vh"), tolerance=16.0,
+    samples=Cases(
+        case((3, 2)), rough((2, 2, 3)), rough((3, 2), full_matrices=True), case((0, 2))),
+)  # fmt: skip
+def svd(x: T, *, full_matrices: bool = False) -> Array:
+    """x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
+
+    u is (..., m, k) and vh (..., k, n), k = min(m, n), or square with
+    ``full_matrices``, which has no derivative. That asks for distinct s. Raises
+    ShapeError, DTypeError.
+    """
+    return tuple(lax.linalg.svd(x, full_matrices=full_matrices))
+
+
+@op(
+    rules.svdvals, T="inexact", source="array API linalg.svdvals", heavy=True, residuals=True,
+    tolerance=16.0, samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+)  # fmt: skip
+def svdvals(x: T) -> Array:
+    """The singular values of matrices, descending. Raises ShapeError, DTypeError."""
+    if not x.size:
+        return lax.full((*x.shape[:-2], min(x.shape[-2:])), 0, _real(x))
+    return lax.linalg.svd(x, full_matrices=False, compute_uv=False)
+
+
+@op(
+    rules.solution, T="inexact", source="BLAS trsm", heavy=True, residuals=True, tolerance=16.0,
+    samples=Cases(
+        case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1), lower=False),
+        case(_tame(2, 2), (3, 2), left_side=False, transpose=True),
+        case(_tame(2, 2), (2, 3), unit_diagonal=True, transpose=True, conjugate=True),
+        case((0, 0), (0, 2))),
+)  # fmt: skip
+def triangular_solve(
+    a: T, b: T, *, left_side: bool = True, lower: bool = True, transpose: bool = False,
+    conjugate: bool = False, unit_diagonal: bool = False,
+) -> Array:  # fmt: skip
+    """The x with ``op(a) @ x == b``, or ``x @ op(a) == b``, for triangular a (..., n, n).
+
+    Only one triangle of a is looked at, and not its diagonal with ``unit_diagonal``.
+    op transposes, conjugates, or both. Leading axes are equal. Raises ShapeError,
+    DTypeError.
+    """
+    if not b.size:
+        return b
+    return lax.linalg.triangular_solve(
+        a, b, left_side=left_side, lower=lower, transpose_a=transpose, conjugate_a=conjugate,
+        unit_diagonal=unit_diagonal)
+
+
+@op(
+    rules.pinv, T="inexact", source="array API linalg.pinv", heavy=True, residuals=True,
+    tolerance=64.0, samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+)  # fmt: skip
+def pinv(x: T, *, rtol: float = 1e-15) -> Array:
+    """The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
+
+    Singular values below ``rtol`` times the largest count as zero. Raises ShapeError,
+    ArgumentError, DTypeError.
+    """
+    if not x.size:
+        return lax.full((*x.shape[:-2], x.shape[-1], x.shape[-2]), 0, x.dtype)
+    return jnp.linalg.pinv(x, rtol=rtol)
+
+
+@op(
+    rules.square, T="inexact", source="Higham, 2005: scaling and squaring", heavy=True,
+    residuals=True, reference="scipy.linalg.expm", tolerance=64.0,
+    samples=Cases(case((3, 3)), case((2, 2, 2)), case((0, 0)), low=-0.5, high=0.5),
+)  # fmt: skip
+def matrix_exp(x: T) -> Array:
+    """The exponential of square matrices, by Pade approximation. Raises ShapeError, DTypeError."""
+    if not x.size:
+        return x
+    return jax.scipy.linalg.expm(x)
+
+
+@op(
+    rules.matrix_power, T="inexact", source="array API linalg.matrix_power", heavy=True,
+    tolerance=16.0,
+    samples=Cases(
+        case(_tame(3, 3), exponent=3), case(_tame(2, 2, 2), exponent=0),
+        case(_tame(2, 2), exponent=-2), case((0, 0), exponent=2), case(_tame(2, 2), exponent=1)),
+)  # fmt: skip
+def matrix_power(x: T, *, exponent: int) -> Array:
+    """Square matrices multiplied by themselves; the inverse for a negative exponent.
+
+    Raises ShapeError, DTypeError.
+    """
+    if not x.size:
+        return x
+    if exponent < 0:
+        x, exponent = inv(x), -exponent
+    if exponent == 0:
+        return lax.broadcast_in_dim(
+            _diagonal(lax.full((x.shape[-1],), 1, x.dtype)), x.shape, (x.ndim - 2, x.ndim - 1))
+    result = None
+    while True:
+        if exponent % 2:
+            result = x if result is None else matmul(result, x)
+        exponent //= 2
+        if not exponent:
+            return result
+        x = matmul(x, x)
+
+
+def _real(x: Array) -> DType:
+    return x.real.dtype
+
+
+def _adjoint(x: Array) -> Array:
+    turned = lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return lax.conj(turned) if x.dtype.kind == "c" else turned
+
+
+def _diagonal(x: Array) -> Array:
+    """The matrix with the vector x on its diagonal."""
+    n = x.shape[0]
+    row = lax.broadcasted_iota("int32", (n, n), 0)
+    column = lax.broadcasted_iota("int32", (n, n), 1)
+    spread = lax.broadcast_in_dim(x, (n, n), (0,))
+    return lax.select(lax.eq(row, column), spread, lax.full_like(spread, 0))
+
+
+def _mirrored(x: Array, upper: bool) -> Array:
+    """The Hermitian matrix that one triangle stands for."""
+    row = lax.broadcasted_iota("int32", x.shape, x.ndim - 2)
+    column = lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
+    own = lax.le(row, column) if upper else lax.ge(row, column)
+    return lax.select(own, x, _adjoint(x))

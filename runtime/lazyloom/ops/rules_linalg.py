@@ -1,0 +1,123 @@
+"""Rules of linear algebra: the last two axes are matrices, those before are a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..dtypes import DType
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..types import TensorType, tensor_type
+from .rules import Attributes, Operands, Types, check_choice, one, operand
+from .rules_shape import check_matrix
+
+if TYPE_CHECKING:
+    from .spec import OpDef
+
+
+def _precise(op: OpDef, dtype: DType) -> None:
+    if dtype.name in ("float16", "bfloat16"):
+        raise DTypeError(
+            f"{op.name}: operand {op.operand_name(0)!r} has dtype {dtype.name}, expected float32, "
+            "float64, complex64 or complex128; cast it first", op=op.name)
+
+
+def _matrix(op: OpDef, types: Operands) -> TensorType:
+    x = check_matrix(op, types, 0)
+    _precise(op, x.dtype)
+    return x
+
+
+def _square(op: OpDef, types: Operands) -> TensorType:
+    x = _matrix(op, types)
+    if x.shape[-1] != x.shape[-2]:
+        raise ShapeError(
+            f"{op.name}: operand {op.operand_name(0)!r} has shape {x.shape}, expected square "
+            "matrices in the last two axes", op=op.name)
+    return x
+
+
+def square(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The operand's own type, square matrices."""
+    return (_square(op, types),)
+
+
+def determinant(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """A number per square matrix."""
+    x = _square(op, types)
+    return one(x.shape[:-2], x.dtype)
+
+
+def signed_logarithm(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Two numbers per square matrix, the second real."""
+    x = _square(op, types)
+    return (tensor_type(x.shape[:-2], x.dtype), tensor_type(x.shape[:-2], x.dtype.real))
+
+
+def solution(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The type of the second operand, whose rows are those of the square first one."""
+    a, b = _square(op, types), check_matrix(op, types, 1)
+    if a.shape[:-2] != b.shape[:-2]:
+        raise ShapeError(
+            f"{op.name}: operands 'a' of shape {a.shape} and 'b' of shape {b.shape} differ in their "
+            "leading axes, expected the same; broadcast one of them", op=op.name)
+    left = attrs.get("left_side", True)
+    size = b.shape[-2] if left else b.shape[-1]
+    if size != a.shape[-1]:
+        raise ShapeError(
+            f"{op.name}: operand 'b' of shape {b.shape} has {size} "
+            f"{'rows' if left else 'columns'}, expected {a.shape[-1]} as the matrices of operand "
+            f"'a' of shape {a.shape}", op=op.name)
+    return (b,)
+
+
+def qr(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., m, k) and (..., k, n)."""
+    x = _matrix(op, types)
+    mode = check_choice(op, "mode", attrs["mode"], ("reduced", "complete"))
+    m, n = x.shape[-2:]
+    k = min(m, n) if mode == "reduced" else m
+    return (tensor_type((*x.shape[:-2], m, k), x.dtype),
+            tensor_type((*x.shape[:-2], k, n), x.dtype))
+
+
+def eigh(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Real eigenvalues, and matrices whose columns are eigenvectors."""
+    x = _square(op, types)
+    return (tensor_type(x.shape[:-1], x.dtype.real), x)
+
+
+def eigvalsh(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Real eigenvalues."""
+    x = _square(op, types)
+    return one(x.shape[:-1], x.dtype.real)
+
+
+def svd(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., m, k), k real numbers and (..., k, n)."""
+    x = _matrix(op, types)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    rows, columns = (m, n) if attrs["full_matrices"] else (k, k)
+    lead = x.shape[:-2]
+    return (tensor_type((*lead, m, rows), x.dtype), tensor_type((*lead, k), x.dtype.real),
+            tensor_type((*lead, columns, n), x.dtype))
+
+
+def svdvals(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """min(m, n) real numbers per matrix."""
+    x = _matrix(op, types)
+    return one((*x.shape[:-2], min(x.shape[-2:])), x.dtype.real)
+
+
+def pinv(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., n, m)."""
+    x = _matrix(op, types)
+    if not attrs["rtol"] >= 0.0:
+        raise ArgumentError(
+            f"{op.name}: attribute 'rtol' is {attrs['rtol']}, expected 0.0 or more", op=op.name)
+    return one((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+
+
+def matrix_power(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The operand's own type, square matrices; any number for a negative exponent."""
+    return (_square(op, types),)

@@ -1,0 +1,121 @@
+"""Sorting and searching.
+
+The order is total: -0.0 equals 0.0, NaN comes after inf, and complex numbers are
+compared by their real parts, then by their imaginary ones. Descending is the reverse
+of that order, so that NaN comes first; equal elements stay in order either way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import rules_sorting as rules
+from ._jax import jnp, lax
+from .cases import Cases, case, distinct, rough
+from .kinds import Array, T
+from .samples import Host
+from .spec import op
+from ..dtypes import DType
+
+
+def _ascending(rng: np.random.Generator, dtype: DType) -> Host:
+    return np.arange(0, 10, 2).astype(dtype.numpy)
+
+
+@op(
+    rules.sorted_axis, source="array API sort", heavy=True, residuals=True,
+    samples=Cases(
+        case(distinct(3, 4)), case(distinct(3, 4), axis=0, descending=True),
+        case(distinct(1)), case((0, 3), axis=0), case((3, 0)),
+        rough(np.array([1.0, np.nan, -0.0, 0.0, np.inf, 1.0], np.float32)),
+        rough(np.array([1.0, np.nan, -0.0, 0.0, np.inf, 1.0], np.float32), descending=True)),
+)  # fmt: skip
+def sort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The elements of x in order along an axis. Raises ArgumentError.
+
+    ``stable`` is about ``argsort``: among equal elements only the sign of zero and the
+    bits of a NaN could tell.
+    """
+    at = axis % x.ndim
+    result = lax.sort(x, dimension=at, is_stable=stable)
+    return lax.rev(result, (at,)) if descending else result
+
+
+@op(
+    rules.sorted_positions, source="array API argsort", heavy=True, differentiable=False,
+    samples=Cases(
+        case(distinct(3, 4)), case((3, 4), axis=0, descending=True), case((0, 3), axis=0),
+        case(np.array([2, 1, 2, 1, 1])), case(np.array([2, 1, 2, 1, 1]), descending=True),
+        case(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), descending=True)),
+)  # fmt: skip
+def argsort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The positions (int64) that put x in order along an axis. Raises ArgumentError.
+
+    With ``stable`` equal elements keep their order, descending too.
+    """
+    return _sorted_pair(x, axis % x.ndim, descending, stable)[1]
+
+
+@op(
+    rules.sorted_pair, source="torch.sort", heavy=True, residuals=True,
+    outputs=("values", "indices"),
+    samples=Cases(
+        case(distinct(3, 4)), case(distinct(3, 4), axis=0, descending=True), case((0, 3), axis=0),
+        rough(np.array([2, 1, 2, 1, 1]), descending=True)),
+)  # fmt: skip
+def sort_with_indices(
+    x: T, *, axis: int = -1, descending: bool = False, stable: bool = True
+) -> Array:
+    """What ``sort`` and ``argsort`` give, by one sort. Raises ArgumentError."""
+    return _sorted_pair(x, axis % x.ndim, descending, stable)
+
+
+@op(
+    rules.top_k, T="ordered", source="torch.topk", heavy=True, residuals=True,
+    outputs=("values", "indices"),
+    samples=Cases(
+        case(distinct(3, 4), k=2), case(distinct(3, 4), k=1, axis=0, largest=False),
+        case(distinct(3, 4), k=0), case(distinct(4), k=4, largest=False), case((0, 3), k=2),
+        rough(np.array([2, 1, 2, 1, 1]), k=3), rough(np.array([2, 1, 2, 1, 1]), k=4, largest=False),
+        rough(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), k=3)),
+)  # fmt: skip
+def top_k(x: T, *, k: int, axis: int = -1, largest: bool = True) -> Array:
+    """The ``k`` largest elements along an axis, in descending order, and their positions.
+
+    With ``largest`` false the smallest, in ascending order. Of equal elements the
+    first comes first. NaN is larger than inf. Raises ArgumentError.
+    """
+    at = axis % x.ndim
+    values, indices = _sorted_pair(x, at, largest, True)
+    return (lax.slice_in_dim(values, 0, k, axis=at), lax.slice_in_dim(indices, 0, k, axis=at))
+
+
+@op(
+    rules.searchsorted, T="real", source="array API searchsorted", heavy=True,
+    differentiable=False,
+    samples=Cases(
+        case(_ascending, (2, 3)),
+        case(_ascending, np.array([2.0, 4.0, 9.0, np.nan, -1.0], np.float32), side="right"),
+        case(_ascending, ()), case((0,), (3,)), case(_ascending, (0,))),
+)  # fmt: skip
+def searchsorted(sorted: T, values: T, *, side: str = "left") -> Array:
+    """Where each of ``values`` would go into the ascending 1-d ``sorted``, int64.
+
+    ``side`` is ``"left"`` (before equal elements) or ``"right"`` (after them). Raises
+    ShapeError, ArgumentError.
+    """
+    if not sorted.shape[0] or not values.size:
+        return lax.full(values.shape, 0, "int64")
+    found = jnp.searchsorted(sorted, values, side=side)
+    return lax.convert_element_type(found, "int64")
+
+
+def _sorted_pair(x: Array, axis: int, descending: bool, stable: bool) -> tuple[Array, Array]:
+    position = lax.broadcasted_iota("int32" if x.shape[axis] < 2**31 else "int64", x.shape, axis)
+    if descending:
+        # sorting backwards and turning the result keeps equal elements in order
+        x, position = lax.rev(x, (axis,)), lax.rev(position, (axis,))
+    values, indices = lax.sort((x, position), dimension=axis, is_stable=stable, num_keys=1)
+    if descending:
+        values, indices = lax.rev(values, (axis,)), lax.rev(indices, (axis,))
+    return values, lax.convert_element_type(indices, "int64")
