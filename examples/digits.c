@@ -241,7 +241,12 @@ static float train_step(network *net, loom_tensor images, loom_tensor labels,
   pair[0] = loom_t(logits);
   pair[1] = loom_t(y);
   TRY(loom_apply("cross_entropy", pair, 2, NULL, 0, &loss, 1, NULL));
-  TRY(loom_grad(&loss, 1, net->parameters, PARAMETERS, NULL, false, gradients));
+  /* backward, unlike grad, frees the history, which would keep the old parameters alive */
+  TRY(loom_backward(&loss, 1, NULL));
+  for (i = 0; i < PARAMETERS; ++i) {
+    TRY(loom_tensor_gradient(net->parameters[i], &gradients[i]));
+    TRY(loom_tensor_clear_gradient(net->parameters[i]));
+  }
 
   TRY(loom_set_grad_enabled(false, &recording));
   for (i = 0; i < PARAMETERS; ++i) update(net->parameters[i], net->momenta[i], gradients[i]);
