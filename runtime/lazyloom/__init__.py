@@ -18,6 +18,7 @@ from .autodiff import backward, grad, gradients, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
 from .graph import Scalar, Value, grad_enabled, record, set_grad_enabled
+from .graph import check_process as _check_process
 from .host import dlpack_device, from_dlpack, from_host, to_dlpack
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
@@ -53,6 +54,7 @@ def source(
 
 def boundary(value: Value) -> Value:
     """Make a pending value the boundary of its own program (see :func:`source`)."""
+    _check_process()
     value.node.boundary = value.is_pending
     return value
 

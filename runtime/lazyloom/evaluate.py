@@ -249,6 +249,8 @@ def again(error: LoomError) -> LoomError:
 
 def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
     """The buffer of a value's data, evaluating what is pending; raises its error."""
+    # what a parent process was computing never becomes ready in its child
+    graph.check_process()
     node = value.node
     while True:
         if node.state == PENDING:
@@ -324,6 +326,7 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                 return
             evaluate_component(component, reason, site)
     else:
+        graph.check_process()
         chosen = list(values)
         for value in chosen:
             if value.node.state == PENDING:

@@ -260,6 +260,12 @@ class _ForkedLock:
         return None
 
 
+def check_process() -> None:
+    """Raise ForkError in a forked child, for calls that need no lock."""
+    if type(lock) is _ForkedLock:
+        lock.__enter__()
+
+
 lock: Any = threading.Lock()
 components: dict[Component, None] = {}
 

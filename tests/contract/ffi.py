@@ -1,0 +1,118 @@
+"""Ops whose body is a C++ handler inside the XLA executable: they count, fail, or take time.
+
+The counters are read from the shared library itself, so they say what XLA ran whatever the
+runtime's own counters say.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import lazyloom as ll
+from lazyloom.ops.kinds import Array, T
+from lazyloom.ops.rules import elementwise
+
+SOURCE = r"""
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+
+static std::atomic<int64_t> runs{0};
+static std::atomic<int64_t> slow_runs{0};
+extern "C" int64_t test_runs() { return runs.load(); }
+extern "C" int64_t test_slow_runs() { return slow_runs.load(); }
+
+// x + 1, counted
+static ffi::Error Count(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  runs.fetch_add(1);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] + 1.0f;
+  return ffi::Error::Success();
+}
+// x, or an error if its first element is negative
+static ffi::Error Check(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  if (x.element_count() && x.typed_data()[0] < 0) return ffi::Error::Internal("boom");
+  std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
+// x, after that many milliseconds in its first element
+static ffi::Error Slow(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  slow_runs.fetch_add(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(int64_t(x.typed_data()[0])));
+  std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
+#define HANDLER(name, fn) \
+  XLA_FFI_DEFINE_HANDLER_SYMBOL(name, fn, ffi::Ffi::Bind() \
+      .Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>())
+HANDLER(test_count, Count);
+HANDLER(test_check, Check);
+HANDLER(test_slow, Slow);
+"""
+
+
+def compiler() -> str | None:
+    """A C++ compiler, or None."""
+    return next((c for c in (os.environ.get("CXX"), "c++", "g++", "clang++")
+                 if c and shutil.which(c)), None)  # fmt: skip
+
+
+def build(folder: Path) -> Path:
+    """The shared library, compiled in that folder against the headers that jaxlib ships."""
+    import jax.ffi
+
+    source, library = folder / "handlers.cc", folder / "handlers.so"
+    source.write_text(SOURCE)
+    subprocess.run(
+        [str(compiler()), "-std=c++17", "-O1", "-fPIC", "-shared", f"-I{jax.ffi.include_dir()}",
+         str(source), "-o", str(library)], check=True, capture_output=True, text=True)  # fmt: skip
+    return library
+
+
+class Handlers:
+    """The loaded library, with its handlers registered with XLA and as ops."""
+
+    def __init__(self, library: Path) -> None:
+        import jax
+
+        self.path = library
+        self.library = ctypes.CDLL(str(library))
+        self.library.test_runs.restype = ctypes.c_int64
+        self.library.test_slow_runs.restype = ctypes.c_int64
+        for name in ("test_count", "test_check", "test_slow"):
+            jax.ffi.register_ffi_target(
+                name, jax.ffi.pycapsule(getattr(self.library, name)), platform="cpu")
+
+        def entry(name: str, **how: Any) -> None:
+            target = name.split(".")[0]
+
+            def body(x: T) -> Array:
+                """A handler of the tests."""
+                return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+            ll.register_op(
+                elementwise, T="floating", source="the tests", name=name, differentiable=False,
+                **how)(body)
+
+        entry("test_count", version="1")
+        entry("test_count.local", version=None)
+        entry("test_check", version="1", fallible=True)
+        entry("test_slow", version="1")
+
+    @property
+    def runs(self) -> int:
+        """How often XLA ran ``test_count``."""
+        return int(self.library.test_runs())
+
+    @property
+    def slow_runs(self) -> int:
+        """How often XLA started ``test_slow``."""
+        return int(self.library.test_slow_runs())
