@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import ml_dtypes
 import numpy as np
+
 from lazyloom.dtypes import as_dtype, complex128, float64
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, lookup, table
@@ -79,9 +80,10 @@ def run_all(name: str) -> list[Run]:
         return [_one(r, list(o), d, w)
                 for r, o, d, w in zip(runs, operands, directions, weights, strict=True)]
 
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
         given = jax.tree.map(jax.numpy.asarray, [r.sample.operands for r in runs])
-        found = jax.device_get(jax.jit(everything, compiler_options=FAST)(given, directions, weights))
+        compiled = jax.jit(everything, compiler_options=FAST)
+        found = jax.device_get(compiled(given, directions, weights))
     for r, (results, slopes) in zip(runs, found, strict=True):
         r.results = list(results)
         r.computed = [tensor_type(v.shape, as_dtype(v.dtype)).text for v in results]
@@ -144,7 +146,8 @@ def check_types(run: Run) -> None:
     assert run.computed == [t.text for t in run.inferred], run.sample
 
 
-def check_values(run: Run, reference: Reference, *, at_own_dtype: bool = False) -> None:
+def check_values(run: Run, reference: Reference, *, at_own_dtype: bool = False,
+                 signed_zeros: bool = False) -> None:
     """Compare with a NumPy function of (operands, attributes); halves are widened for it."""
     operands = [o.astype(np.float64) if o is not None and is_half(o.dtype) and not at_own_dtype
                 else o for o in run.sample.operands]
@@ -164,6 +167,10 @@ def check_values(run: Run, reference: Reference, *, at_own_dtype: bool = False) 
         wide = np.complex128 if got.dtype.kind == "c" else np.float64
         np.testing.assert_allclose(got.astype(wide), want.astype(wide), rtol=4 * scale,
                                    atol=2 * scale, equal_nan=True, err_msg=str(run.sample))
+        if signed_zeros and got.dtype.kind not in "c":
+            zeros = (got == 0) & (want == 0)
+            np.testing.assert_array_equal(np.signbit(got)[zeros], np.signbit(want)[zeros],
+                                          err_msg=str(run.sample))
 
 
 def check_slope(run: Run) -> None:
