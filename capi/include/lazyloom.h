@@ -140,7 +140,8 @@ typedef enum loom_operand_kind {
 
 /* A tensor or a number. Numbers are run-time parameters of the program: another
    number does not compile again. With dtype LOOM_DTYPE_NONE a number takes the
-   dtype of the tensors beside it. */
+   dtype of the tensors that must share it, and where there are none LOOM_BOOL,
+   LOOM_INT64, LOOM_FLOAT64 or LOOM_COMPLEX128 by its kind. */
 typedef struct loom_operand {
   loom_operand_kind kind;
   loom_dtype dtype;
@@ -474,9 +475,9 @@ static inline loom_operand loom_scalar_int(int64_t value, loom_dtype dtype) {
   return operand;
 }
 
-/* A bool as an operand. */
+/* A bool as an operand; of the dtype of the tensors beside it, or LOOM_BOOL. */
 static inline loom_operand loom_scalar_bool(bool value) {
-  loom_operand operand = {LOOM_OPERAND_BOOL, LOOM_BOOL, 0, 0, 0.0, 0.0};
+  loom_operand operand = {LOOM_OPERAND_BOOL, LOOM_DTYPE_NONE, 0, 0, 0.0, 0.0};
   operand.integer = value ? 1 : 0;
   return operand;
 }

@@ -324,6 +324,139 @@ static inline LOOM_CHECK loom_status loom_atanh(loom_tensor x, loom_tensor *resu
   return loom_record_("atanh", operands_, 1, NULL, 0, result, 1);
 }
 
+/* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
+   Channels are axis 1. Raises ShapeError.
+     x: T
+     mean: T
+     variance: T
+     weight: T, may be absent
+     bias: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     eps: float, default 1e-05
+   Source: Ioffe, Szegedy, Batch Normalization, 2015 */
+static inline LOOM_CHECK loom_status loom_batch_norm_infer(loom_tensor x, loom_tensor mean,
+                                                           loom_tensor variance,
+                                                           loom_tensor weight, loom_tensor bias,
+                                                           double eps, loom_tensor *result) {
+  loom_operand operands_[5];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(mean);
+  operands_[2] = loom_t(variance);
+  operands_[3] = loom_t(weight);
+  operands_[4] = loom_t(bias);
+  attributes_[0] = loom_attr_float("eps", eps);
+  return loom_record_("batch_norm_infer", operands_, 5, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_batch_norm_infer_with(loom_operand x, loom_operand mean,
+                                                                loom_operand variance,
+                                                                loom_operand weight,
+                                                                loom_operand bias, double eps,
+                                                                loom_tensor *result) {
+  loom_operand operands_[5];
+  loom_attr attributes_[1];
+  operands_[0] = x;
+  operands_[1] = mean;
+  operands_[2] = variance;
+  operands_[3] = weight;
+  operands_[4] = bias;
+  attributes_[0] = loom_attr_float("eps", eps);
+  return loom_record_("batch_norm_infer", operands_, 5, attributes_, 1, result, 1);
+}
+
+/* Each channel (axis 1) over all samples and positions gets mean 0 and variance 1.
+   Then * weight + bias, a number per channel. Returns that, the mean and the biased variance
+   of each channel. Raises ShapeError.
+     x: T
+     weight: T, may be absent
+     bias: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     eps: float, default 1e-05
+   Source: Ioffe, Szegedy, Batch Normalization, 2015 */
+static inline LOOM_CHECK loom_status loom_batch_norm_train(loom_tensor x, loom_tensor weight,
+                                                           loom_tensor bias, double eps,
+                                                           loom_tensor *y, loom_tensor *mean,
+                                                           loom_tensor *variance) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  operands_[2] = loom_t(bias);
+  attributes_[0] = loom_attr_float("eps", eps);
+  status_ = loom_record_("batch_norm_train", operands_, 3, attributes_, 1, results_, 3);
+  *y = results_[0];
+  *mean = results_[1];
+  *variance = results_[2];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
+                                                                loom_operand weight,
+                                                                loom_operand bias, double eps,
+                                                                loom_tensor *y, loom_tensor *mean,
+                                                                loom_tensor *variance) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  operands_[0] = x;
+  operands_[1] = weight;
+  operands_[2] = bias;
+  attributes_[0] = loom_attr_float("eps", eps);
+  status_ = loom_record_("batch_norm_train", operands_, 3, attributes_, 1, results_, 3);
+  *y = results_[0];
+  *mean = results_[1];
+  *variance = results_[2];
+  return status_;
+}
+
+/* -(p * t * log(sigmoid(x)) + (1 - t) * log(1 - sigmoid(x))) * w, without overflow.
+   weight w and positive_weight p broadcast to logits and are 1 if absent. Raises ShapeError,
+   ArgumentError.
+     logits: T
+     targets: T
+     weight: T, may be absent
+     positive_weight: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reduction: str, default "mean"
+   Source: torch.nn.functional.binary_cross_entropy_with_logits */
+static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits(loom_tensor logits,
+                                                                           loom_tensor targets,
+                                                                           loom_tensor weight,
+                                                                           loom_tensor positive_weight,
+                                                                           const char *reduction,
+                                                                           loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(logits);
+  operands_[1] = loom_t(targets);
+  operands_[2] = loom_t(weight);
+  operands_[3] = loom_t(positive_weight);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("binary_cross_entropy_with_logits", operands_, 4, attributes_, 1, result,
+                      1);
+}
+
+static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits_with(loom_operand logits,
+                                                                                loom_operand targets,
+                                                                                loom_operand weight,
+                                                                                loom_operand positive_weight,
+                                                                                const char *reduction,
+                                                                                loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[1];
+  operands_[0] = logits;
+  operands_[1] = targets;
+  operands_[2] = weight;
+  operands_[3] = positive_weight;
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("binary_cross_entropy_with_logits", operands_, 4, attributes_, 1, result,
+                      1);
+}
+
 /* How often each of 0 .. length - 1 occurs in x (1-d), or the sum of its weights.
    Counts are int64, sums have the weights' dtype. Values out of range, negative ones too,
    are left out. Raises ShapeError where the weights' shape differs from x's.
@@ -648,6 +781,60 @@ static inline LOOM_CHECK loom_status loom_cross_with(loom_operand x, loom_operan
   return loom_record_("cross", operands_, 2, attributes_, 1, result, 1);
 }
 
+/* -log_softmax(logits)[label], per element of labels.
+   Classes lie along axis of logits; labels have the other axes. weight holds a factor per
+   class; the mean divides by the sum of the factors of the labels. With label_smoothing s
+   the target is 1 - s at the label plus s / classes at each class. Labels outside the
+   classes, negative ones too, do not wrap: see the module's description. Raises ShapeError,
+   ArgumentError.
+     logits: T
+     labels: an integer type
+     weight: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     axis: int, default -1
+     label_smoothing: float, default 0.0
+     ignore_index: int, may be absent, default absent
+     reduction: str, default "mean"
+   Source: torch.nn.functional.cross_entropy */
+static inline LOOM_CHECK loom_status loom_cross_entropy(loom_tensor logits, loom_tensor labels,
+                                                        loom_tensor weight, int64_t axis,
+                                                        double label_smoothing,
+                                                        const int64_t *ignore_index,
+                                                        const char *reduction,
+                                                        loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[4];
+  operands_[0] = loom_t(logits);
+  operands_[1] = loom_t(labels);
+  operands_[2] = loom_t(weight);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
+  attributes_[2] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
+      loom_attr_none("ignore_index");
+  attributes_[3] = loom_attr_str("reduction", reduction);
+  return loom_record_("cross_entropy", operands_, 3, attributes_, 4, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits,
+                                                             loom_operand labels,
+                                                             loom_operand weight, int64_t axis,
+                                                             double label_smoothing,
+                                                             const int64_t *ignore_index,
+                                                             const char *reduction,
+                                                             loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[4];
+  operands_[0] = logits;
+  operands_[1] = labels;
+  operands_[2] = weight;
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
+  attributes_[2] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
+      loom_attr_none("ignore_index");
+  attributes_[3] = loom_attr_str("reduction", reduction);
+  return loom_record_("cross_entropy", operands_, 3, attributes_, 4, result, 1);
+}
+
 /* The largest element up to each one; NaN from the first NaN on.
      x: an ordered type (not complex)
      axis: int
@@ -784,7 +971,7 @@ static inline LOOM_CHECK loom_status loom_diagonal_update_with(loom_operand x,
   return loom_record_("diagonal_update", operands_, 2, attributes_, 3, result, 1);
 }
 
-/* The derivative of lgamma.
+/* The derivative of lgamma; infinite at 0, with the sign of -x.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy psi */
 static inline LOOM_CHECK loom_status loom_digamma(loom_tensor x, loom_tensor *result) {
@@ -881,6 +1068,33 @@ static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_
   return loom_record_("dot_general", operands_, 2, attributes_, 5, result, 1);
 }
 
+/* x with each element zero with probability rate, and divided by 1 - rate else.
+   An element stays where random_bernoulli of the same key, of the shape of x and of the
+   float32 number 1 - rate, is true. Raises ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     key: an integer type
+     rate: float
+   Source: Srivastava et al., Dropout, 2014 */
+static inline LOOM_CHECK loom_status loom_dropout(loom_tensor x, loom_tensor key, double rate,
+                                                  loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(key);
+  attributes_[0] = loom_attr_float("rate", rate);
+  return loom_record_("dropout", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_dropout_with(loom_operand x, loom_operand key,
+                                                       double rate, loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = x;
+  operands_[1] = key;
+  attributes_[0] = loom_attr_float("rate", rate);
+  return loom_record_("dropout", operands_, 2, attributes_, 1, result, 1);
+}
+
 /* A block of attribute sizes that begins at the 0-d operands starts.
    A negative start counts from the end; then starts are clamped so that the block lies
    inside x. Raises ShapeError, ArgumentError.
@@ -969,6 +1183,39 @@ static inline LOOM_CHECK loom_status loom_elu(loom_tensor x, double alpha, loom_
   operands_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("alpha", alpha);
   return loom_record_("elu", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* The rows of weight (rows, features) at indices, of any shape.
+   Negative indices count from the end; others out of range are clamped. The derivative adds
+   up what each index took; rows taken as padding_index get none. Raises ShapeError,
+   ArgumentError.
+     weight: a floating-point or complex type
+     indices: an integer type
+     padding_index: int, may be absent, default absent
+   Source: torch.nn.functional.embedding */
+static inline LOOM_CHECK loom_status loom_embedding(loom_tensor weight, loom_tensor indices,
+                                                    const int64_t *padding_index,
+                                                    loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(weight);
+  operands_[1] = loom_t(indices);
+  attributes_[0] = padding_index ? loom_attr_int("padding_index", *padding_index) :
+      loom_attr_none("padding_index");
+  return loom_record_("embedding", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_embedding_with(loom_operand weight,
+                                                         loom_operand indices,
+                                                         const int64_t *padding_index,
+                                                         loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = weight;
+  operands_[1] = indices;
+  attributes_[0] = padding_index ? loom_attr_int("padding_index", *padding_index) :
+      loom_attr_none("padding_index");
+  return loom_record_("embedding", operands_, 2, attributes_, 1, result, 1);
 }
 
 /* x == y.
@@ -1299,6 +1546,42 @@ static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loo
   return loom_record_("greater_equal", operands_, 2, NULL, 0, result, 1);
 }
 
+/* Channels (axis 1) in groups; each group of each sample gets mean 0 and variance 1.
+   Then * weight + bias, a number per channel. As many groups as channels is instance
+   normalisation. Raises ShapeError, ArgumentError.
+     x: T
+     weight: T, may be absent
+     bias: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     groups: int
+     eps: float, default 1e-05
+   Source: Wu, He, Group Normalization, 2018 */
+static inline LOOM_CHECK loom_status loom_group_norm(loom_tensor x, loom_tensor weight,
+                                                     loom_tensor bias, int64_t groups, double eps,
+                                                     loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  operands_[2] = loom_t(bias);
+  attributes_[0] = loom_attr_int("groups", groups);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("group_norm", operands_, 3, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_operand weight,
+                                                          loom_operand bias, int64_t groups,
+                                                          double eps, loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = weight;
+  operands_[2] = bias;
+  attributes_[0] = loom_attr_int("groups", groups);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("group_norm", operands_, 3, attributes_, 2, result, 1);
+}
+
 /* x, but 0 where |x| <= lambd.
      x: float16 or bfloat16 or float32 or float64
      lambd: float, default 0.5
@@ -1366,7 +1649,39 @@ static inline LOOM_CHECK loom_status loom_heaviside_with(loom_operand x, loom_op
   return loom_record_("heaviside", operands_, 2, NULL, 0, result, 1);
 }
 
-/* sqrt(x*x + y*y) without overflow. The gradient at (0, 0) is 0.
+/* d**2 / 2 where d = abs(x - target) is below delta, else delta * (d - delta / 2).
+   Raises ShapeError, ArgumentError.
+     x: T
+     target: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     delta: float, default 1.0
+     reduction: str, default "mean"
+   Source: Huber, 1964; torch.nn.functional.huber_loss */
+static inline LOOM_CHECK loom_status loom_huber_loss(loom_tensor x, loom_tensor target,
+                                                     double delta, const char *reduction,
+                                                     loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(target);
+  attributes_[0] = loom_attr_float("delta", delta);
+  attributes_[1] = loom_attr_str("reduction", reduction);
+  return loom_record_("huber_loss", operands_, 2, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_huber_loss_with(loom_operand x, loom_operand target,
+                                                          double delta, const char *reduction,
+                                                          loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = target;
+  attributes_[0] = loom_attr_float("delta", delta);
+  attributes_[1] = loom_attr_str("reduction", reduction);
+  return loom_record_("huber_loss", operands_, 2, attributes_, 2, result, 1);
+}
+
+/* sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0.
      x: T
      y: T
      T: one dtype, float16 or bfloat16 or float32 or float64
@@ -1537,11 +1852,43 @@ static inline LOOM_CHECK loom_status loom_isnan(loom_tensor x, loom_tensor *resu
   return loom_record_("isnan", operands_, 1, NULL, 0, result, 1);
 }
 
+/* target * (log(target) - x), where x holds log-probabilities; 0 where target is 0.
+   With log_target the second operand holds logarithms too. Raises ShapeError, ArgumentError.
+     x: T
+     target: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     log_target: bool, default false
+     reduction: str, default "mean"
+   Source: torch.nn.functional.kl_div */
+static inline LOOM_CHECK loom_status loom_kl_div(loom_tensor x, loom_tensor target,
+                                                 bool log_target, const char *reduction,
+                                                 loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(target);
+  attributes_[0] = loom_attr_bool("log_target", log_target);
+  attributes_[1] = loom_attr_str("reduction", reduction);
+  return loom_record_("kl_div", operands_, 2, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_kl_div_with(loom_operand x, loom_operand target,
+                                                      bool log_target, const char *reduction,
+                                                      loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = target;
+  attributes_[0] = loom_attr_bool("log_target", log_target);
+  attributes_[1] = loom_attr_str("reduction", reduction);
+  return loom_record_("kl_div", operands_, 2, attributes_, 2, result, 1);
+}
+
 /* Kronecker's product: each element of x times the whole of y, side by side.
    The shorter shape is extended by ones in front.
      x: T
      y: T
-     T: one dtype, any dtype
+     T: one dtype, a number (not bool)
    Source: NumPy kron */
 static inline LOOM_CHECK loom_status loom_kron(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
@@ -1557,6 +1904,70 @@ static inline LOOM_CHECK loom_status loom_kron_with(loom_operand x, loom_operand
   operands_[0] = x;
   operands_[1] = y;
   return loom_record_("kron", operands_, 2, NULL, 0, result, 1);
+}
+
+/* abs(x - target); the derivative is 0 where both are equal.
+   Raises ShapeError, ArgumentError.
+     x: T
+     target: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reduction: str, default "mean"
+   Source: torch.nn.functional.l1_loss */
+static inline LOOM_CHECK loom_status loom_l1_loss(loom_tensor x, loom_tensor target,
+                                                  const char *reduction, loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(target);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("l1_loss", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_l1_loss_with(loom_operand x, loom_operand target,
+                                                       const char *reduction,
+                                                       loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = x;
+  operands_[1] = target;
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("l1_loss", operands_, 2, attributes_, 1, result, 1);
+}
+
+/* (x - mean) / sqrt(var + eps) * weight + bias over the last normalized_ndim axes.
+   weight and bias have the shape of those axes. Raises ShapeError, ArgumentError.
+     x: T
+     weight: T, may be absent
+     bias: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     normalized_ndim: int, default 1
+     eps: float, default 1e-05
+   Source: Ba, Kiros, Hinton, Layer Normalization, 2016 */
+static inline LOOM_CHECK loom_status loom_layer_norm(loom_tensor x, loom_tensor weight,
+                                                     loom_tensor bias, int64_t normalized_ndim,
+                                                     double eps, loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  operands_[2] = loom_t(bias);
+  attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("layer_norm", operands_, 3, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_operand weight,
+                                                          loom_operand bias,
+                                                          int64_t normalized_ndim, double eps,
+                                                          loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = weight;
+  operands_[2] = bias;
+  attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("layer_norm", operands_, 3, attributes_, 2, result, 1);
 }
 
 /* The least common multiple of |x| and |y|; 0 if either is 0.
@@ -1763,6 +2174,20 @@ static inline LOOM_CHECK loom_status loom_log_sigmoid(loom_tensor x, loom_tensor
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("log_sigmoid", operands_, 1, NULL, 0, result, 1);
+}
+
+/* x minus the logarithm of the sum of exp(x) along an axis, without overflow.
+   A row of -inf only, or with inf or NaN, gives NaN. Raises ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     axis: int, default -1
+   Source: x - log(sum(exp(x))) */
+static inline LOOM_CHECK loom_status loom_log_softmax(loom_tensor x, int64_t axis,
+                                                      loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  return loom_record_("log_softmax", operands_, 1, attributes_, 1, result, 1);
 }
 
 /* log(exp(x) + exp(y)) without overflow.
@@ -2077,6 +2502,33 @@ static inline LOOM_CHECK loom_status loom_moveaxis(loom_tensor x, const int64_t 
   return loom_record_("moveaxis", operands_, 1, attributes_, 2, result, 1);
 }
 
+/* (x - target) ** 2. Raises ShapeError, ArgumentError.
+     x: T
+     target: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reduction: str, default "mean"
+   Source: torch.nn.functional.mse_loss */
+static inline LOOM_CHECK loom_status loom_mse_loss(loom_tensor x, loom_tensor target,
+                                                   const char *reduction, loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(target);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("mse_loss", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_mse_loss_with(loom_operand x, loom_operand target,
+                                                        const char *reduction,
+                                                        loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = x;
+  operands_[1] = target;
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("mse_loss", operands_, 2, attributes_, 1, result, 1);
+}
+
 /* x * y. For bool, logical and, as in NumPy.
      x: T
      y: T
@@ -2147,6 +2599,49 @@ static inline LOOM_CHECK loom_status loom_nextafter_with(loom_operand x, loom_op
   return loom_record_("nextafter", operands_, 2, NULL, 0, result, 1);
 }
 
+/* -log_probabilities[label], per element of labels; else as cross_entropy.
+   Raises ShapeError, ArgumentError.
+     log_probabilities: T
+     labels: an integer type
+     weight: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     axis: int, default -1
+     ignore_index: int, may be absent, default absent
+     reduction: str, default "mean"
+   Source: torch.nn.functional.nll_loss */
+static inline LOOM_CHECK loom_status loom_nll_loss(loom_tensor log_probabilities,
+                                                   loom_tensor labels, loom_tensor weight,
+                                                   int64_t axis, const int64_t *ignore_index,
+                                                   const char *reduction, loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(log_probabilities);
+  operands_[1] = loom_t(labels);
+  operands_[2] = loom_t(weight);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
+      loom_attr_none("ignore_index");
+  attributes_[2] = loom_attr_str("reduction", reduction);
+  return loom_record_("nll_loss", operands_, 3, attributes_, 3, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_nll_loss_with(loom_operand log_probabilities,
+                                                        loom_operand labels, loom_operand weight,
+                                                        int64_t axis, const int64_t *ignore_index,
+                                                        const char *reduction,
+                                                        loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[3];
+  operands_[0] = log_probabilities;
+  operands_[1] = labels;
+  operands_[2] = weight;
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
+      loom_attr_none("ignore_index");
+  attributes_[2] = loom_attr_str("reduction", reduction);
+  return loom_record_("nll_loss", operands_, 3, attributes_, 3, result, 1);
+}
+
 /* The vector norm sum(|x|**order)**(1/order).
    Order inf gives the largest |x|, -inf the smallest, 0 the number of elements that are not
    0. The gradient at 0 is 0.
@@ -2208,7 +2703,7 @@ static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t d
 /* All products of an element of x and one of y: the axes of x, then those of y.
      x: T
      y: T
-     T: one dtype, any dtype
+     T: one dtype, a number (not bool)
    Source: NumPy multiply.outer */
 static inline LOOM_CHECK loom_status loom_outer(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
@@ -2902,6 +3397,38 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
   return loom_record_("reshape", operands_, 1, attributes_, 1, result, 1);
 }
 
+/* x / sqrt(mean(x**2) + eps) * weight over the last normalized_ndim axes.
+   weight has the shape of those axes. Raises ShapeError, ArgumentError.
+     x: T
+     weight: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     normalized_ndim: int, default 1
+     eps: float, default 1e-05
+   Source: Zhang, Sennrich, Root Mean Square Layer Normalization, 2019 */
+static inline LOOM_CHECK loom_status loom_rms_norm(loom_tensor x, loom_tensor weight,
+                                                   int64_t normalized_ndim, double eps,
+                                                   loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("rms_norm", operands_, 2, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_operand weight,
+                                                        int64_t normalized_ndim, double eps,
+                                                        loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = weight;
+  attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
+  attributes_[1] = loom_attr_float("eps", eps);
+  return loom_record_("rms_norm", operands_, 2, attributes_, 2, result, 1);
+}
+
 /* x shifted around along axes: element i moves to (i + shift) % size.
    One shift per axis; an axis named twice is shifted by the sum. Without axes there is one
    shift, of the flattened elements. Raises ArgumentError.
@@ -2941,6 +3468,56 @@ static inline LOOM_CHECK loom_status loom_rsqrt(loom_tensor x, loom_tensor *resu
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("rsqrt", operands_, 1, NULL, 0, result, 1);
+}
+
+/* softmax(q @ k.T * scale + mask) @ v for q (..., L, E), k (..., S, E), v (..., S, V).
+   scale is 1 / sqrt(E) if None. A bool mask is true where a position is seen; one of the
+   dtype of q is added to the scores; either broadcasts to (..., L, S). causal lets position
+   i of q see positions 0 to i of k. A position that sees nothing gives zeros. Leading axes
+   of q and k broadcast, those of k and v are equal. Scores of half-precision operands are in
+   float32. Raises ShapeError, DTypeError.
+     q: T
+     k: T
+     v: T
+     mask: any dtype, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     causal: bool, default false
+     scale: float, may be absent, default absent
+   Source: Vaswani et al., Attention Is All You Need, 2017 */
+static inline LOOM_CHECK loom_status loom_scaled_dot_product_attention(loom_tensor q,
+                                                                       loom_tensor k,
+                                                                       loom_tensor v,
+                                                                       loom_tensor mask,
+                                                                       bool causal,
+                                                                       const double *scale,
+                                                                       loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(q);
+  operands_[1] = loom_t(k);
+  operands_[2] = loom_t(v);
+  operands_[3] = loom_t(mask);
+  attributes_[0] = loom_attr_bool("causal", causal);
+  attributes_[1] = scale ? loom_attr_float("scale", *scale) : loom_attr_none("scale");
+  return loom_record_("scaled_dot_product_attention", operands_, 4, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_scaled_dot_product_attention_with(loom_operand q,
+                                                                            loom_operand k,
+                                                                            loom_operand v,
+                                                                            loom_operand mask,
+                                                                            bool causal,
+                                                                            const double *scale,
+                                                                            loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[2];
+  operands_[0] = q;
+  operands_[1] = k;
+  operands_[2] = v;
+  operands_[3] = mask;
+  attributes_[0] = loom_attr_bool("causal", causal);
+  attributes_[1] = scale ? loom_attr_float("scale", *scale) : loom_attr_none("scale");
+  return loom_record_("scaled_dot_product_attention", operands_, 4, attributes_, 2, result, 1);
 }
 
 /* x[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, and so on, in a copy.
@@ -3153,6 +3730,61 @@ static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom
   attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   return loom_record_("slice_update", operands_, 2, attributes_, 3, result, 1);
+}
+
+/* -sum(targets * log_softmax(logits)) along axis, the classes.
+   With label_smoothing s the targets are (1 - s) * targets + s / classes. Raises ShapeError,
+   ArgumentError.
+     logits: T
+     targets: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     axis: int, default -1
+     label_smoothing: float, default 0.0
+     reduction: str, default "mean"
+   Source: torch.nn.functional.cross_entropy with class probabilities */
+static inline LOOM_CHECK loom_status loom_soft_cross_entropy(loom_tensor logits,
+                                                             loom_tensor targets, int64_t axis,
+                                                             double label_smoothing,
+                                                             const char *reduction,
+                                                             loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(logits);
+  operands_[1] = loom_t(targets);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
+  attributes_[2] = loom_attr_str("reduction", reduction);
+  return loom_record_("soft_cross_entropy", operands_, 2, attributes_, 3, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_soft_cross_entropy_with(loom_operand logits,
+                                                                  loom_operand targets,
+                                                                  int64_t axis,
+                                                                  double label_smoothing,
+                                                                  const char *reduction,
+                                                                  loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[3];
+  operands_[0] = logits;
+  operands_[1] = targets;
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
+  attributes_[2] = loom_attr_str("reduction", reduction);
+  return loom_record_("soft_cross_entropy", operands_, 2, attributes_, 3, result, 1);
+}
+
+/* exp(x) divided by its sum along an axis; the largest element is taken off first.
+   A row of -inf only, or with inf or NaN, gives NaN. Raises ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     axis: int, default -1
+   Source: exp(x) / sum(exp(x)) */
+static inline LOOM_CHECK loom_status loom_softmax(loom_tensor x, int64_t axis,
+                                                  loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  return loom_record_("softmax", operands_, 1, attributes_, 1, result, 1);
 }
 
 /* log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold.
@@ -3645,6 +4277,12 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_atan2(...) (LOOM_HERE, loom_atan2(__VA_ARGS__))
 #define loom_atan2_with(...) (LOOM_HERE, loom_atan2_with(__VA_ARGS__))
 #define loom_atanh(...) (LOOM_HERE, loom_atanh(__VA_ARGS__))
+#define loom_batch_norm_infer(...) (LOOM_HERE, loom_batch_norm_infer(__VA_ARGS__))
+#define loom_batch_norm_infer_with(...) (LOOM_HERE, loom_batch_norm_infer_with(__VA_ARGS__))
+#define loom_batch_norm_train(...) (LOOM_HERE, loom_batch_norm_train(__VA_ARGS__))
+#define loom_batch_norm_train_with(...) (LOOM_HERE, loom_batch_norm_train_with(__VA_ARGS__))
+#define loom_binary_cross_entropy_with_logits(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits(__VA_ARGS__))
+#define loom_binary_cross_entropy_with_logits_with(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits_with(__VA_ARGS__))
 #define loom_bincount(...) (LOOM_HERE, loom_bincount(__VA_ARGS__))
 #define loom_bincount_with(...) (LOOM_HERE, loom_bincount_with(__VA_ARGS__))
 #define loom_bitcast(...) (LOOM_HERE, loom_bitcast(__VA_ARGS__))
@@ -3673,6 +4311,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_count_nonzero(...) (LOOM_HERE, loom_count_nonzero(__VA_ARGS__))
 #define loom_cross(...) (LOOM_HERE, loom_cross(__VA_ARGS__))
 #define loom_cross_with(...) (LOOM_HERE, loom_cross_with(__VA_ARGS__))
+#define loom_cross_entropy(...) (LOOM_HERE, loom_cross_entropy(__VA_ARGS__))
+#define loom_cross_entropy_with(...) (LOOM_HERE, loom_cross_entropy_with(__VA_ARGS__))
 #define loom_cummax(...) (LOOM_HERE, loom_cummax(__VA_ARGS__))
 #define loom_cummin(...) (LOOM_HERE, loom_cummin(__VA_ARGS__))
 #define loom_cumprod(...) (LOOM_HERE, loom_cumprod(__VA_ARGS__))
@@ -3686,12 +4326,16 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_divide_with(...) (LOOM_HERE, loom_divide_with(__VA_ARGS__))
 #define loom_dot_general(...) (LOOM_HERE, loom_dot_general(__VA_ARGS__))
 #define loom_dot_general_with(...) (LOOM_HERE, loom_dot_general_with(__VA_ARGS__))
+#define loom_dropout(...) (LOOM_HERE, loom_dropout(__VA_ARGS__))
+#define loom_dropout_with(...) (LOOM_HERE, loom_dropout_with(__VA_ARGS__))
 #define loom_dynamic_slice(...) (LOOM_HERE, loom_dynamic_slice(__VA_ARGS__))
 #define loom_dynamic_slice_with(...) (LOOM_HERE, loom_dynamic_slice_with(__VA_ARGS__))
 #define loom_dynamic_update_slice(...) (LOOM_HERE, loom_dynamic_update_slice(__VA_ARGS__))
 #define loom_dynamic_update_slice_with(...) (LOOM_HERE, loom_dynamic_update_slice_with(__VA_ARGS__))
 #define loom_einsum(...) (LOOM_HERE, loom_einsum(__VA_ARGS__))
 #define loom_elu(...) (LOOM_HERE, loom_elu(__VA_ARGS__))
+#define loom_embedding(...) (LOOM_HERE, loom_embedding(__VA_ARGS__))
+#define loom_embedding_with(...) (LOOM_HERE, loom_embedding_with(__VA_ARGS__))
 #define loom_equal(...) (LOOM_HERE, loom_equal(__VA_ARGS__))
 #define loom_equal_with(...) (LOOM_HERE, loom_equal_with(__VA_ARGS__))
 #define loom_erf(...) (LOOM_HERE, loom_erf(__VA_ARGS__))
@@ -3722,12 +4366,16 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_greater_with(...) (LOOM_HERE, loom_greater_with(__VA_ARGS__))
 #define loom_greater_equal(...) (LOOM_HERE, loom_greater_equal(__VA_ARGS__))
 #define loom_greater_equal_with(...) (LOOM_HERE, loom_greater_equal_with(__VA_ARGS__))
+#define loom_group_norm(...) (LOOM_HERE, loom_group_norm(__VA_ARGS__))
+#define loom_group_norm_with(...) (LOOM_HERE, loom_group_norm_with(__VA_ARGS__))
 #define loom_hardshrink(...) (LOOM_HERE, loom_hardshrink(__VA_ARGS__))
 #define loom_hardsigmoid(...) (LOOM_HERE, loom_hardsigmoid(__VA_ARGS__))
 #define loom_hardswish(...) (LOOM_HERE, loom_hardswish(__VA_ARGS__))
 #define loom_hardtanh(...) (LOOM_HERE, loom_hardtanh(__VA_ARGS__))
 #define loom_heaviside(...) (LOOM_HERE, loom_heaviside(__VA_ARGS__))
 #define loom_heaviside_with(...) (LOOM_HERE, loom_heaviside_with(__VA_ARGS__))
+#define loom_huber_loss(...) (LOOM_HERE, loom_huber_loss(__VA_ARGS__))
+#define loom_huber_loss_with(...) (LOOM_HERE, loom_huber_loss_with(__VA_ARGS__))
 #define loom_hypot(...) (LOOM_HERE, loom_hypot(__VA_ARGS__))
 #define loom_hypot_with(...) (LOOM_HERE, loom_hypot_with(__VA_ARGS__))
 #define loom_identity(...) (LOOM_HERE, loom_identity(__VA_ARGS__))
@@ -3741,8 +4389,14 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_isfinite(...) (LOOM_HERE, loom_isfinite(__VA_ARGS__))
 #define loom_isinf(...) (LOOM_HERE, loom_isinf(__VA_ARGS__))
 #define loom_isnan(...) (LOOM_HERE, loom_isnan(__VA_ARGS__))
+#define loom_kl_div(...) (LOOM_HERE, loom_kl_div(__VA_ARGS__))
+#define loom_kl_div_with(...) (LOOM_HERE, loom_kl_div_with(__VA_ARGS__))
 #define loom_kron(...) (LOOM_HERE, loom_kron(__VA_ARGS__))
 #define loom_kron_with(...) (LOOM_HERE, loom_kron_with(__VA_ARGS__))
+#define loom_l1_loss(...) (LOOM_HERE, loom_l1_loss(__VA_ARGS__))
+#define loom_l1_loss_with(...) (LOOM_HERE, loom_l1_loss_with(__VA_ARGS__))
+#define loom_layer_norm(...) (LOOM_HERE, loom_layer_norm(__VA_ARGS__))
+#define loom_layer_norm_with(...) (LOOM_HERE, loom_layer_norm_with(__VA_ARGS__))
 #define loom_lcm(...) (LOOM_HERE, loom_lcm(__VA_ARGS__))
 #define loom_lcm_with(...) (LOOM_HERE, loom_lcm_with(__VA_ARGS__))
 #define loom_ldexp(...) (LOOM_HERE, loom_ldexp(__VA_ARGS__))
@@ -3762,6 +4416,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_log1p(...) (LOOM_HERE, loom_log1p(__VA_ARGS__))
 #define loom_log2(...) (LOOM_HERE, loom_log2(__VA_ARGS__))
 #define loom_log_sigmoid(...) (LOOM_HERE, loom_log_sigmoid(__VA_ARGS__))
+#define loom_log_softmax(...) (LOOM_HERE, loom_log_softmax(__VA_ARGS__))
 #define loom_logaddexp(...) (LOOM_HERE, loom_logaddexp(__VA_ARGS__))
 #define loom_logaddexp_with(...) (LOOM_HERE, loom_logaddexp_with(__VA_ARGS__))
 #define loom_logaddexp2(...) (LOOM_HERE, loom_logaddexp2(__VA_ARGS__))
@@ -3788,12 +4443,16 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_minimum_with(...) (LOOM_HERE, loom_minimum_with(__VA_ARGS__))
 #define loom_mish(...) (LOOM_HERE, loom_mish(__VA_ARGS__))
 #define loom_moveaxis(...) (LOOM_HERE, loom_moveaxis(__VA_ARGS__))
+#define loom_mse_loss(...) (LOOM_HERE, loom_mse_loss(__VA_ARGS__))
+#define loom_mse_loss_with(...) (LOOM_HERE, loom_mse_loss_with(__VA_ARGS__))
 #define loom_multiply(...) (LOOM_HERE, loom_multiply(__VA_ARGS__))
 #define loom_multiply_with(...) (LOOM_HERE, loom_multiply_with(__VA_ARGS__))
 #define loom_nan_to_num(...) (LOOM_HERE, loom_nan_to_num(__VA_ARGS__))
 #define loom_negative(...) (LOOM_HERE, loom_negative(__VA_ARGS__))
 #define loom_nextafter(...) (LOOM_HERE, loom_nextafter(__VA_ARGS__))
 #define loom_nextafter_with(...) (LOOM_HERE, loom_nextafter_with(__VA_ARGS__))
+#define loom_nll_loss(...) (LOOM_HERE, loom_nll_loss(__VA_ARGS__))
+#define loom_nll_loss_with(...) (LOOM_HERE, loom_nll_loss_with(__VA_ARGS__))
 #define loom_norm(...) (LOOM_HERE, loom_norm(__VA_ARGS__))
 #define loom_not_equal(...) (LOOM_HERE, loom_not_equal(__VA_ARGS__))
 #define loom_not_equal_with(...) (LOOM_HERE, loom_not_equal_with(__VA_ARGS__))
@@ -3847,9 +4506,13 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_remainder_with(...) (LOOM_HERE, loom_remainder_with(__VA_ARGS__))
 #define loom_repeat(...) (LOOM_HERE, loom_repeat(__VA_ARGS__))
 #define loom_reshape(...) (LOOM_HERE, loom_reshape(__VA_ARGS__))
+#define loom_rms_norm(...) (LOOM_HERE, loom_rms_norm(__VA_ARGS__))
+#define loom_rms_norm_with(...) (LOOM_HERE, loom_rms_norm_with(__VA_ARGS__))
 #define loom_roll(...) (LOOM_HERE, loom_roll(__VA_ARGS__))
 #define loom_round(...) (LOOM_HERE, loom_round(__VA_ARGS__))
 #define loom_rsqrt(...) (LOOM_HERE, loom_rsqrt(__VA_ARGS__))
+#define loom_scaled_dot_product_attention(...) (LOOM_HERE, loom_scaled_dot_product_attention(__VA_ARGS__))
+#define loom_scaled_dot_product_attention_with(...) (LOOM_HERE, loom_scaled_dot_product_attention_with(__VA_ARGS__))
 #define loom_scatter_along_axis(...) (LOOM_HERE, loom_scatter_along_axis(__VA_ARGS__))
 #define loom_scatter_along_axis_with(...) (LOOM_HERE, loom_scatter_along_axis_with(__VA_ARGS__))
 #define loom_selu(...) (LOOM_HERE, loom_selu(__VA_ARGS__))
@@ -3866,6 +4529,9 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_slice(...) (LOOM_HERE, loom_slice(__VA_ARGS__))
 #define loom_slice_update(...) (LOOM_HERE, loom_slice_update(__VA_ARGS__))
 #define loom_slice_update_with(...) (LOOM_HERE, loom_slice_update_with(__VA_ARGS__))
+#define loom_soft_cross_entropy(...) (LOOM_HERE, loom_soft_cross_entropy(__VA_ARGS__))
+#define loom_soft_cross_entropy_with(...) (LOOM_HERE, loom_soft_cross_entropy_with(__VA_ARGS__))
+#define loom_softmax(...) (LOOM_HERE, loom_softmax(__VA_ARGS__))
 #define loom_softplus(...) (LOOM_HERE, loom_softplus(__VA_ARGS__))
 #define loom_softshrink(...) (LOOM_HERE, loom_softshrink(__VA_ARGS__))
 #define loom_softsign(...) (LOOM_HERE, loom_softsign(__VA_ARGS__))

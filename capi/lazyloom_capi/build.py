@@ -12,7 +12,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -98,16 +97,11 @@ def _import_paths() -> list[str]:
     return found
 
 
-def _version() -> str:
-    try:
-        return metadata.version("lazyloom")
-    except metadata.PackageNotFoundError:
-        return "0+source"
-
-
 def _c_source() -> str:
     """The library as one C file, by cffi's embedding mode."""
     import cffi
+
+    import lazyloom
 
     def literal(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -120,7 +114,7 @@ def _c_source() -> str:
         "LOOM_BUILT_EXECUTABLE": sys.executable,
         "LOOM_BUILT_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
         "LOOM_BUILT_PATHS": ":".join(_import_paths()),
-        "LOOM_BUILT_VERSION": _version(),
+        "LOOM_BUILT_VERSION": lazyloom.__version__,
         "LOOM_BUILT_DIGEST": digest(),
     }
     preamble = "\n".join((

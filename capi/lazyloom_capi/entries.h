@@ -1,6 +1,5 @@
 int loomp_start(const char *paths, const char *digest, int opened);
 int loomp_shutdown(void);
-int loomp_exit(void);
 int loomp_set_option(int option, int64_t value);
 int loomp_get_option(int option, int64_t *value);
 int loomp_from_host(void *data, size_t nbytes, int dtype, const int64_t *shape, size_t ndim,

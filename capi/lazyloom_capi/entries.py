@@ -7,7 +7,7 @@ imported only in a process that has loaded the library.
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,7 +26,6 @@ OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 #: words of a loom_operand: kind and dtype, tensor, integer, real, imaginary
 _OPERAND_WORDS: Final = 5
 
-_local = threading.local()
 _files: dict[int, str] = {}
 _ops: dict[bytes, Any] = {}
 _op_names: list[Any] = []
@@ -104,6 +103,7 @@ def start(opened: bool) -> None:
     """Get ready for calls. ``opened``: the library opened the interpreter itself."""
     global _in_python
     _in_python = not opened
+    lazyloom.skip_folder(os.path.dirname(__file__))
 
 
 # ---- life ---------------------------------------------------------------------------
@@ -125,35 +125,20 @@ def loomp_shutdown() -> int:
 
 
 @entry
-def loomp_exit() -> int:
-    """The process ends: let Python's own exit handlers run, as at the end of a script."""
-    import atexit
-
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    return 1
-
-
-@entry
 def loomp_set_option(option: int, value: int) -> int:
     name = _option(option)
     if value not in (0, 1):
         raise ArgumentError(f"loom_set_option: {name} is {value}, expected 0 or 1")
-    given: dict[str, bool] = dict(getattr(_local, "options", {}))
-    given[name] = bool(value)
-    before = getattr(_local, "context", None)
-    if before is not None:
-        before.__exit__(None, None, None)
-    context = lazyloom.options(**given)
-    context.__enter__()
-    _local.context, _local.options = context, given
+    lazyloom.set_option(name, bool(value))
     return 1
 
 
 @entry
 def loomp_get_option(option: int, value: Any) -> int:
     name = _option(option)
-    value[0] = getattr(_local, "options", {}).get(name, name == "donate")
+    current = lazyloom.set_option(name, True)
+    lazyloom.set_option(name, current)
+    value[0] = current
     return 1
 
 
@@ -309,6 +294,7 @@ def _operands(op: Any, given: Any, count: int) -> list[Any]:
     words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
     result: list[Any] = []
     numbers: list[tuple[int, Any]] = []
+    given_last = -1
     live = handles.tensors
     for i in range(count):
         head = words[i * _OPERAND_WORDS]
@@ -322,10 +308,12 @@ def _operands(op: Any, given: Any, count: int) -> list[Any]:
                     name = op.operand_name(i) if i < op.most or op.most < 0 else str(i)
                     raise type(error)(f"{op.name}: operand {name!r}: {error}", op=op.name) from None
             result.append(tensor.value)
+            given_last = i
         elif kind == 0:
             result.append(None)
         else:
             number = _number(op, given[i], i)
+            given_last = i
             if head >> 32:
                 dtype = lazyloom.dtypes.dtype_indexed(head >> 32)
                 result.append(lazyloom.Scalar(number, _checked(op, i, number, dtype)))
@@ -335,6 +323,9 @@ def _operands(op: Any, given: Any, count: int) -> list[Any]:
     for i, number in numbers:
         dtype = _shared_dtype(op, i, number, result)
         result[i] = lazyloom.Scalar(number, _checked(op, i, number, dtype))
+    if given_last < count - 1 and op.most >= count:
+        # a program is the same whether what is absent at the end is said or not
+        del result[max(given_last + 1, op.least):]
     return result
 
 
@@ -386,9 +377,7 @@ def _shared_dtype(op: Any, position: int, number: Any, operands: list[Any]) -> A
     for i, v in enumerate(operands):
         if v is not None and op.operands[min(i, last)].classes == "T":
             return v.type.dtype
-    raise DTypeError(
-        f"{op.name}: operand {op.operand_name(min(position, last))!r} is a number without a dtype, "
-        "and no tensor is there to take one from; give a loom_dtype with the number", op=op.name)
+    return lazyloom.dtypes.as_dtype(type(number))
 
 
 def _attributes(op: Any, given: Any, count: int) -> dict[str, Any]:

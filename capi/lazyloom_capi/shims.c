@@ -219,12 +219,10 @@ static loom_status open_interpreter(void) {
              LOOM_BUILT_EXECUTABLE);
     return fail(LOOM_ERROR_START, message);
   }
+  /* Python is not ended with the process: by the time exit() could do it, the C++
+     objects of the libraries that Python has loaded are gone. */
   PyEval_SaveThread();
   return LOOM_OK;
-}
-
-static void process_ends(void) {
-  if (state != FORKED) loomp_exit();
 }
 
 static int import_cffi(void) {
@@ -235,7 +233,7 @@ static int import_cffi(void) {
 
 static loom_status start(void) {
   loom_status status = LOOM_OK;
-  static bool opened = false, watched = false;
+  static bool opened = false;
   const char *running = Py_GetVersion();
   size_t n = strlen(LOOM_BUILT_PYTHON);
   if (strncmp(running, LOOM_BUILT_PYTHON, n) != 0 || (running[n] >= '0' && running[n] <= '9')) {
@@ -264,9 +262,7 @@ static loom_status start(void) {
   if (status != LOOM_OK) return status;
   if (cffi_start_python() != 0)
     return fail(LOOM_ERROR_START, "cffi could not set up the library; it said why on stderr");
-  status = finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_DIGEST, opened));
-  if (status == LOOM_OK && opened && !watched) watched = atexit(process_ends) == 0;
-  return status;
+  return finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_DIGEST, opened));
 }
 
 loom_status loom_initialize(void) {
