@@ -107,6 +107,8 @@ CLASSES: Final[dict[str, frozenset[DType]]] = {
     "floating": frozenset(d for d in ALL if d.kind == "f"),
     "complex": frozenset(d for d in ALL if d.kind == "c"),
     "inexact": frozenset(d for d in ALL if d.kind in "fc"),
+    # what linear algebra libraries compute in
+    "precise": frozenset({float32, float64, complex64, complex128}),
     "integer": frozenset(d for d in ALL if d.kind in "iu"),
     "signed": frozenset(d for d in ALL if d.kind in "ifc"),
     "bitwise": frozenset(d for d in ALL if d.kind in "biu"),

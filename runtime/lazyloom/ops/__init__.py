@@ -16,12 +16,14 @@ from . import elementwise as elementwise
 from . import embedding as embedding
 from . import functions as functions
 from . import indexing as indexing
+from . import linalg as linalg
 from . import losses as losses
 from . import normalization as normalization
 from . import pooling as pooling
 from . import random as random
 from . import reductions as reductions
 from . import shape as shape
+from . import sorting as sorting
 from . import spec
 from . import structural as structural
 from .spec import OpDef, lookup, names, op, table

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..dtypes import DType
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..types import TensorType, tensor_type
-from .rules import Attributes, Operands, Types, check_choice, one, operand
+from .rules import Attributes, Operands, Types, check_choice, one
 from .rules_shape import check_matrix
 
 if TYPE_CHECKING:
     from .spec import OpDef
 
 
-def _precise(op: OpDef, dtype: DType) -> None:
-    if dtype.name in ("float16", "bfloat16"):
-        raise DTypeError(
-            f"{op.name}: operand {op.operand_name(0)!r} has dtype {dtype.name}, expected float32, "
-            "float64, complex64 or complex128; cast it first", op=op.name)
-
-
-def _matrix(op: OpDef, types: Operands) -> TensorType:
-    x = check_matrix(op, types, 0)
-    _precise(op, x.dtype)
-    return x
-
-
 def _square(op: OpDef, types: Operands) -> TensorType:
-    x = _matrix(op, types)
+    x = check_matrix(op, types, 0)
     if x.shape[-1] != x.shape[-2]:
         raise ShapeError(
             f"{op.name}: operand {op.operand_name(0)!r} has shape {x.shape}, expected square "
@@ -58,8 +44,8 @@ def solution(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     a, b = _square(op, types), check_matrix(op, types, 1)
     if a.shape[:-2] != b.shape[:-2]:
         raise ShapeError(
-            f"{op.name}: operands 'a' of shape {a.shape} and 'b' of shape {b.shape} differ in their "
-            "leading axes, expected the same; broadcast one of them", op=op.name)
+            f"{op.name}: operands 'a' of shape {a.shape} and 'b' of shape {b.shape} differ in "
+            "their leading axes, expected the same; broadcast one of them", op=op.name)
     left = attrs.get("left_side", True)
     size = b.shape[-2] if left else b.shape[-1]
     if size != a.shape[-1]:
@@ -72,7 +58,7 @@ def solution(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 def qr(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """(..., m, n) gives (..., m, k) and (..., k, n)."""
-    x = _matrix(op, types)
+    x = check_matrix(op, types, 0)
     mode = check_choice(op, "mode", attrs["mode"], ("reduced", "complete"))
     m, n = x.shape[-2:]
     k = min(m, n) if mode == "reduced" else m
@@ -94,24 +80,33 @@ def eigvalsh(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 def svd(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """(..., m, n) gives (..., m, k), k real numbers and (..., k, n)."""
-    x = _matrix(op, types)
+    x = check_matrix(op, types, 0)
     m, n = x.shape[-2:]
-    k = min(m, n)
-    rows, columns = (m, n) if attrs["full_matrices"] else (k, k)
-    lead = x.shape[:-2]
-    return (tensor_type((*lead, m, rows), x.dtype), tensor_type((*lead, k), x.dtype.real),
+    return _decomposed(x, min(m, n), min(m, n))
+
+
+def svd_full(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., m, m), min(m, n) real numbers and (..., n, n)."""
+    x = check_matrix(op, types, 0)
+    return _decomposed(x, x.shape[-2], x.shape[-1])
+
+
+def _decomposed(x: TensorType, rows: int, columns: int) -> Types:
+    lead, (m, n) = x.shape[:-2], x.shape[-2:]
+    return (tensor_type((*lead, m, rows), x.dtype),
+            tensor_type((*lead, min(m, n)), x.dtype.real),
             tensor_type((*lead, columns, n), x.dtype))
 
 
 def svdvals(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """min(m, n) real numbers per matrix."""
-    x = _matrix(op, types)
+    x = check_matrix(op, types, 0)
     return one((*x.shape[:-2], min(x.shape[-2:])), x.dtype.real)
 
 
 def pinv(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """(..., m, n) gives (..., n, m)."""
-    x = _matrix(op, types)
+    x = check_matrix(op, types, 0)
     if not attrs["rtol"] >= 0.0:
         raise ArgumentError(
             f"{op.name}: attribute 'rtol' is {attrs['rtol']}, expected 0.0 or more", op=op.name)

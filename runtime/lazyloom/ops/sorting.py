@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import DType
 from . import rules_sorting as rules
 from ._jax import jnp, lax
 from .cases import Cases, case, distinct, rough
 from .kinds import Array, T
 from .samples import Host
 from .spec import op
-from ..dtypes import DType
 
 
 def _ascending(rng: np.random.Generator, dtype: DType) -> Host:
