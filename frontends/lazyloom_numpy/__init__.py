@@ -1,0 +1,104 @@
+"""NumPy's interface over lazyloom: ``import lazyloom_numpy as np``.
+
+Operations are recorded as they are called and compiled by XLA when data is read:
+by printing, ``float(x)``, ``if x:``, ``x.tolist()`` or ``numpy.asarray(x)``. Semantics
+(promotion, broadcasting, views and aliasing, indexing) are NumPy's; differences:
+
+* a result that NumPy returns as a scalar is a 0-d array here, so that it stays pending;
+* device arrays used as indices are not checked, out-of-range ones are clamped;
+* ``order`` is accepted, but new arrays are always row-major;
+* floating-point errors raise no warnings, and singular matrices give NaN or infinities.
+"""
+
+from __future__ import annotations
+
+import os as _os
+
+import lazyloom as _lazyloom
+
+_lazyloom.skip_folder(_os.path.dirname(_os.path.abspath(__file__)))
+
+# ruff: noqa: E402, A004
+import numpy as _onp
+from numpy import (
+    bool_, complex64, complex128, complexfloating, double, dtype, e, euler_gamma, finfo, float16,
+    float32, float64, floating, generic, half, iinfo, index_exp, inexact, inf, int8, int16, int32,
+    int64, int_, integer, intc, intp, isdtype, isscalar, issubdtype, long, longlong, nan, ndindex,
+    newaxis, number, pi, printoptions, s_, set_printoptions, short, signedinteger, single, typename,
+    ubyte, uint, uint8, uint16, uint32, uint64, uintc, uintp, ulong, ulonglong, unsignedinteger,
+    ushort,
+)  # fmt: skip
+from numpy import bool as bool
+from numpy import byte as byte
+from numpy import cdouble as cdouble
+from numpy import csingle as csingle
+from numpy import errstate as errstate
+from numpy import get_printoptions as get_printoptions
+from numpy import geterr as geterr
+from numpy import iterable as iterable
+from numpy import seterr as seterr
+
+from ._array import ScalarArray, ndarray
+from . import _ufuncs
+from . import linalg, random
+from ._creation import (
+    arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, copy, diag,
+    diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
+    from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, geomspace, identity,
+    indices, linspace, logspace, meshgrid, ones, ones_like, tri, tril, tril_indices,
+    tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros, zeros_like,
+)  # fmt: skip
+from ._dtypes import (
+    AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, min_scalar_type,
+    promote_types, result_type,
+)  # fmt: skip
+from ._elementwise import (
+    allclose, angle, around, array_equal, array_equiv, clip, fix, imag, interp, isclose,
+    iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj, nan_to_num, piecewise, real,
+    real_if_close, round, select, sinc, unwrap, where,
+)  # fmt: skip
+from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
+from ._interop import array2string, array_repr, array_str, asnumpy
+from ._linalg import (
+    cross, dot, einsum, einsum_path, inner, kron, matvec, outer, tensordot, trace, vdot, vecdot,
+    vecmat,
+)  # fmt: skip
+from ._manipulation import (
+    append, array_split, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays,
+    broadcast_shapes, broadcast_to, column_stack, concat, concatenate, copyto, delete, diagonal,
+    dsplit, dstack, expand_dims, flip, fliplr, flipud, hsplit, hstack, insert, matrix_transpose,
+    moveaxis, ndim, pad, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90,
+    shape, size, split, squeeze, stack, swapaxes, tile, transpose, trim_zeros, unstack, vsplit,
+    vstack,
+)  # fmt: skip
+from ._reductions import (
+    all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
+    cumulative_sum, max, mean, min, prod, ptp, std, sum, var,
+)  # fmt: skip
+from ._sequences import (
+    average, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, histogram,
+    histogram_bin_edges, median, nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean,
+    nanmin, nanprod, nanstd, nansum, nanvar, percentile, polyval, quantile, trapezoid,
+)  # fmt: skip
+from ._sorting import (
+    argpartition, argsort, argwhere, bincount, choose, compress, digitize, extract, flatnonzero,
+    intersect1d, isin, lexsort, nonzero, partition, place, put, put_along_axis, putmask,
+    searchsorted, setdiff1d, setxor1d, sort, sort_complex, take, take_along_axis, union1d, unique,
+    unique_all, unique_counts, unique_inverse, unique_values,
+)  # fmt: skip
+from ._ufuncs import ufunc
+
+globals().update(_ufuncs.PUBLIC)
+
+bitwise_invert = _ufuncs.PUBLIC["invert"]
+True_ = _onp.True_
+False_ = _onp.False_
+
+__version__ = _onp.__version__
+__array_api_version__ = "2024.12"
+
+__all__ = sorted(n for n in globals() if not n.startswith("_") and n != "annotations")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,652 @@
+"""The array class: NumPy's ``ndarray`` over the runtime's tensors.
+
+Storage, view chains and version counters are the runtime's; this class adds NumPy's
+dtype objects, strides (which decide where a reshape is a view), operators and methods.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any, Final
+
+import lazyloom
+import numpy as onp
+from lazyloom.dtypes import as_dtype
+
+from ._layout import ViewInfo, c_strides, element_strides, flagsobj, is_writeable, view_info
+
+views = lazyloom.views
+
+
+class ndarray(lazyloom.Tensor):
+    """A multidimensional array whose operations are recorded and run when data is needed.
+
+    Args:
+        shape, dtype: as ``numpy.ndarray``; the data is zeros. Use ``array``, ``zeros``
+            and the other creation functions instead.
+
+    Reading (printing, ``float``, ``bool``, ``tolist``, ``numpy.asarray``) runs what is
+    pending. Semantics of every method and operator: ``numpy.ndarray``.
+    """
+
+    __slots__ = ("_info", "__weakref__") if "__weakref__" not in dir(lazyloom.Tensor) else ("_info",)
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, shape: Any, dtype: Any = float, buffer: Any = None) -> None:
+        from ._creation import zeros
+
+        if buffer is not None:
+            raise ValueError("ndarray: a buffer cannot be shared this way; use asarray")
+        super().__init__(zeros(shape, dtype).value)
+
+    # ------------------------------------------------------------- properties
+
+    @property
+    def dtype(self) -> onp.dtype[Any]:  # type: ignore[override]
+        return self.type.dtype.numpy
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._type.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._type.shape)
+
+    @property
+    def size(self) -> int:
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.type.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(s * self.itemsize for s in element_strides(self))
+
+    @property
+    def base(self) -> Any:
+        info = view_info(self)
+        return None if info is None else info.base
+
+    @property
+    def flags(self) -> flagsobj:
+        return flagsobj(self)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
+        if device != "cpu":
+            raise ValueError(f"to_device: device {device!r} is not known; expected 'cpu'")
+        return self
+
+    @property
+    def T(self) -> ndarray:
+        return self.transpose()
+
+    @property
+    def mT(self) -> ndarray:
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
+    @property
+    def real(self) -> ndarray:
+        if self.type.dtype.kind != "c":
+            return self
+        return _alias(self, views.Real(), tuple(2 * s for s in element_strides(self)))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        if self.type.dtype.kind == "c":
+            return _alias(self, views.Imag(), tuple(2 * s for s in element_strides(self)))
+        zeros = _u.full_value(self.shape, 0, self.type.dtype)
+        result = ndarray._wrap(zeros)
+        result.setflags(write=False)
+        return result
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.type.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    @property
+    def flat(self) -> Any:
+        from ._indexing import flatiter
+
+        return flatiter(self)
+
+    # --------------------------------------------------------------- indexing
+
+    def __getitem__(self, key: Any) -> ndarray:
+        return _indexing.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _indexing.set_item(self, key, value)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[ndarray]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    # -------------------------------------------------------------- operators
+
+    def __add__(self, other: Any) -> Any:
+        return _u.binary(_add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _u.binary(_add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _u.binary(_subtract, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _u.binary(_subtract, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _u.binary(_multiply, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _u.binary(_multiply, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _u.binary(_divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _u.binary(_divide, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _u.binary(_t["floor_divide"], self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _u.binary(_t["floor_divide"], other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _u.binary(_t["remainder"], self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _u.binary(_t["remainder"], other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return _t["divmod"](self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return _t["divmod"](other, self)
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        return NotImplemented if modulo is not None else _u.binary(_t["power"], self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _u.binary(_t["power"], other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _u.binary(_t["matmul"], self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _u.binary(_t["matmul"], other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_and"], self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_and"], other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_or"], self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_or"], other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_xor"], self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _u.binary(_t["bitwise_xor"], other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _u.binary(_t["left_shift"], self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _u.binary(_t["left_shift"], other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _u.binary(_t["right_shift"], self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _u.binary(_t["right_shift"], other, self)
+
+    def __neg__(self) -> Any:
+        return _t["negative"](self)
+
+    def __pos__(self) -> Any:
+        return _t["positive"](self)
+
+    def __abs__(self) -> Any:
+        return _t["absolute"](self)
+
+    def __invert__(self) -> Any:
+        return _t["invert"](self)
+
+    def __eq__(self, other: Any) -> Any:
+        return _compare("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compare("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _u.binary(_t["less"], self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _u.binary(_t["less_equal"], self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _u.binary(_t["greater"], self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _u.binary(_t["greater_equal"], self, other)
+
+    def __iadd__(self, other: Any) -> Any:
+        return _u.inplace(_add, self, other)
+
+    def __isub__(self, other: Any) -> Any:
+        return _u.inplace(_subtract, self, other)
+
+    def __imul__(self, other: Any) -> Any:
+        return _u.inplace(_multiply, self, other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return _u.inplace(_divide, self, other)
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return _u.inplace(_t["floor_divide"], self, other)
+
+    def __imod__(self, other: Any) -> Any:
+        return _u.inplace(_t["remainder"], self, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return _u.inplace(_t["power"], self, other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return _u.inplace(_t["matmul"], self, other)
+
+    def __iand__(self, other: Any) -> Any:
+        return _u.inplace(_t["bitwise_and"], self, other)
+
+    def __ior__(self, other: Any) -> Any:
+        return _u.inplace(_t["bitwise_or"], self, other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return _u.inplace(_t["bitwise_xor"], self, other)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return _u.inplace(_t["left_shift"], self, other)
+
+    def __irshift__(self, other: Any) -> Any:
+        return _u.inplace(_t["right_shift"], self, other)
+
+    # ----------------------------------------------------- conversion, reading
+
+    def item(self, *args: Any) -> Any:
+        """The one element (or the one at an index) as a Python number; reads."""
+        if args:
+            return self.read().item(*args)
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self.read().item()
+
+    def tolist(self) -> Any:
+        return self.read().tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        return self.read().tobytes(order)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                "Use a.any() or a.all()" if self.size else
+                "The truth value of an empty array is ambiguous. "
+                "Use `array.size > 0` to check that an array is not empty.")
+        return bool(self.read().item())
+
+    def __float__(self) -> float:
+        return float(self._one_element())
+
+    def __int__(self) -> int:
+        return int(self._one_element())
+
+    def __complex__(self) -> complex:
+        return complex(self._one_element())
+
+    def __index__(self) -> int:
+        if self.shape or self.type.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return int(self.read().item())
+
+    def _one_element(self) -> Any:
+        if self.size != 1 or self.ndim > 0:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        element = self.read()[()]
+        if self.type.dtype.kind == "c":
+            return complex(element)
+        return element
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("__array__: the data is not in host memory, it cannot be given "
+                             "without a copy; pass copy=None or copy=True")
+        data = self.read()
+        return data if dtype is None else data.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _interop.array_ufunc(function, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _interop.array_function(func, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        import lazyloom_numpy
+
+        return lazyloom_numpy
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:  # fmt: skip
+        return _interop.dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _interop.dlpack_device(self)
+
+    def __repr__(self) -> str:
+        return _interop.array_repr(self)
+
+    def __str__(self) -> str:
+        return _interop.array_str(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self.shape:
+            return format(self.read()[()], spec)
+        return format(self.read(), spec)
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _interop.rebuild, (self.read(), type(self) is ScalarArray)
+
+    # ----------------------------------------------------------- shape, layout
+
+    def copy(self, order: str = "C") -> ndarray:
+        """An independent array of the same data; records nothing."""
+        return type(self)._wrap(self.value)
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+               copy: bool = True) -> ndarray:  # fmt: skip
+        target = as_dtype(dtype)
+        if target is self.type.dtype:
+            return self.copy() if copy else self
+        return type(self)._wrap(_u.cast_values(self.value, target, casting))
+
+    def view(self, dtype: Any = None, type: Any = None) -> ndarray:
+        """A view of the same bytes, as ``numpy.ndarray.view``."""
+        from ._manipulation import view_as
+
+        return view_as(self, dtype)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
+        return _manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+    def ravel(self, order: str = "C") -> ndarray:
+        return _manipulation.ravel(self, order)
+
+    def flatten(self, order: str = "C") -> ndarray:
+        return _manipulation.ravel(self, order).copy()
+
+    def transpose(self, *axes: Any) -> ndarray:
+        given = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
+        return _manipulation.transpose(self, given or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> ndarray:
+        return _manipulation.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Any = None) -> ndarray:
+        return _manipulation.squeeze(self, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+        return _manipulation.diagonal(self, offset, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
+        return _manipulation.repeat(self, repeats, axis)
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        raise ValueError("resize: an array cannot change its size in place; use np.resize(a, shape)")
+
+    def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:
+        if write is None:
+            return
+        info = view_info(self)
+        if info is None:
+            info = self._info = ViewInfo(element_strides(self), None, True)
+        elif write and info.base is not None and not is_writeable(info.base):
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        info.writeable = bool(write)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        raise TypeError("byteswap: arrays are always in native byte order")
+
+    # ------------------------------------------------------------- reductions
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+            initial: Any = None, where: Any = True) -> Any:  # fmt: skip
+        return _reductions.sum(self, axis, dtype, out, keepdims, initial, where)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+             initial: Any = None, where: Any = True) -> Any:  # fmt: skip
+        return _reductions.prod(self, axis, dtype, out, keepdims, initial, where)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+            where: Any = True) -> Any:  # fmt: skip
+        return _reductions.max(self, axis, out, keepdims, initial, where)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+            where: Any = True) -> Any:  # fmt: skip
+        return _reductions.min(self, axis, out, keepdims, initial, where)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+             *, where: Any = True) -> Any:  # fmt: skip
+        return _reductions.mean(self, axis, dtype, out, keepdims, where=where)
+
+    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+            keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+        return _reductions.var(self, axis, dtype, out, ddof, keepdims, **kwargs)
+
+    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+            keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+        return _reductions.std(self, axis, dtype, out, ddof, keepdims, **kwargs)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *,
+            where: Any = True) -> Any:  # fmt: skip
+        return _reductions.all(self, axis, out, keepdims, where=where)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *,
+            where: Any = True) -> Any:  # fmt: skip
+        return _reductions.any(self, axis, out, keepdims, where=where)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        return _reductions.argmax(self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        return _reductions.argmin(self, axis, out, keepdims=keepdims)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return _reductions.cumsum(self, axis, dtype, out)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return _reductions.cumprod(self, axis, dtype, out)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
+              out: Any = None) -> Any:  # fmt: skip
+        return _linalg.trace(self, offset, axis1, axis2, dtype, out)
+
+    # ---------------------------------------------------------- elements, order
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        return _elementwise.clip(self, min, max, out, **kwargs)
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        return _elementwise.round(self, decimals, out)
+
+    def conj(self) -> Any:
+        return _t["conjugate"](self)
+
+    conjugate = conj
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        return _linalg.dot(self, b, out)
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        return _sorting.take(self, indices, axis, out, mode)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        _sorting.put(self, indices, values, mode)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        return _sorting.choose(self, choices, out, mode)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return _sorting.compress(condition, self, axis, out)
+
+    def nonzero(self) -> tuple[ndarray, ...]:
+        return _sorting.nonzero(self)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *,
+             stable: bool | None = None) -> None:  # fmt: skip
+        assign(self, _sorting.sort(self, axis, kind, order, stable=stable).value)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *,
+                stable: bool | None = None) -> Any:  # fmt: skip
+        return _sorting.argsort(self, axis, kind, order, stable=stable)
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect",
+                  order: Any = None) -> None:  # fmt: skip
+        assign(self, _sorting.partition(self, kth, axis).value)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect",
+                     order: Any = None) -> Any:  # fmt: skip
+        return _sorting.argpartition(self, kth, axis)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        return _sorting.searchsorted(self, v, side, sorter)
+
+
+class ScalarArray(ndarray):
+    """A 0-d result: what NumPy returns as a scalar.
+
+    Like NumPy's scalars it is immutable (``s += 1`` makes a new one) and hashable
+    (which reads it); unlike them it is an ``ndarray``, so that it stays pending.
+    """
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.item())
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("a scalar result does not support item assignment")
+
+
+def _immutable(symbol: str) -> Any:
+    plain = getattr(operator, symbol)
+
+    def method(self: Any, other: Any) -> Any:
+        return plain(self, other)
+
+    method.__name__ = f"__i{symbol.strip('_')}__"
+    return method
+
+
+for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
+                "xor", "lshift", "rshift"):  # fmt: skip
+    setattr(ScalarArray, f"__i{_symbol.strip('_')}__", _immutable(_symbol))
+
+
+def wrap(value: Any) -> Any:
+    """An array of a recorded result; 0-d ones are scalars, as NumPy's functions return."""
+    if value.type.shape:
+        return ndarray._wrap(value)
+    return ScalarArray._wrap(value)
+
+
+def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
+    """A view of ``x`` by one step of the runtime's view chain."""
+    if type(x) is ScalarArray:
+        x = ndarray._wrap(x.value)
+    result: ndarray = x._alias(step)
+    info = view_info(x)
+    base = x
+    if info is not None:
+        writeable = writeable and info.writeable
+        if info.base is not None:
+            base = info.base
+    result._info = ViewInfo(strides, base, writeable)
+    return result
+
+
+alias = _alias
+
+
+def assign(target: ndarray, value: Any) -> None:
+    """Write a value of the array's exact shape and dtype; ValueError if it is read-only."""
+    if not is_writeable(target):
+        raise ValueError("assignment destination is read-only")
+    target._write(value)
+
+
+def _compare(name: str, a: ndarray, b: Any) -> Any:
+    result = _u.binary(_t[name], a, b)
+    if result is NotImplemented and (b is None or isinstance(b, str)):
+        return wrap(_u.full_value(a.shape, name == "not_equal", as_dtype(bool)))
+    return result
+
+
+# at the end, because these modules need the class
+from . import _ufuncs as _u  # noqa: E402
+from . import (  # noqa: E402
+    _elementwise, _indexing, _interop, _linalg, _manipulation, _reductions, _sorting,
+)  # fmt: skip
+
+_t: Final = _u.TABLE
+_add: Final = _t["add"]
+_subtract: Final = _t["subtract"]
+_multiply: Final = _t["multiply"]
+_divide: Final = _t["divide"]
+
+__all__ = ["ScalarArray", "ViewInfo", "alias", "assign", "c_strides", "element_strides", "ndarray",
+           "view_info", "wrap"]  # fmt: skip

@@ -1,0 +1,115 @@
+"""From anything array-like to what the runtime records: Values, Scalars, numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+import numpy as onp
+from lazyloom.dtypes import DType, as_dtype
+
+from . import _dtypes as dt
+
+
+def operand(given: Any, strict: bool = False) -> Any:
+    """A Value, a Scalar (a NumPy scalar: its dtype counts) or a weak Python number.
+
+    Lists and NumPy arrays are copied to the device. With ``strict``, NotImplementedError
+    for what is not array-like, so that the other operand's operator gets its turn.
+    """
+    if isinstance(given, lazyloom.Tensor):
+        return given.value
+    kind = type(given)
+    if kind is float or kind is int or kind is complex:
+        return given
+    if kind is bool:
+        return lazyloom.Scalar(given, dt.BOOL)
+    if isinstance(given, onp.generic):
+        return lazyloom.Scalar(given.item(), as_dtype(given.dtype))
+    if isinstance(given, lazyloom.Value):
+        return given
+    if strict and not isinstance(given, (onp.ndarray, list, tuple)):
+        raise NotImplementedError
+    return host_value(given)
+
+
+def operand_key(x: Any) -> DType | type:
+    """What promotion looks at: a dtype, or the type of a weak Python number."""
+    if isinstance(x, (lazyloom.Value, lazyloom.Scalar)):
+        return x.type.dtype
+    return type(x)
+
+
+def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
+    """Host data as a NumPy array of a supported dtype; TypeError for another."""
+    array = onp.asarray(given, None if dtype is None else dt.internal(dtype).numpy)
+    if array.dtype == object:
+        raise TypeError(
+            f"array: {type(given).__name__} gives dtype object, which is not supported; expected "
+            "nested sequences of numbers of one length")
+    return array
+
+
+def host_value(given: Any, dtype: Any = None) -> Any:
+    """The data, copied to the device. Sequences that hold arrays are stacked instead."""
+    if isinstance(given, (list, tuple)) and contains_tensor(given):
+        return _stack(given, dtype)
+    array = host_array(given, dtype)
+    as_dtype(array.dtype)
+    return lazyloom.from_host(array.astype(array.dtype.newbyteorder("="), order="C", copy=False))
+
+
+def contains_tensor(given: Any) -> bool:
+    """Whether a nested sequence holds an array of ours somewhere."""
+    return any(
+        isinstance(x, lazyloom.Tensor) or (isinstance(x, (list, tuple)) and contains_tensor(x))
+        for x in given)
+
+
+def _stack(given: Any, dtype: Any) -> Any:
+    parts = []
+    for x in given:
+        if isinstance(x, lazyloom.Tensor):
+            parts.append(x.value)
+        else:
+            parts.append(host_value(x) if not isinstance(x, (int, float, complex)) else x)
+    target = dt.internal(dtype) if dtype is not None else dt.promote(
+        *(DEFAULT if isinstance(p, bool) else operand_key(p) for p in parts))
+    values = [as_value(p, target) for p in parts]
+    shapes = {v.type.shape for v in values}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"array: the sequence's elements have different shapes: {sorted(shapes)}")
+    return lazyloom.record("stack", values, {"axis": 0})
+
+
+DEFAULT = dt.BOOL
+
+
+def as_value(x: Any, dtype: DType | None = None) -> Any:
+    """A Value of that dtype (or of its own) from what :func:`operand` returned."""
+    if isinstance(x, lazyloom.Value):
+        if dtype is None or x.type.dtype is dtype:
+            return x
+        return lazyloom.record("cast", (x,), {"dtype": dtype})
+    if isinstance(x, lazyloom.Scalar):
+        if dtype is not None and x.type.dtype is not dtype:
+            x = dt.unchecked_scalar(x.number, dtype)
+    else:
+        x = dt.scalar(x, dtype or dt.DEFAULT_OF_WEAK[type(x)])
+    return lazyloom.record("full", (x,), {"shape": ()})
+
+
+def value_of(given: Any, dtype: DType | None = None) -> Any:
+    """A Value from anything array-like, cast if a dtype is given."""
+    return as_value(operand(given), dtype)
+
+
+def param(given: Any, dtype: DType) -> Any:
+    """A Value or Scalar of that dtype: numbers stay parameters."""
+    x = operand(given)
+    if isinstance(x, lazyloom.Value):
+        return as_value(x, dtype)
+    if isinstance(x, lazyloom.Scalar):
+        return x if x.type.dtype is dtype else dt.unchecked_scalar(x.number, dtype)
+    return dt.scalar(x, dtype)

@@ -1,0 +1,448 @@
+"""Creation of arrays: from host data, filled, counted, spaced, and from other arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import lazyloom
+import numpy as onp
+
+from . import _dtypes as dt
+from ._array import ScalarArray, ndarray, wrap
+from ._convert import as_value, host_value, operand, param, value_of
+
+record = lazyloom.record
+source = lazyloom.source
+
+
+def _layout(order: str | None) -> None:
+    if order not in ("C", "F", "K", "A", None):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K",
+          subok: bool = False, ndmin: int = 0, like: Any = None) -> ndarray:  # fmt: skip
+    """An array of host data (copied) or of another array. See ``numpy.array``.
+
+    Sequences that hold arrays are stacked without a read. Raises TypeError for data of
+    an unsupported dtype (object, strings, dates).
+    """
+    _layout(order)
+    if isinstance(object, lazyloom.Tensor):
+        target = None if dtype is None else dt.internal(dtype)
+        if copy is not True and target in (None, object.type.dtype) and isinstance(object, ndarray):
+            result = ndarray._wrap(object.value) if type(object) is ScalarArray else object
+        else:
+            if copy is False:
+                raise ValueError(
+                    "Unable to avoid copy while creating an array as requested; use copy=None")
+            result = ndarray._wrap(as_value(object.value, target))
+    else:
+        if copy is False:
+            raise ValueError(
+                "Unable to avoid copy while creating an array as requested: host data is always "
+                "copied; use copy=None")
+        result = ndarray._wrap(host_value(object, dtype))
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
+            copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
+    """The argument itself if it is an array of that dtype, else a new array."""
+    return array(a, dtype, copy=copy, order=order or "K")
+
+
+def asanyarray(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """As :func:`asarray`. See ``numpy.asanyarray``."""
+    return asarray(a, dtype, order)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """A C-contiguous array of at least one dimension. See ``numpy.ascontiguousarray``."""
+    result = asarray(a, dtype)
+    if not result.flags.c_contiguous:
+        result = result.copy()
+    return result if result.ndim else result.reshape(1)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """As :func:`asarray`; reads, and raises ValueError for NaN or infinity."""
+    from ._ufuncs import TABLE
+
+    result = asarray(a, dtype, order)
+    if not bool(TABLE["isfinite"](result).all()):
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray:
+    """An independent array of the same data. See ``numpy.copy``."""
+    return array(a)
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
+    """A one-dimensional array from an iterable of numbers. See ``numpy.fromiter``."""
+    return array(onp.fromiter((x.item() if isinstance(x, ndarray) else x for x in iter),
+                              dt.internal(dtype).numpy, count))  # fmt: skip
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
+    """An array of a copy of a buffer's bytes. See ``numpy.frombuffer``."""
+    return array(onp.frombuffer(buffer, dtype, count, offset))
+
+
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float,
+                 **kwargs: Any) -> Any:  # fmt: skip
+    """The function of the coordinates' arrays. See ``numpy.fromfunction``."""
+    return function(*indices(shape, dtype=dtype), **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """An array from any object with ``__dlpack__``. See ``numpy.from_dlpack``."""
+    return ndarray._wrap(lazyloom.from_dlpack(x))
+
+
+# ---------------------------------------------------------------------- filled
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
+         like: Any = None) -> ndarray:  # fmt: skip
+    """An array of one value, which may itself be an array. See ``numpy.full``."""
+    dims = dt.shape_tuple(shape)
+    x = operand(fill_value)
+    if dtype is not None:
+        target = dt.internal(dtype)
+    elif isinstance(x, (lazyloom.Value, lazyloom.Scalar)):
+        target = x.type.dtype
+    else:
+        target = dt.DEFAULT_OF_WEAK[type(x)]
+    if isinstance(x, lazyloom.Value):
+        value = as_value(x, target)
+        return ndarray._wrap(record("broadcast_to", (value,), {"shape": dims}))
+    if not isinstance(x, lazyloom.Scalar) and target.kind in "iu" and isinstance(x, float):
+        x = int(x)
+    return ndarray._wrap(source("full", (param(x, target),), {"shape": dims}))
+
+
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
+          like: Any = None) -> ndarray:  # fmt: skip
+    """An array of zeros. See ``numpy.zeros``."""
+    target = dt.internal(float if dtype is None else dtype)
+    return ndarray._wrap(source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)}))
+
+
+def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
+         like: Any = None) -> ndarray:  # fmt: skip
+    """An array of ones. See ``numpy.ones``."""
+    target = dt.internal(float if dtype is None else dtype)
+    return ndarray._wrap(source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)}))
+
+
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
+          like: Any = None) -> ndarray:  # fmt: skip
+    """An array of zeros; NumPy leaves the content open. See ``numpy.empty``."""
+    return zeros(shape, dtype)
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
+    if not isinstance(a, (ndarray, onp.ndarray)):
+        a = asarray(a)
+    return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+              shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
+    """An array of one value, with the shape and dtype of ``a``. See ``numpy.full_like``."""
+    dims, kind = _like(a, dtype, shape)
+    return full(dims, fill_value, kind)
+
+
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+               *, device: Any = None) -> ndarray:  # fmt: skip
+    """Zeros with the shape and dtype of ``a``. See ``numpy.zeros_like``."""
+    return zeros(*_like(a, dtype, shape))
+
+
+def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+              *, device: Any = None) -> ndarray:  # fmt: skip
+    """Ones with the shape and dtype of ``a``. See ``numpy.ones_like``."""
+    return ones(*_like(a, dtype, shape))
+
+
+def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+               shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
+    """Zeros with the shape and dtype of ``prototype``. See ``numpy.empty_like``."""
+    return zeros(*_like(prototype, dtype, shape))
+
+
+# ---------------------------------------------------------------------- counted
+
+
+def _number(x: Any) -> Any:
+    """A Python number of a number, a NumPy scalar or (by a read) a 0-d array."""
+    return x.item() if isinstance(x, (lazyloom.Tensor, onp.generic, onp.ndarray)) else x
+
+
+def _key(x: Any) -> Any:
+    if isinstance(x, lazyloom.Tensor):
+        return x.type.dtype
+    if isinstance(x, (onp.generic, onp.ndarray)):
+        return dt.internal(x.dtype)
+    return dt.BOOL if isinstance(x, bool) else type(x)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None,
+           like: Any = None) -> ndarray:  # fmt: skip
+    """Numbers from start (0 if only one is given) to before stop. See ``numpy.arange``.
+
+    The length decides the shape, so arguments that are arrays are read.
+    """
+    if stop is None:
+        start, stop = 0, start
+    keys = [_key(x) for x in (start, stop, step)]
+    target = dt.internal(dtype) if dtype is not None else dt.promote(*keys)
+    if target is dt.BOOL or (dtype is None and not any(not isinstance(k, type) for k in keys)):
+        if dtype is None:
+            target = dt.internal(onp.result_type(*(onp.asarray(k(0)) if isinstance(k, type)
+                                                   else k.numpy for k in keys)))  # fmt: skip
+    first, last, by = (_number(x) for x in (start, stop, step))
+    if by == 0:
+        raise ZeroDivisionError("arange: step is zero")
+    if any(isinstance(x, complex) for x in (first, last, by)):
+        raise TypeError("arange: complex arguments are not supported")
+    length = max(0, math.ceil((last - first) / by)) if target.kind in "fc" or not all(
+        isinstance(x, int) for x in (first, last, by)) else len(range(first, last, by))
+    # NumPy fills with the difference of the first two elements, rounded to the dtype
+    with onp.errstate(all="ignore"):
+        zero = target.numpy.type(first)
+        if target.kind in "iub":
+            delta = int(target.numpy.type(first + by)) - int(zero) if length > 1 else 1
+        else:
+            delta = (target.numpy.type(first + by) - zero).item()
+    if target is dt.BOOL:
+        if length > 2:
+            raise TypeError("arange() is only supported for booleans when the result has at most "
+                            "length 2.")  # fmt: skip
+        return array([bool(first), bool(first + by)][:length], onp.bool_)
+    parameters = (dt.scalar(zero.item(), target), dt.unchecked_scalar(delta, target))
+    return ndarray._wrap(source("arange", parameters, {"length": length}))
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+             dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
+    """Evenly spaced numbers over an interval. See ``numpy.linspace``."""
+    count = num.__index__()
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    keys = [_key(x) for x in (start, stop)]
+    compute = dt.promote(*keys, float)
+    target = compute if dtype is None else dt.internal(dtype)
+    value = source("linspace", (param(start, compute), param(stop, compute)),
+                   {"num": count, "endpoint": bool(endpoint)})  # fmt: skip
+    if target is not compute:
+        if target.kind in "iu":
+            value = record("floor", (value,))
+        value = record("cast", (value,), {"dtype": target})
+    result = ndarray._wrap(value)
+    if axis != 0 and result.ndim > 1:
+        from ._manipulation import moveaxis
+
+        result = moveaxis(result, 0, axis)
+    if not retstep:
+        return result
+    pieces = count - 1 if endpoint else count
+    step = (asarray(stop) - asarray(start)) / pieces if pieces > 0 else asarray(onp.nan)
+    return result, step
+
+
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+             dtype: Any = None, axis: int = 0) -> ndarray:  # fmt: skip
+    """Numbers whose logarithms are evenly spaced. See ``numpy.logspace``."""
+    from ._ufuncs import TABLE
+
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = TABLE["power"](asarray(base).astype(exponents.dtype), exponents)
+    return result if dtype is None else result.astype(dtype)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
+              axis: int = 0) -> ndarray:  # fmt: skip
+    """Numbers in a geometric progression (of real endpoints). See ``numpy.geomspace``."""
+    from ._ufuncs import TABLE
+
+    first, last = asarray(start), asarray(stop)
+    sign = TABLE["sign"](first)
+    log = TABLE["log10"]
+    exponents = linspace(log(abs(first)), log(abs(last)), num, endpoint, axis=axis)
+    result = sign * TABLE["power"](asarray(10.0), exponents)
+    if num > 0:
+        result = _set_end(result, 0, first, axis)
+        if num > 1 and endpoint:
+            result = _set_end(result, -1, last, axis)
+    return result if dtype is None else result.astype(dtype)
+
+
+def _set_end(x: ndarray, position: int, value: Any, axis: int) -> ndarray:
+    key: list[Any] = [slice(None)] * x.ndim
+    key[axis] = position
+    x[tuple(key)] = value
+    return x
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *,
+        device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
+    """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""
+    columns = N if M is None else M
+    attributes = {"n": int(N.__index__()), "m": int(columns.__index__()), "k": int(k.__index__()),
+                  "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip
+    return ndarray._wrap(source("eye", (), attributes))
+
+
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
+    """The n by n identity matrix. See ``numpy.identity``."""
+    return eye(n, dtype=float if dtype is None else dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *,
+        like: Any = None) -> ndarray:  # fmt: skip
+    """Ones at and below diagonal k, zeros elsewhere. See ``numpy.tri``."""
+    return ndarray._wrap(record("tril", (ones((N, N if M is None else M), dtype).value,), {"k": k}))
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
+    """The coordinates of a grid. See ``numpy.indices``."""
+    dims = dt.shape_tuple(dimensions)
+    target = dt.internal(dtype)
+    parts = []
+    for axis, n in enumerate(dims):
+        shape = dims
+        if sparse:
+            shape = tuple(n if i == axis else 1 for i in range(len(dims)))
+        parts.append(source("iota", (), {"shape": shape, "axis": axis, "dtype": target}))
+    if sparse:
+        return tuple(map(ndarray._wrap, parts))
+    if not parts:
+        return zeros((0,), dtype)
+    return ndarray._wrap(record("stack", parts, {"axis": 0}))
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Coordinate arrays from coordinate vectors. See ``numpy.meshgrid``."""
+    from ._manipulation import broadcast_arrays
+
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    count = len(xi)
+    shaped = []
+    for i, x in enumerate(xi):
+        position = 1 - i if indexing == "xy" and count > 1 and i < 2 else i
+        shape = tuple(-1 if j == position else 1 for j in range(count))
+        shaped.append(asarray(x).reshape(shape))
+    if not sparse:
+        shaped = list(broadcast_arrays(*shaped))
+    return tuple(x.copy() for x in shaped) if copy else tuple(shaped)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:
+    """The Vandermonde matrix. See ``numpy.vander``."""
+    from ._ufuncs import TABLE
+
+    base = asarray(x)
+    if base.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = base.size if N is None else N
+    exponents = arange(count) if increasing else arange(count - 1, -1, -1)
+    result = TABLE["power"](base[:, None], exponents)
+    wanted = dt.promote(base.type.dtype, int)
+    return result.astype(wanted.numpy)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------- triangles, diagonals
+
+
+def tril(m: Any, k: int = 0) -> ndarray:
+    """The lower triangle, zeros elsewhere. See ``numpy.tril``."""
+    return wrap(record("tril", (_matrix(m, "tril"),), {"k": k}))  # type: ignore[no-any-return]
+
+
+def triu(m: Any, k: int = 0) -> ndarray:
+    """The upper triangle, zeros elsewhere. See ``numpy.triu``."""
+    return wrap(record("triu", (_matrix(m, "triu"),), {"k": k}))  # type: ignore[no-any-return]
+
+
+def _matrix(m: Any, name: str) -> Any:
+    value = value_of(m)
+    if len(value.type.shape) == 1:
+        n = value.type.shape[0]
+        return record("broadcast_to", (value,), {"shape": (n, n)})
+    return value
+
+
+def diag(v: Any, k: int = 0) -> ndarray:
+    """The diagonal of a matrix (a copy), or a matrix of a diagonal. See ``numpy.diag``."""
+    value = value_of(v)
+    ndim = len(value.type.shape)
+    if ndim == 1:
+        return ndarray._wrap(
+            record("diag_embed", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
+    if ndim != 2:
+        raise ValueError("Input must be 1- or 2-d.")
+    return ndarray._wrap(record("diagonal", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
+
+
+def diagflat(v: Any, k: int = 0) -> ndarray:
+    """A matrix whose diagonal is the flattened input. See ``numpy.diagflat``."""
+    return diag(asarray(v).reshape(-1), k)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ndarray]:
+    """Indices of the lower triangle of an (n, m) array. See ``numpy.tril_indices``."""
+    rows, columns = onp.tril_indices(n, k, m)
+    return array(rows), array(columns)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ndarray]:
+    """Indices of the upper triangle of an (n, m) array. See ``numpy.triu_indices``."""
+    rows, columns = onp.triu_indices(n, k, m)
+    return array(rows), array(columns)
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ndarray]:
+    """Indices of the lower triangle of ``arr``. See ``numpy.tril_indices_from``."""
+    return tril_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ndarray]:
+    """Indices of the upper triangle of ``arr``. See ``numpy.triu_indices_from``."""
+    return triu_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
+    """Indices of the main diagonal. See ``numpy.diag_indices``."""
+    return (arange(n),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+    """Indices of the main diagonal of ``arr``. See ``numpy.diag_indices_from``."""
+    if arr.ndim < 2 or len(set(arr.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
+    """Write a value (or values) to the main diagonal in place. See ``numpy.fill_diagonal``."""
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim == 2:
+        step = a.shape[1] + 1
+        end = None if wrap else a.shape[1] * a.shape[1]
+    else:
+        if len(set(a.shape)) > 1:
+            raise ValueError("All dimensions of input must be of equal length")
+        step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
+        end = None
+    a.flat[:end:step] = val

@@ -1,0 +1,310 @@
+"""Element-wise functions that are no ufuncs in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+import numpy as onp
+
+from . import _dtypes as dt
+from ._array import ndarray, wrap
+from ._convert import as_value, operand, operand_key, param, value_of
+from ._reductions import finish
+from ._ufuncs import TABLE, store
+
+record = lazyloom.record
+_MISSING: Any = object()
+
+
+def _keyed(*operands: Any) -> Any:
+    """The common dtype of what :func:`operand` returned."""
+    return dt.promote(*(operand_key(x) for x in operands))
+
+
+def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
+    """Elements of x where the condition holds, else of y; ``nonzero`` of one argument.
+
+    See ``numpy.where``.
+    """
+    if x is _MISSING and y is _MISSING:
+        from ._sorting import nonzero
+
+        return nonzero(condition)
+    if x is _MISSING or y is _MISSING:
+        raise ValueError("either both or neither of x and y should be given")
+    a, b = operand(x), operand(y)
+    d = _keyed(a, b)
+    return wrap(record("where", (param(value_of(condition, dt.BOOL), dt.BOOL), param(a, d),
+                                 param(b, d))))  # fmt: skip
+
+
+def clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, *,
+         min: Any = _MISSING, max: Any = _MISSING, dtype: Any = None,
+         casting: str = "same_kind", **kwargs: Any) -> Any:  # fmt: skip
+    """The elements limited to an interval; either end may be None. See ``numpy.clip``."""
+    low = a_min if min is _MISSING else min
+    high = a_max if max is _MISSING else max
+    low = None if low is _MISSING else low
+    high = None if high is _MISSING else high
+    x = operand(a)
+    bounds = [None if b is None else operand(b) for b in (low, high)]
+    given = [b for b in bounds if b is not None]
+    if not given:
+        return finish(as_value(x), out, "clip")
+    d = dt.internal(dtype) if dtype is not None else _keyed(x, *given)
+    if d is dt.BOOL:
+        raise dt.UFuncTypeError("ufunc 'clip' did not contain a loop with signature matching types")
+    if d.kind == "c":
+        value = wrap(as_value(x, d))
+        if bounds[0] is not None:
+            value = TABLE["maximum"](value, wrap(as_value(bounds[0], d)))
+        if bounds[1] is not None:
+            value = TABLE["minimum"](value, wrap(as_value(bounds[1], d)))
+        return finish(value.value, out, "clip")
+    result = record("clip", (param(x, d), *(None if b is None else param(b, d) for b in bounds)))
+    if out is None:
+        return wrap(result)
+    store("clip", out, result, casting)
+    return out
+
+
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """Rounded to a number of decimals, halves to even. See ``numpy.round``."""
+    value = value_of(a)
+    if value.type.dtype is dt.BOOL:
+        value = record("cast", (value,), {"dtype": dt.internal(onp.float16)})
+    decimals = int(decimals.__index__())
+    if value.type.dtype.kind in "iu" and decimals >= 0:
+        return finish(value, out, "round")
+    return finish(record("round", (value,), {"decimals": decimals}), out, "round")
+
+
+around = round
+
+
+def fix(x: Any, out: Any = None) -> Any:
+    """Rounded towards zero. See ``numpy.fix``."""
+    return TABLE["trunc"](x, out=out)
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
+               neginf: Any = None) -> Any:  # fmt: skip
+    """NaN and infinities replaced by finite numbers. See ``numpy.nan_to_num``."""
+    value = value_of(x)
+    if value.type.dtype.kind not in "fc":
+        return wrap(value)
+    result = record("nan_to_num", (value,), {"nan": float(nan), "posinf": posinf, "neginf": neginf})
+    if not copy and isinstance(x, ndarray):
+        store("nan_to_num", x, result)
+        return x
+    return wrap(result)
+
+
+def real(val: Any) -> Any:
+    """The real part; a view where NumPy gives one. See ``numpy.real``."""
+    return val.real if isinstance(val, ndarray) else wrap(value_of(val)).real
+
+
+def imag(val: Any) -> Any:
+    """The imaginary part. See ``numpy.imag``."""
+    return val.imag if isinstance(val, ndarray) else wrap(value_of(val)).imag
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers, in radians or degrees. See ``numpy.angle``."""
+    value = value_of(z)
+    if value.type.dtype.kind not in "fc":
+        value = record("cast", (value,), {"dtype": dt.FLOAT64})
+    if value.type.dtype.kind == "f":
+        zero = dt.scalar(0, value.type.dtype)
+        result = wrap(record("atan2", (zero, value)))
+    else:
+        result = wrap(record("angle", (value,)))
+    return result * (180 / onp.pi) if deg else result
+
+
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """The real part if all imaginary parts are close to 0 (reads). See NumPy's."""
+    x = wrap(value_of(a))
+    if x.type.dtype.kind != "c":
+        return x
+    if tol > 1:
+        tol = float(tol * onp.finfo(x.dtype).eps)
+    return x.real if bool((abs(x.imag) < tol).all()) else x
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex. See ``numpy.iscomplexobj``."""
+    return bool(value_of(x).type.dtype.kind == "c")
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex. See ``numpy.isrealobj``."""
+    return not iscomplexobj(x)
+
+
+def iscomplex(x: Any) -> Any:
+    """Where the imaginary part is not zero. See ``numpy.iscomplex``."""
+    a = wrap(value_of(x))
+    return a.imag != 0
+
+
+def isreal(x: Any) -> Any:
+    """Where the imaginary part is zero. See ``numpy.isreal``."""
+    return wrap(value_of(x)).imag == 0
+
+
+def isposinf(x: Any, out: Any = None) -> Any:
+    """Where the element is plus infinity. See ``numpy.isposinf``."""
+    a = wrap(value_of(x))
+    return TABLE["logical_and"](TABLE["isinf"](a), TABLE["logical_not"](TABLE["signbit"](a)),
+                                out=out)  # fmt: skip
+
+
+def isneginf(x: Any, out: Any = None) -> Any:
+    """Where the element is minus infinity. See ``numpy.isneginf``."""
+    a = wrap(value_of(x))
+    return TABLE["logical_and"](TABLE["isinf"](a), TABLE["signbit"](a), out=out)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Where ``|a - b| <= atol + rtol * |b|``. See ``numpy.isclose``."""
+    x, y = wrap(value_of(a)), wrap(value_of(b))
+    if y.type.dtype.kind not in "fc":
+        y = y.astype(dt.promote(y.type.dtype, float).numpy)
+    isfinite = TABLE["isfinite"]
+    close = (abs(x - y) <= atol + rtol * abs(y)) & isfinite(y) | (x == y)
+    if equal_nan:
+        close = close | (TABLE["isnan"](x) & TABLE["isnan"](y))
+    return close
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close; reads. See ``numpy.allclose``."""
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether shapes and elements are equal; reads. See ``numpy.array_equal``."""
+    x, y = wrap(value_of(a1)), wrap(value_of(a2))
+    if x.shape != y.shape:
+        return False
+    same = x == y
+    if equal_nan:
+        same = same | (TABLE["isnan"](x) & TABLE["isnan"](y))
+    return bool(same.all())
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether the arrays are equal after broadcasting; reads. See ``numpy.array_equiv``."""
+    x, y = wrap(value_of(a1)), wrap(value_of(a2))
+    try:
+        onp.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return bool((x == y).all())
+
+
+def sinc(x: Any) -> Any:
+    """``sin(pi x) / (pi x)``, 1 at 0. See ``numpy.sinc``."""
+    a = wrap(value_of(x))
+    if a.type.dtype.kind not in "fc":
+        a = a.astype(float)
+    y = a * onp.pi
+    y = where(y == 0, onp.pi * 1.0e-20, y)
+    return where(a == 0, 1.0, TABLE["sin"](y) / y).astype(a.dtype)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Piecewise linear interpolation at ``x`` of points ``(xp, fp)``. See ``numpy.interp``."""
+    from ._sorting import argsort, searchsorted, take
+
+    a = wrap(value_of(x, dt.FLOAT64))
+    points, values = wrap(value_of(xp, dt.FLOAT64)), wrap(value_of(fp))
+    values = values.astype(dt.promote(values.type.dtype, dt.FLOAT64).numpy)
+    if period is not None:
+        from ._manipulation import concatenate
+
+        a, points = a % period, points % period
+        order = argsort(points)
+        points, values = take(points, order), take(values, order)
+        points = concatenate([points[-1:] - period, points, points[:1] + period])
+        values = concatenate([values[-1:], values, values[:1]])
+    n = points.size
+    if n == 0:
+        raise ValueError("array of sample points is empty")
+    right_index = clip(searchsorted(points, a, "right"), 1, n - 1) if n > 1 else None
+    if right_index is None:
+        result = where(a == a, values[0], a)
+    else:
+        x0, x1 = take(points, right_index - 1), take(points, right_index)
+        y0, y1 = take(values, right_index - 1), take(values, right_index)
+        width = x1 - x0
+        slope = (y1 - y0) / where(width == 0, 1.0, width)
+        result = where(a == x1, y1, slope * (a - x0) + y0)
+    result = where(a > points[-1], values[-1] if right is None else right, result)
+    result = where(a < points[0], values[0] if left is None else left, result)
+    return result
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * onp.pi) -> Any:
+    """Differences larger than half a period taken out. See ``numpy.unwrap``."""
+    from ._manipulation import concatenate
+    from ._sequences import diff
+
+    a = wrap(value_of(p))
+    d = diff(a, axis=axis)
+    if discont is None:
+        discont = period / 2
+    half = period / 2
+    wrapped = (d + half) % period - half
+    wrapped = where((wrapped == -half) & (d > 0), half, wrapped)
+    correction = where(abs(d) < discont, 0, wrapped - d)
+    key: list[Any] = [slice(None)] * a.ndim
+    key[axis] = slice(0, 1)
+    rest: list[Any] = [slice(None)] * a.ndim
+    rest[axis] = slice(1, None)
+    tail = a[tuple(rest)] + correction.cumsum(axis)
+    return concatenate([a[tuple(key)].astype(tail.dtype), tail], axis)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Elements of the first choice whose condition holds. See ``numpy.select``."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    operands = [operand(c) for c in (*choicelist, default)]
+    d = _keyed(*operands)
+    result: Any = param(operands[-1], d)
+    for condition, choice in zip(reversed(condlist), reversed(operands[:-1])):
+        mask = value_of(condition)
+        if mask.type.dtype is not dt.BOOL:
+            raise TypeError("invalid entry in condlist: should be boolean ndarray")
+        result = record("where", (mask, param(choice, d), result))
+    return wrap(result)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Each function (or constant) where its condition holds. See ``numpy.piecewise``.
+
+    Functions get the whole of ``x``, not the selected elements, as nothing is read.
+    """
+    a = wrap(value_of(x))
+    conditions = [wrap(value_of(c, dt.BOOL)) for c in (
+        condlist if isinstance(condlist, (list, tuple)) else [condlist])]
+    if len(funclist) == len(conditions) + 1:
+        anyone = conditions[0]
+        for c in conditions[1:]:
+            anyone = anyone | c
+        conditions.append(~anyone)
+    elif len(funclist) != len(conditions):
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or "
+                         f"{len(conditions) + 1} functions are expected")
+    result = wrap(record("full", (dt.scalar(0, a.type.dtype),), {"shape": a.shape}))
+    for condition, f in zip(conditions, funclist):
+        piece = f(a, *args, **kw) if callable(f) else f
+        piece = as_value(operand(piece), a.type.dtype)
+        result = wrap(record("where", (condition.value, piece, result.value)))
+    return result

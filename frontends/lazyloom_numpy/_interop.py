@@ -1,0 +1,110 @@
+"""Protocols towards NumPy and others: dispatch, printing, pickling, DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import lazyloom
+import numpy as onp
+
+from ._array import ScalarArray, ndarray, wrap
+
+
+def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``numpy.add(numpy_array, ours)`` and its kind: our function of the same name."""
+    from ._ufuncs import PUBLIC
+
+    ours = PUBLIC.get(function.__name__)
+    if ours is None:
+        if function is onp._core.umath.clip:  # type: ignore[attr-defined]
+            from ._elementwise import clip
+
+            return clip(*inputs, **kwargs)
+        return NotImplemented
+    out = kwargs.get("out")
+    if out is not None and any(isinstance(o, onp.ndarray) for o in out):
+        return _into_numpy(ours, method, inputs, kwargs)
+    if out is not None and len(out) == 1:
+        kwargs["out"] = out[0]
+    call = ours if method == "__call__" else getattr(ours, method)
+    return call(*inputs, **kwargs)
+
+
+def _into_numpy(ours: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    out = kwargs.pop("out")
+    call = ours if method == "__call__" else getattr(ours, method)
+    if method == "at":
+        raise TypeError("a NumPy array cannot be updated in place at lazyloom indices")
+    result = call(*inputs, **kwargs)
+    results = result if isinstance(result, tuple) else (result,)
+    for target, r in zip(out, results):
+        onp.copyto(target, onp.asarray(r), casting="same_kind")
+    return out if len(out) > 1 else out[0]
+
+
+def array_function(func: Any, args: Any, kwargs: Any) -> Any:
+    """``numpy.concatenate([ours, ...])`` and its kind: our function of the same name."""
+    import lazyloom_numpy
+
+    module: Any = lazyloom_numpy
+    for part in func.__module__.split(".")[1:]:
+        if part.startswith("_") or part == "lib":
+            continue
+        module = getattr(module, part, None)
+        if module is None:
+            return NotImplemented
+    ours = getattr(module, func.__name__, None)
+    if ours is None or ours is func:
+        return NotImplemented
+    return ours(*args, **kwargs)
+
+
+def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
+               suppress_small: Any = None) -> str:  # fmt: skip
+    """What ``numpy`` prints for the same data; reads. See ``numpy.array_repr``."""
+    data = arr.read()
+    if type(arr) is ScalarArray:
+        return repr(data[()])
+    return onp.array_repr(data, max_line_width, precision, suppress_small)
+
+
+def array_str(a: ndarray, max_line_width: Any = None, precision: Any = None,
+              suppress_small: Any = None) -> str:  # fmt: skip
+    """What ``numpy`` prints for the same data; reads. See ``numpy.array_str``."""
+    data = a.read()
+    if type(a) is ScalarArray:
+        return str(data[()])
+    return onp.array_str(data, max_line_width, precision, suppress_small)
+
+
+def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
+    """As ``numpy.array2string``; reads."""
+    return onp.array2string(onp.asarray(a), *args, **kwargs)
+
+
+def rebuild(data: onp.ndarray[Any, Any], scalar: bool) -> ndarray:
+    """The array that was pickled."""
+    value = lazyloom.from_host(data)
+    return wrap(value) if scalar else ndarray._wrap(value)  # type: ignore[no-any-return]
+
+
+def dlpack(x: ndarray, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+    """A DLPack capsule of the data; the capsule shares it unless a copy is asked for."""
+    if dl_device is not None and tuple(dl_device) != dlpack_device(x):
+        raise BufferError(f"__dlpack__: device {dl_device} was asked for, the data is on "
+                          f"{dlpack_device(x)}")  # fmt: skip
+    if copy:
+        return x.read().__dlpack__()
+    return lazyloom.to_dlpack(x.value, stream=stream)
+
+
+def dlpack_device(x: ndarray) -> tuple[int, int]:
+    """The DLPack device of the data (evaluates it)."""
+    kind, number = lazyloom.dlpack_device(x.value)
+    return int(kind), int(number)
+
+
+def asnumpy(x: Any) -> onp.ndarray[Any, Any]:
+    """The data as a NumPy array; reads."""
+    return x.read() if isinstance(x, lazyloom.Tensor) else onp.asarray(x)

@@ -1,0 +1,107 @@
+"""Strides, ownership and flags: what NumPy knows of an array's memory.
+
+The runtime has views but no strides. They are kept here as NumPy would have them, because
+they decide where a reshape is a view and where it is a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import lazyloom
+
+
+class ViewInfo:
+    """What a view adds to its tensor: strides in elements, its owner, whether writable."""
+
+    __slots__ = ("strides", "base", "writeable")
+
+    def __init__(self, strides: tuple[int, ...], base: Any, writeable: bool) -> None:
+        self.strides: Final = strides
+        self.base: Final = base
+        self.writeable = writeable
+
+
+class flagsobj:
+    """An array's memory flags, as ``numpy.ndarray.flags``."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    @property
+    def writeable(self) -> bool:
+        return is_writeable(self._array)
+
+    @writeable.setter
+    def writeable(self, flag: bool) -> None:
+        self._array.setflags(write=flag)
+
+    @property
+    def ccontiguous(self) -> bool:
+        return contiguous(self._array.shape, element_strides(self._array))
+
+    @property
+    def fcontiguous(self) -> bool:
+        return contiguous(self._array.shape[::-1], element_strides(self._array)[::-1])
+
+    @property
+    def contiguous(self) -> bool:
+        return self.c_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def owndata(self) -> bool:
+        return self._array.base is None
+
+    aligned = True
+    writebackifcopy = False
+
+    def __getitem__(self, key: str) -> bool:
+        names = {"C": "c_contiguous", "F": "f_contiguous", "W": "writeable", "O": "owndata"}
+        return bool(getattr(self, names.get(key, key.lower())))
+
+    def __setitem__(self, key: str, flag: bool) -> None:
+        if key not in ("W", "WRITEABLE"):
+            raise ValueError(f"flags: {key!r} cannot be set, only WRITEABLE")
+        self.writeable = flag
+
+    def __repr__(self) -> str:
+        names = ("c_contiguous", "f_contiguous", "owndata", "writeable", "aligned",
+                 "writebackifcopy")  # fmt: skip
+        return "\n".join(f"  {n.upper()} : {bool(getattr(self, n))}" for n in names) + "\n"
+
+
+def view_info(x: lazyloom.Tensor) -> ViewInfo | None:
+    """The array's ViewInfo; None for an owner that nothing was said about."""
+    return getattr(x, "_info", None)
+
+
+def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides = []
+    step = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def element_strides(x: lazyloom.Tensor) -> tuple[int, ...]:
+    """The strides that NumPy's array of the same history would have, in elements."""
+    info = view_info(x)
+    return c_strides(x.type.shape) if info is None else info.strides
+
+
+def contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    if 0 in shape:
+        return True
+    return all(n == 1 or s == c for n, s, c in zip(shape, strides, c_strides(shape)))
+
+
+def is_writeable(x: lazyloom.Tensor) -> bool:
+    """Whether the array may be written to."""
+    info = view_info(x)
+    return info is None or info.writeable

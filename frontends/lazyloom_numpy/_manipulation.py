@@ -1,0 +1,751 @@
+"""Shapes and layouts: views where NumPy gives views, copies where it copies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import lazyloom
+import numpy as onp
+from lazyloom.dtypes import DType
+
+from . import _dtypes as dt
+from ._array import (
+    ScalarArray, alias, assign, c_strides, element_strides, ndarray, wrap,
+)  # fmt: skip
+from ._convert import as_value, operand, operand_key, param, value_of
+
+record = lazyloom.record
+views = lazyloom.views
+
+
+def _array(a: Any) -> ndarray:
+    if isinstance(a, ndarray):
+        return a
+    return ndarray._wrap(value_of(a))
+
+
+# ------------------------------------------------------------------------ reshape
+
+
+def reshape_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], wanted: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Strides that make a reshape a view, or None where NumPy has to copy."""
+    if 0 in wanted:
+        return c_strides(wanted)
+    old = [(n, s) for n, s in zip(shape, strides) if n != 1]
+    result: list[int] = []
+    i = j = 0
+    while i < len(old) and j < len(wanted):
+        old_count, new_count = old[i][0], wanted[j]
+        oi, nj = i + 1, j + 1
+        while old_count != new_count:
+            if new_count < old_count:
+                new_count *= wanted[nj]
+                nj += 1
+            else:
+                old_count *= old[oi][0]
+                oi += 1
+        for k in range(i, oi - 1):
+            if old[k][1] != old[k + 1][0] * old[k + 1][1]:
+                return None
+        step = old[oi - 1][1]
+        part = []
+        for n in reversed(wanted[j:nj]):
+            part.append(step)
+            step *= n
+        result += reversed(part)
+        i, j = oi, nj
+    last = result[-1] if result else 1
+    result += [last] * (len(wanted) - len(result))
+    return tuple(result)
+
+
+def _resolve(shape: Any, size: int) -> tuple[int, ...]:
+    if hasattr(shape, "__index__") and not (isinstance(shape, ndarray) and shape.shape):
+        shape = (shape,)
+    dims = tuple(int(n.__index__()) for n in shape)
+    unknown = [i for i, n in enumerate(dims) if n < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if unknown:
+        known = math.prod(n for n in dims if n >= 0)
+        if known == 0 or size % known:
+            raise ValueError(f"cannot reshape array of size {size} into shape {dims}")
+        dims = tuple(size // known if n < 0 else n for n in dims)
+    if math.prod(dims) != size:
+        raise ValueError(f"cannot reshape array of size {size} into shape {dims}")
+    return dims
+
+
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
+    """The same elements in another shape, a view where possible. See ``numpy.reshape``."""
+    x = _array(a)
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F' or 'A' (got {order!r})")
+    if order == "F" or (order == "A" and x.flags.fnc):
+        wanted = _resolve(shape, x.size)
+        return transpose(reshape(transpose(x), wanted[::-1], copy=copy))
+    wanted = _resolve(shape, x.size)
+    strides = None if copy else reshape_strides(x.shape, element_strides(x), wanted)
+    if strides is None:
+        if copy is False:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
+        return ndarray._wrap(record("reshape", (x.value,), {"shape": wanted}))
+    return alias(x, views.Reshape(wanted), strides)
+
+
+def ravel(a: Any, order: str = "C") -> ndarray:
+    """One-dimensional, a view where possible. See ``numpy.ravel``."""
+    x = _array(a)
+    if order == "K":
+        order = "F" if x.flags.fnc else "C"
+    if order in ("F", "A") and (order == "F" or x.flags.fnc):
+        return reshape(transpose(x), (-1,)) if x.size else reshape(x, (0,))
+    if x.flags.c_contiguous:
+        return alias(x, views.Reshape((x.size,)), (1,))
+    return ndarray._wrap(record("reshape", (x.value,), {"shape": (x.size,)}))
+
+
+def view_as(x: ndarray, dtype: Any) -> ndarray:
+    """``ndarray.view``."""
+    if dtype is None or dt.internal(dtype) is x.type.dtype:
+        return alias(x, views.Reshape(x.shape), element_strides(x))
+    target, source = dt.internal(dtype), x.type.dtype
+    strides = element_strides(x)
+    if target.itemsize == source.itemsize:
+        return alias(x, views.Bitcast(target), strides)
+    if not x.shape or (strides[-1] != 1 and x.shape[-1] != 1):
+        raise ValueError(
+            "To change to a dtype of a different size, the last axis must be contiguous")
+    if target.itemsize < source.itemsize:
+        ratio = source.itemsize // target.itemsize
+        whole = (*x.shape[:-1], x.shape[-1] * ratio)
+        outer = tuple(s * ratio for s in strides[:-1])
+        result = alias(x, views.Bitcast(target), (*outer, ratio, 1))
+        return alias(result, views.Reshape(whole), (*outer, 1))
+    ratio = target.itemsize // source.itemsize
+    if x.shape[-1] % ratio:
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in "
+            "bytes of the last axis of the array.")
+    split_ = (*x.shape[:-1], x.shape[-1] // ratio, ratio)
+    result = alias(x, views.Reshape(split_), (*strides[:-1], ratio, 1))
+    return alias(result, views.Bitcast(target), (*(s // ratio for s in strides[:-1]), 1))
+
+
+def squeeze(a: Any, axis: Any = None) -> ndarray:
+    """Axes of size 1 taken out; a view. See ``numpy.squeeze``."""
+    x = _array(a)
+    if axis is None:
+        axes = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    else:
+        axes = dt.normalize_axes(axis, x.ndim)
+        if any(x.shape[i] != 1 for i in axes):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    kept = [i for i in range(x.ndim) if i not in axes]
+    strides = element_strides(x)
+    return alias(x, views.Reshape(tuple(x.shape[i] for i in kept)),
+                 tuple(strides[i] for i in kept))  # fmt: skip
+
+
+def expand_dims(a: Any, axis: Any) -> ndarray:
+    """New axes of size 1; a view. See ``numpy.expand_dims``."""
+    x = _array(a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    axes = dt.normalize_axes(axis, x.ndim + count)
+    shape, strides = iter(x.shape), iter(element_strides(x))
+    new_shape = tuple(1 if i in axes else next(shape) for i in range(x.ndim + count))
+    new_strides = tuple(0 if i in axes else next(strides) for i in range(x.ndim + count))
+    return alias(x, views.Reshape(new_shape), new_strides)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Each argument with at least one dimension. See ``numpy.atleast_1d``."""
+    results = tuple(x if x.ndim else x.reshape(1) for x in map(_array, arys))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Each argument with at least two dimensions. See ``numpy.atleast_2d``."""
+    results = tuple(
+        x if x.ndim >= 2 else expand_dims(atleast_1d(x), 0) for x in map(_array, arys))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Each argument with at least three dimensions. See ``numpy.atleast_3d``."""
+    results = tuple(x if x.ndim >= 3 else expand_dims(atleast_2d(x), 2) for x in map(_array, arys))
+    return results[0] if len(results) == 1 else results
+
+
+# ---------------------------------------------------------------------- transpose
+
+
+def transpose(a: Any, axes: Any = None) -> ndarray:
+    """Axes in another order (reversed for None); a view. See ``numpy.transpose``."""
+    x = _array(a)
+    if axes is None:
+        order = tuple(range(x.ndim))[::-1]
+    else:
+        order = dt.normalize_axes(tuple(axes), x.ndim)
+        if len(order) != x.ndim:
+            raise ValueError("axes don't match array")
+    strides = element_strides(x)
+    if order == tuple(range(x.ndim)):
+        return alias(x, views.Reshape(x.shape), strides)
+    return alias(x, views.Permute(order), tuple(strides[i] for i in order))
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any, /) -> ndarray:
+    """The last two axes swapped. See ``numpy.matrix_transpose``."""
+    return _array(x).mT
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
+    """Two axes swapped; a view. See ``numpy.swapaxes``."""
+    x = _array(a)
+    order = list(range(x.ndim))
+    i, j = dt.normalize_axis(axis1, x.ndim, "axis1"), dt.normalize_axis(axis2, x.ndim, "axis2")
+    order[i], order[j] = order[j], order[i]
+    return transpose(x, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
+    """Axes moved to other positions; a view. See ``numpy.moveaxis``."""
+    x = _array(a)
+    origin = dt.normalize_axes(source, x.ndim, "source")
+    target = dt.normalize_axes(destination, x.ndim, "destination")
+    if len(origin) != len(target):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements")
+    order = [i for i in range(x.ndim) if i not in origin]
+    for to, from_ in sorted(zip(target, origin)):
+        order.insert(to, from_)
+    return transpose(x, order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
+    """An axis moved before position start. See ``numpy.rollaxis``."""
+    x = _array(a)
+    i = dt.normalize_axis(axis, x.ndim)
+    to = start + x.ndim if start < 0 else start
+    if not 0 <= to <= x.ndim:
+        raise dt.AxisError(start, x.ndim, "start")
+    return moveaxis(x, i, to - 1 if i < to else to)
+
+
+def flip(m: Any, axis: Any = None) -> ndarray:
+    """The elements along axes in reverse; a view. See ``numpy.flip``."""
+    x = _array(m)
+    axes = range(x.ndim) if axis is None else dt.normalize_axes(axis, x.ndim)
+    key = tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(x.ndim))
+    return x[key] if key else x[...]
+
+
+def fliplr(m: Any) -> ndarray:
+    """Columns in reverse. See ``numpy.fliplr``."""
+    if _array(m).ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> ndarray:
+    """Rows in reverse. See ``numpy.flipud``."""
+    if _array(m).ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
+    """Rotated by 90 degrees k times; a view. See ``numpy.rot90``."""
+    x = _array(m)
+    i, j = dt.normalize_axes(tuple(axes), x.ndim, "axes")
+    k %= 4
+    if k == 0:
+        return x[...]
+    if k == 2:
+        return flip(flip(x, i), j)
+    order = list(range(x.ndim))
+    order[i], order[j] = order[j], order[i]
+    return transpose(flip(x, j), order) if k == 1 else flip(transpose(x, order), j)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """The diagonal of two axes; a read-only view. See ``numpy.diagonal``."""
+    x = _array(a)
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    i, j = dt.normalize_axis(axis1, x.ndim, "axis1"), dt.normalize_axis(axis2, x.ndim, "axis2")
+    if i == j:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    strides = element_strides(x)
+    rest = [s for n, s in enumerate(strides) if n not in (i, j)]
+    step = views.Diagonal(int(offset), i, j)
+    return alias(x, step, (*rest, strides[i] + strides[j]), False)
+
+
+# ---------------------------------------------------------------------- broadcast
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
+    """The array repeated to a shape; a read-only view. See ``numpy.broadcast_to``."""
+    x = _array(array)
+    wanted = dt.shape_tuple(shape)
+    try:
+        fits = onp.broadcast_shapes(x.shape, wanted) == wanted
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes [original->remapped]: "
+            f"{x.shape} and requested shape {wanted}")
+    extra = len(wanted) - x.ndim
+    strides = (0,) * extra + tuple(
+        0 if n == 1 != w else s for n, s, w in zip(x.shape, element_strides(x), wanted[extra:]))
+    if wanted == x.shape:
+        return alias(x, views.Reshape(wanted), strides, False)
+    return alias(x, views.Broadcast(wanted), strides, False)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
+    """All arguments broadcast to their common shape. See ``numpy.broadcast_arrays``."""
+    arrays = [_array(a) for a in args]
+    shape = onp.broadcast_shapes(*(x.shape for x in arrays))
+    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in arrays)
+
+
+broadcast_shapes = onp.broadcast_shapes
+
+
+def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write ``src`` into ``dst``, where a mask says so. See ``numpy.copyto``."""
+    from ._indexing import fitted
+
+    x = operand(src)
+    key = operand_key(x)
+    if isinstance(key, DType) and not dt.can_cast(key, dst.type.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {key.numpy!r} to {dst.dtype!r} according to "
+                        f"the rule '{casting}'")  # fmt: skip
+    value = fitted(src, dst.shape, dst)
+    if where is not True:
+        value = record("where", (value_of(where, dt.BOOL), value, dst.value))
+    assign(dst, value)
+
+
+# ------------------------------------------------------------------------ joining
+
+
+def _common(arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
+    operands = [operand(a) for a in arrays]
+    # sequences and numbers count as arrays here, so nothing is weak
+    values = [as_value(x) for x in operands]
+    if dtype is not None:
+        target = dt.internal(dtype)
+    else:
+        target = dt.promote(*dict.fromkeys(v.type.dtype for v in values))
+    for v in values:
+        if not dt.can_cast(v.type.dtype, target, casting):
+            raise TypeError(f"Cannot cast array data from {v.type.dtype.numpy!r} to "
+                            f"{target.numpy!r} according to the rule '{casting}'")  # fmt: skip
+    return [as_value(v, target) for v in values]
+
+
+def _sequence(arrays: Any) -> Sequence[Any]:
+    if isinstance(arrays, ndarray):
+        return list(arrays)
+    if not isinstance(arrays, (list, tuple)):
+        raise TypeError(
+            'arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    return arrays
+
+
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
+                casting: str = "same_kind") -> ndarray:  # fmt: skip
+    """Arrays joined along an axis, flattened for None. See ``numpy.concatenate``."""
+    from ._reductions import finish
+
+    values = _common(_sequence(arrays), dtype, casting) if len(arrays) else []
+    if not values:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        values = [record("reshape", (v,), {"shape": (v.type.size,)}) for v in values]
+        axis = 0
+    ndim = len(values[0].type.shape)
+    if ndim == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    position = dt.normalize_axis(axis, ndim)
+    for i, v in enumerate(values):
+        if len(v.type.shape) != ndim:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match "
+                f"exactly, but the array at index 0 has {ndim} dimension(s) and the array at index "
+                f"{i} has {len(v.type.shape)} dimension(s)")
+    return finish(record("concatenate", values, {"axis": position}), out,  # type: ignore[no-any-return]
+                  "concatenate")  # fmt: skip
+
+
+concat = concatenate
+
+
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None,
+          casting: str = "same_kind") -> ndarray:  # fmt: skip
+    """Arrays of one shape joined along a new axis. See ``numpy.stack``."""
+    from ._reductions import finish
+
+    values = _common(_sequence(arrays), dtype, casting) if len(arrays) else []
+    if not values:
+        raise ValueError("need at least one array to stack")
+    if len({v.type.shape for v in values}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    position = dt.normalize_axis(axis, len(values[0].type.shape) + 1)
+    return finish(record("stack", values, {"axis": position}), out, "stack")  # type: ignore[no-any-return]
+
+
+def _many(result: Any) -> list[ndarray]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays stacked row-wise. See ``numpy.vstack``."""
+    return concatenate(_many(atleast_2d(*_sequence(tup))), 0, dtype=dtype, casting=casting)
+
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays stacked column-wise. See ``numpy.hstack``."""
+    arrays = _many(atleast_1d(*_sequence(tup)))
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return concatenate(arrays, axis, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Any) -> ndarray:
+    """Arrays stacked along the third axis. See ``numpy.dstack``."""
+    return concatenate(_many(atleast_3d(*_sequence(tup))), 2)
+
+
+def column_stack(tup: Any) -> ndarray:
+    """1-d arrays as the columns of a 2-d array. See ``numpy.column_stack``."""
+    arrays = [_array(a) for a in _sequence(tup)]
+    return concatenate([transpose(atleast_2d(x)) if x.ndim < 2 else x for x in arrays], 1)
+
+
+def block(arrays: Any) -> ndarray:
+    """An array from nested lists of blocks. See ``numpy.block``."""
+
+    def depth_of(x: Any) -> int:
+        return 1 + depth_of(x[0]) if isinstance(x, list) else 0
+
+    depth = depth_of(arrays)
+    ndim = depth
+
+    def highest(x: Any) -> int:
+        return max(map(highest, x)) if isinstance(x, list) else _array(x).ndim
+
+    ndim = max(ndim, highest(arrays))
+
+    def join(x: Any, level: int) -> ndarray:
+        if isinstance(x, list):
+            if not x:
+                raise ValueError("List at arrays cannot be empty")
+            return concatenate([join(y, level + 1) for y in x], axis=ndim - depth + level)
+        a = _array(x)
+        return a.reshape((1,) * (ndim - a.ndim) + a.shape)
+
+    result = join(arrays, 0)
+    return result if depth else result.copy()
+
+
+def zeros_after(x: ndarray) -> ndarray:
+    """One zero for each vector of the last axis."""
+    shape = (*x.shape[:-1], 1)
+    return ndarray._wrap(record("full", (dt.scalar(0, x.type.dtype),), {"shape": shape}))
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> ndarray:
+    """Values joined to the end. See ``numpy.append``."""
+    return concatenate([_array(arr), _array(values)], axis)
+
+
+# ------------------------------------------------------------- splitting, repeating
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Parts (views) at indices, or of nearly equal size. See ``numpy.array_split``."""
+    x = _array(ary)
+    position = dt.normalize_axis(axis, x.ndim)
+    n = x.shape[position]
+    if hasattr(indices_or_sections, "__index__"):
+        sections = int(indices_or_sections.__index__())
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extra = divmod(n, sections)
+        bounds = [0]
+        for i in range(sections):
+            bounds.append(bounds[-1] + each + (i < extra))
+    else:
+        bounds = [0, *(int(i) for i in indices_or_sections), n]
+    before = (slice(None),) * position
+    return [x[(*before, slice(a, b))] for a, b in zip(bounds[:-1], bounds[1:])]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Parts (views) at indices, or of equal size. See ``numpy.split``."""
+    if hasattr(indices_or_sections, "__index__"):
+        n = _array(ary).shape[axis]
+        if n % int(indices_or_sections):
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split along columns. See ``numpy.hsplit``."""
+    x = _array(ary)
+    if not x.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split along rows. See ``numpy.vsplit``."""
+    if _array(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+    """Split along the third axis. See ``numpy.dsplit``."""
+    if _array(ary).ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+    """The slices along an axis. See ``numpy.unstack``."""
+    a = _array(x)
+    if not a.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(moveaxis(a, axis, 0))
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
+    """Each element repeated; counts that are arrays are read. See ``numpy.repeat``."""
+    x = _array(a)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = dt.normalize_axis(axis, x.ndim)
+    if hasattr(repeats, "__index__") and not getattr(repeats, "shape", ()):
+        count = int(repeats.__index__())
+        if count < 0:
+            raise ValueError("repeats may not contain negative values.")
+        return ndarray._wrap(record("repeat", (x.value,), {"repeats": count, "axis": position}))
+    counts = onp.asarray(repeats)
+    order = onp.repeat(onp.arange(x.shape[position]), counts)
+    return take_host(x, order, position)
+
+
+def take_host(x: ndarray, order: Any, axis: int) -> ndarray:
+    """``take`` of indices that are known on the host."""
+    indices = lazyloom.from_host(onp.ascontiguousarray(order, dtype=onp.int64))
+    return ndarray._wrap(record("take", (x.value, indices), {"axis": axis}))
+
+
+def tile(A: Any, reps: Any) -> ndarray:
+    """The whole array repeated along axes. See ``numpy.tile``."""
+    x = _array(A)
+    counts = dt.shape_tuple(reps)
+    if len(counts) < x.ndim:
+        counts = (1,) * (x.ndim - len(counts)) + counts
+    elif len(counts) > x.ndim:
+        x = x.reshape((1,) * (len(counts) - x.ndim) + x.shape)
+    return ndarray._wrap(record("tile", (x.value,), {"repeats": counts}))
+
+
+def resize(a: Any, new_shape: Any) -> ndarray:
+    """Another size: the elements are repeated or cut. See ``numpy.resize``."""
+    x = ravel(a)
+    dims = dt.shape_tuple(new_shape)
+    size = math.prod(dims)
+    if x.size == 0 or size == 0:
+        return ndarray._wrap(record("full", (dt.scalar(0, x.type.dtype),), {"shape": dims}))
+    if size > x.size:
+        x = tile(x, -(-size // x.size))
+    return reshape(x[:size], dims).copy()
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
+    """Elements moved along axes, those that fall off re-enter. See ``numpy.roll``."""
+    x = _array(a)
+    if axis is None:
+        total = sum(shift) if isinstance(shift, (tuple, list)) else shift
+        attributes: dict[str, Any] = {"shifts": (int(total),), "axes": None}
+        return ndarray._wrap(record("roll", (x.value,), attributes))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    if len(axes) != len(shifts):
+        axes = axes * len(shifts) if len(axes) == 1 else axes
+        shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    moved = [0] * x.ndim
+    for s, i in zip(shifts, axes):
+        moved[dt.normalize_axis(i, x.ndim)] += int(s)
+    used = tuple(i for i, s in enumerate(moved) if s) or (0,) * bool(x.ndim)
+    attributes = {"shifts": tuple(moved[i] for i in used), "axes": used}
+    return ndarray._wrap(record("roll", (x.value,), attributes))
+
+
+def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
+    if isinstance(given, dict):
+        filled = [(0, 0)] * ndim
+        for i, pair in given.items():
+            filled[i] = pair if isinstance(pair, tuple) else (pair, pair)
+        return filled
+    if isinstance(given, ndarray):
+        given = given.read()
+    pairs = onp.broadcast_to(onp.asarray(given, dtype=object), (ndim, 2))
+    return [(a, b) for a, b in pairs.tolist()]
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
+    """Elements added around an array. See ``numpy.pad``.
+
+    Modes: constant, edge, reflect, symmetric, wrap, empty, maximum, minimum, mean.
+    """
+    x = _array(array)
+    widths = [(int(a), int(b)) for a, b in _pairs(pad_width, x.ndim)]
+    if any(w < 0 for pair in widths for w in pair):
+        raise ValueError("index can't contain negative values")
+    if mode in ("constant", "empty"):
+        return _pad_constant(x, widths, kwargs.pop("constant_values", 0))
+    if mode in ("maximum", "minimum", "mean"):
+        return _pad_statistic(x, widths, mode, kwargs.pop("stat_length", None))
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise ValueError(f"mode {mode!r} is not supported")
+    for axis, pair in enumerate(widths):
+        if pair != (0, 0):
+            order = onp.pad(onp.arange(x.shape[axis]), pair, mode)
+            x = take_host(x, order, axis)
+    return x if x is not array else x.copy()
+
+
+def _pad_constant(x: ndarray, widths: list[tuple[int, int]], values: Any) -> ndarray:
+    pairs = _pairs(values, x.ndim)
+    d = x.type.dtype
+    low, high = (tuple(w[i] for w in widths) for i in (0, 1))
+    distinct = [v for pair in pairs for v in pair]
+    value = x.value
+    if all(v is distinct[0] or v == distinct[0] for v in distinct):
+        fill = param(operand(distinct[0]) if distinct else 0, d)
+        return ndarray._wrap(record("pad", (value, fill), {
+            "low": low, "high": high, "interior": (0,) * x.ndim}))  # fmt: skip
+    for axis, (pair, fills) in enumerate(zip(widths, pairs)):
+        for side, (width, fill) in enumerate(zip(pair, fills)):
+            sizes = [0] * x.ndim
+            sizes[axis] = width
+            none = (0,) * x.ndim
+            both = (tuple(sizes), none) if side == 0 else (none, tuple(sizes))
+            value = record("pad", (value, param(fill, d)), {
+                "low": both[0], "high": both[1], "interior": none})  # fmt: skip
+    return ndarray._wrap(value)
+
+
+def _pad_statistic(x: ndarray, widths: list[tuple[int, int]], mode: str, length: Any) -> ndarray:
+    from . import _reductions
+
+    function = {"maximum": _reductions.max, "minimum": _reductions.min,
+                "mean": _reductions.mean}[mode]  # fmt: skip
+    lengths = _pairs(length, x.ndim)
+    for axis, (pair, limits) in enumerate(zip(widths, lengths)):
+        n = x.shape[axis]
+        parts = [x]
+        for side, (width, limit) in enumerate(zip(pair, limits)):
+            count = n if limit is None else min(int(limit), n)
+            chosen = slice(0, count) if side == 0 else slice(n - count, n)
+            statistic = function(x[(slice(None),) * axis + (chosen,)], axis=axis, keepdims=True)
+            if mode == "mean" and x.dtype.kind in "iu":
+                from ._ufuncs import TABLE
+
+                statistic = TABLE["rint"](statistic)
+            shape = list(x.shape)
+            shape[axis] = width
+            edge = broadcast_to(statistic.astype(x.dtype), tuple(shape))
+            parts.insert(0 if side == 0 else len(parts), edge)
+        x = concatenate(parts, axis)
+    return x
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
+    """Without the elements at indices; indices that are arrays are read. See NumPy's."""
+    x = _array(arr)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = dt.normalize_axis(axis, x.ndim)
+    chosen = obj.read() if isinstance(obj, ndarray) else obj
+    order = onp.delete(onp.arange(x.shape[position]), chosen)
+    return take_host(x, order, position)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
+    """With values inserted before indices; indices that are arrays are read. See NumPy's."""
+    x = _array(arr)
+    if axis is None:
+        x, axis = ravel(x), 0
+    position = dt.normalize_axis(axis, x.ndim)
+    n = x.shape[position]
+    where = obj.read() if isinstance(obj, ndarray) else obj
+    single = onp.ndim(where) == 0 and not isinstance(where, slice)
+    order = onp.insert(onp.arange(n), where, -1)
+    count = len(order) - n
+    new = _array(values).astype(x.dtype)
+    if single:
+        # NumPy moves the first axis of the values to the insertion axis
+        new = moveaxis(new.reshape((1,) * (x.ndim - new.ndim) + new.shape), 0, position)
+        count = new.shape[position]
+        order = onp.insert(onp.arange(n), [int(where)] * count, -1)
+    shape = list(x.shape)
+    shape[position] = count
+    new = broadcast_to(new, tuple(shape))
+    if single or len(onp.atleast_1d(where) if not isinstance(where, slice) else ()) == count:
+        given = onp.atleast_1d(where) if not isinstance(where, slice) else onp.arange(n)[where]
+        rank = onp.argsort(onp.argsort(given, kind="stable"), kind="stable")
+        slots = onp.flatnonzero(order == -1)
+        if not single:
+            inverse = onp.argsort(rank, kind="stable")
+            order[slots] = n + inverse
+        else:
+            order[slots] = n + onp.arange(count)
+    else:
+        order[order == -1] = n + onp.arange(count)
+    return take_host(concatenate([x, new], position), order, position)
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> ndarray:
+    """Without leading and trailing zeros; reads. See ``numpy.trim_zeros``."""
+    x = _array(filt)
+    nonzero = onp.flatnonzero(x.read())
+    start = int(nonzero[0]) if "f" in trim.lower() and nonzero.size else 0
+    stop = int(nonzero[-1]) + 1 if "b" in trim.lower() and nonzero.size else x.size
+    if not nonzero.size:
+        return x[:0]
+    return x[start:stop]
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The shape. See ``numpy.shape``."""
+    return a.shape if isinstance(a, ndarray) else tuple(value_of(a).type.shape)
+
+
+def ndim(a: Any) -> int:
+    """The number of dimensions. See ``numpy.ndim``."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements, along an axis if one is given. See ``numpy.size``."""
+    return math.prod(shape(a)) if axis is None else shape(a)[axis]
+
+
+__all__ = ["ScalarArray", "wrap"]

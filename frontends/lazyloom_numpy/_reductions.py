@@ -1,0 +1,418 @@
+"""Reductions and cumulative functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import lazyloom
+import numpy as onp
+from lazyloom.dtypes import DType
+
+from . import _dtypes as dt
+from ._array import ndarray, wrap
+from ._convert import as_value, operand, param, value_of
+from ._ufuncs import TABLE, cast_values, full_value, store, ufunc
+
+record = lazyloom.record
+
+_INT_SUM: Final = {"b": dt.INT64, "i": dt.INT64, "u": dt.internal(onp.uint64)}
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
+    """The op's ``axes``; None (all of them) stays None."""
+    return None if axis is None else dt.normalize_axes(axis, ndim)
+
+
+def finish(value: Any, out: Any, name: str) -> Any:
+    """The result as an array, or written into ``out``."""
+    if out is None:
+        return wrap(value)
+    if isinstance(out, tuple):
+        (out,) = out
+    if out.shape != value.type.shape:
+        raise ValueError(
+            f"{name}: output parameter has shape {out.shape}, expected {value.type.shape}")
+    store(name, out, value, "unsafe" if name in ("mean", "std", "var") else "same_kind")
+    return out
+
+
+def _masked(value: Any, where: Any, identity: Any) -> Any:
+    """The value with the identity where the mask is false."""
+    if where is True:
+        return value
+    mask = value_of(where, dt.BOOL)
+    return record("where", (mask, value, dt.scalar(identity, value.type.dtype)))
+
+
+def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool,
+                  initial: Any, where: Any, identity: int) -> Any:  # fmt: skip
+    value = value_of(a)
+    source = value.type.dtype
+    target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
+    value = _masked(value, where, identity)
+    attribute = target if target is not None and target is not source else None
+    if source.kind == "b" and target is dt.BOOL:
+        op, attribute = ("any" if op == "sum" else "all"), None
+    elif attribute is not None and source.kind in "fc" and attribute.kind not in "fc":
+        value = record("cast", (value,), {"dtype": attribute})
+        attribute = None
+    attributes: dict[str, Any] = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
+    if op in ("sum", "prod"):
+        attributes["dtype"] = attribute
+    result = record(op, (value,), attributes)
+    if initial is not None:
+        combine = "add" if op == "sum" else "multiply"
+        result = record(combine, (result, param(initial, result.type.dtype)))
+    return finish(result, out, name)
+
+
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = None, where: Any = True) -> Any:  # fmt: skip
+    """Sum over axes; integers in 64 bits. See ``numpy.sum``."""
+    return _accumulating("sum", "sum", a, axis, dtype, out, keepdims, initial, where, 0)
+
+
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+         initial: Any = None, where: Any = True) -> Any:  # fmt: skip
+    """Product over axes; integers in 64 bits. See ``numpy.prod``."""
+    return _accumulating("prod", "prod", a, axis, dtype, out, keepdims, initial, where, 1)
+
+
+def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
+              where: Any) -> Any:  # fmt: skip
+    value = value_of(a)
+    d = value.type.dtype
+    if where is not True and initial is None:
+        raise ValueError(
+            f"reduction operation '{name}imum' does not have an identity, so to use a where mask "
+            "one has to specify 'initial'")
+    shape = value.type.shape
+    axes = _axes(axis, len(shape))
+    if where is not True:
+        value = record("where", (value_of(where, dt.BOOL), value, param(initial, d)))
+    reduced = range(len(shape)) if axes is None else axes
+    if any_zero(shape, reduced):
+        if initial is None:
+            raise ValueError(
+                f"zero-size array to reduction operation {name}imum which has no identity")
+        left = tuple(1 if i in reduced else n for i, n in enumerate(shape)
+                     if keepdims or i not in reduced)  # fmt: skip
+        return finish(full_like_value(left, param(initial, d)), out, name)
+    if d.kind == "c":
+        return finish(_tree(TABLE[f"{name}imum"], value, axes, keepdims), out, name)
+    result = record(name, (value,), {"axes": axes, "keepdims": keepdims})
+    if initial is not None:
+        result = record(f"{name}imum", (result, param(initial, d)))
+    return finish(result, out, name)
+
+
+def any_zero(shape: Sequence[int], axes: Any) -> bool:
+    """Whether one of the axes has size 0."""
+    return 0 in [shape[i] for i in axes]
+
+
+def full_like_value(shape: tuple[int, ...], x: Any) -> Any:
+    """A Scalar or Value broadcast to a shape."""
+    if isinstance(x, lazyloom.Scalar):
+        return record("full", (x,), {"shape": shape})
+    return record("broadcast_to", (x,), {"shape": shape})
+
+
+def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True) -> Any:  # fmt: skip
+    """Largest element over axes; NaN wins. See ``numpy.max``."""
+    return _extremum("max", a, axis, out, keepdims, initial, where)
+
+
+def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True) -> Any:  # fmt: skip
+    """Smallest element over axes; NaN wins. See ``numpy.min``."""
+    return _extremum("min", a, axis, out, keepdims, initial, where)
+
+
+amax = max
+amin = min
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Largest minus smallest element. See ``numpy.ptp``."""
+    result = max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
+    return finish(result.value, out, "ptp")
+
+
+def _inexact(value: Any, dtype: Any) -> Any:
+    """The value in the dtype that mean and variance compute in."""
+    d = value.type.dtype
+    if dtype is not None:
+        target = dt.internal(dtype)
+    else:
+        target = d if d.kind in "fc" else dt.FLOAT64
+    return value if d is target else record("cast", (value,), {"dtype": target})
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
+         where: Any = True) -> Any:  # fmt: skip
+    """Arithmetic mean over axes; of integers in float64. See ``numpy.mean``."""
+    value = _inexact(value_of(a), dtype)
+    axes = _axes(axis, len(value.type.shape))
+    if where is not True:
+        count = _count(where, value.type.shape, axes, keepdims, value.type.dtype)
+        total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": keepdims})
+        return finish(record("divide", (total, count)), out, "mean")
+    return finish(record("mean", (value,), {"axes": axes, "keepdims": keepdims}), out, "mean")
+
+
+def _count(where: Any, shape: tuple[int, ...], axes: Any, keepdims: bool, d: DType) -> Any:
+    mask = record("broadcast_to", (value_of(where, dt.BOOL),), {"shape": shape})
+    return record("sum", (record("cast", (mask,), {"dtype": d}),),
+                  {"axes": axes, "keepdims": keepdims})  # fmt: skip
+
+
+def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool,
+            where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    value = _inexact(value_of(a), dtype)
+    axes = _axes(axis, len(value.type.shape))
+    amount = float(ddof if correction is None else correction)
+    if where is True:
+        attributes = {"axes": axes, "keepdims": keepdims, "correction": amount}
+        return finish(record(op, (value,), attributes), out, op)
+    d = value.type.dtype
+    count = _count(where, value.type.shape, axes, True, d)
+    total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": True})
+    centred = _masked(record("subtract", (value, record("divide", (total, count)))), where, 0)
+    size = record("abs", (centred,)) if d.kind == "c" else centred
+    squares = record("sum", (record("square", (size,)),), {"axes": axes, "keepdims": keepdims})
+    real = squares.type.dtype
+    count = _count(where, value.type.shape, axes, keepdims, real)
+    result = record("divide", (squares, record("subtract", (count, dt.scalar(amount, real)))))
+    return finish(record("sqrt", (result,)) if op == "std" else result, out, op)
+
+
+def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+    """Variance over axes, divided by N - ddof. See ``numpy.var``."""
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, **kwargs)
+
+
+def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+    """Standard deviation over axes. See ``numpy.std``."""
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, **kwargs)
+
+
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
+        where: Any = True) -> Any:  # fmt: skip
+    """Whether all elements over axes are true. See ``numpy.all``."""
+    value = value_of(a)
+    if where is not True:
+        value = _masked(cast_values(value, dt.BOOL), where, True)
+    attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
+    return finish(record("all", (value,), attributes), out, "all")
+
+
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
+        where: Any = True) -> Any:  # fmt: skip
+    """Whether any element over axes is true. See ``numpy.any``."""
+    value = value_of(a)
+    if where is not True:
+        value = _masked(cast_values(value, dt.BOOL), where, False)
+    attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
+    return finish(record("any", (value,), attributes), out, "any")
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """How many elements over axes are not zero, int64. See ``numpy.count_nonzero``."""
+    value = value_of(a)
+    attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
+    return wrap(record("count_nonzero", (value,), attributes))
+
+
+def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+    value = value_of(a)
+    shape = value.type.shape
+    position = None if axis is None else dt.normalize_axis(axis, len(shape))
+    if any_zero(shape, range(len(shape)) if position is None else (position,)):
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    return finish(record(name, (value,), {"axis": position, "keepdims": keepdims}), out, name)
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Index of the first largest element along an axis, int64. See ``numpy.argmax``."""
+    return _arg("argmax", a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Index of the first smallest element along an axis, int64. See ``numpy.argmin``."""
+    return _arg("argmin", a, axis, out, keepdims)
+
+
+# ------------------------------------------------------------------- cumulative
+
+
+def _cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    value = value_of(a)
+    d = value.type.dtype
+    target = _INT_SUM.get(d.kind, d) if dtype is None else dt.internal(dtype)
+    if op in ("cummax", "cummin") and dtype is None:
+        target = d
+    value = cast_values(value, target)
+    ndim = len(value.type.shape)
+    if axis is None:
+        if ndim != 1:
+            value = record("reshape", (value,), {"shape": (value.type.size,)})
+        axis, ndim = 0, 1
+    position = dt.normalize_axis(axis, ndim)
+    return finish(record(op, (value,), {"axis": position, "reverse": False}), out, op)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sums along an axis, of the flattened array for None. See ``numpy.cumsum``."""
+    return _cumulative("cumsum", a, axis, dtype, out)
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running products along an axis. See ``numpy.cumprod``."""
+    return _cumulative("cumprod", a, axis, dtype, out)
+
+
+def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, out: Any,
+                          include_initial: bool) -> Any:  # fmt: skip
+    from ._manipulation import concatenate
+
+    x = wrap(value_of(x))
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"For arrays which are not 1-d, axis is required in {op}")
+        axis = 0
+    result = _cumulative(op, x, axis, dtype, None)
+    if include_initial:
+        position = dt.normalize_axis(axis, x.ndim)
+        shape = tuple(1 if i == position else n for i, n in enumerate(x.shape))
+        first = ndarray._wrap(full_value(shape, start, result.type.dtype))
+        result = concatenate([first, result], axis=position)
+    return finish(result.value, out, op)
+
+
+def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,
+                   include_initial: bool = False) -> Any:  # fmt: skip
+    """Running sums. See ``numpy.cumulative_sum``."""
+    return _cumulative_array_api("cumsum", 0, x, axis, dtype, out, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,
+                    include_initial: bool = False) -> Any:  # fmt: skip
+    """Running products. See ``numpy.cumulative_prod``."""
+    return _cumulative_array_api("cumprod", 1, x, axis, dtype, out, include_initial)
+
+
+# ------------------------------------------------------- methods of ufunc objects
+
+
+def _identity_of(function: ufunc) -> Any:
+    return {"logaddexp": -onp.inf, "logaddexp2": -onp.inf, "hypot": 0.0}.get(
+        function.__name__, function.identity)
+
+
+def reduce(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool,
+           initial: Any, where: Any) -> Any:  # fmt: skip
+    """``ufunc.reduce``."""
+    if function.nin != 2 or function.nout != 1:
+        raise ValueError("reduce only supported for binary functions")
+    name = function.__name__
+    if name in ("add", "multiply"):
+        return (sum if name == "add" else prod)(array, axis, dtype, out, keepdims, initial, where)
+    if name in ("maximum", "minimum"):
+        return (max if name == "maximum" else min)(array, axis, out, keepdims, initial, where)
+    if name in ("logical_and", "logical_or"):
+        return (all if name == "logical_and" else any)(array, axis, out, keepdims, where=where)
+    value = value_of(array)
+    if dtype is not None:
+        value = cast_values(value, dt.internal(dtype))
+    if where is not True:
+        value = _masked(value, where, _identity_of(function) if initial is None else initial)
+    ndim = len(value.type.shape)
+    if name in ("subtract", "divide") and (axis is None or isinstance(axis, tuple)) and ndim > 1:
+        raise ValueError(
+            f"reduction operation '{name}' is not reorderable, so at most one axis may be "
+            "specified")
+    result = _tree(function, value, _axes(axis, ndim), keepdims)
+    if initial is not None:
+        result = function.compute_values([param(initial, result.type.dtype), result])
+    return finish(result, out, name)
+
+
+_ASSOCIATIVE: Final = frozenset({
+    "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "lcm", "hypot",
+    "logaddexp", "logaddexp2", "logical_xor", "maximum", "minimum"})  # fmt: skip
+
+
+def _tree(function: ufunc, value: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    shape = value.type.shape
+    reduced = tuple(range(len(shape))) if axes is None else axes
+    kept = [i for i in range(len(shape)) if i not in reduced]
+    value = record("transpose", (value,), {"axes": (*reduced, *kept)}) if reduced else value
+    count = 1
+    for i in reduced:
+        count *= shape[i]
+    rest = tuple(shape[i] for i in kept)
+    value = record("reshape", (value,), {"shape": (count, *rest)})
+    if count == 0:
+        identity = _identity_of(function)
+        if identity is None:
+            raise ValueError(
+                f"zero-size array to reduction operation {function.__name__} which has no identity")
+        value = full_value(rest, identity, value.type.dtype)
+    elif function.__name__ in _ASSOCIATIVE:
+        while count > 1:
+            half = count // 2
+            merged = function.compute_values([_rows(value, 0, half), _rows(value, half, 2 * half)])
+            if count % 2:
+                merged = record("concatenate", (merged, _rows(value, 2 * half, count)), {"axis": 0})
+            value, count = merged, half + count % 2
+        value = record("reshape", (value,), {"shape": rest})
+    else:
+        total = record("reshape", (_rows(value, 0, 1),), {"shape": rest})
+        for i in range(1, count):
+            row = record("reshape", (_rows(value, i, i + 1),), {"shape": rest})
+            total = function.compute_values([total, row])
+        value = total
+    if keepdims:
+        full = tuple(1 if i in reduced else n for i, n in enumerate(shape))
+        value = record("reshape", (value,), {"shape": full})
+    return value
+
+
+def _rows(value: Any, start: int, stop: int) -> Any:
+    shape = value.type.shape
+    return record("slice", (value,), {
+        "starts": (start,) + (0,) * (len(shape) - 1), "stops": (stop, *shape[1:]),
+        "strides": (1,) * len(shape)})  # fmt: skip
+
+
+def accumulate(function: ufunc, array: Any, axis: int, dtype: Any, out: Any) -> Any:
+    """``ufunc.accumulate``."""
+    if function.nin != 2 or function.nout != 1:
+        raise ValueError("accumulate only supported for binary functions")
+    op = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}.get(
+        function.__name__)
+    if op is not None:
+        return _cumulative(op, array, axis, dtype, out)
+    value = value_of(array, None if dtype is None else dt.internal(dtype))
+    position = dt.normalize_axis(axis, len(value.type.shape))
+    order = (position, *(i for i in range(len(value.type.shape)) if i != position))
+    moved = record("transpose", (value,), {"axes": order})
+    rest = moved.type.shape[1:]
+    rows = [record("reshape", (_rows(moved, i, i + 1),), {"shape": rest})
+            for i in range(moved.type.shape[0])]
+    if not rows:
+        return finish(value, out, function.__name__)
+    results = [rows[0]]
+    for row in rows[1:]:
+        results.append(function.compute_values([results[-1], row]))
+    results[0] = as_value(results[0], results[-1].type.dtype)
+    stacked = record("stack", results, {"axis": position})
+    return finish(stacked, out, function.__name__)
+
+
+__all__ = ["operand"]

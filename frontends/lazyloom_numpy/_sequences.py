@@ -1,0 +1,519 @@
+"""Functions of sequences: differences, integration, statistics, histograms, convolution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+import numpy as onp
+
+from . import _dtypes as dt
+from . import _reductions
+from ._array import ndarray, wrap
+from ._convert import as_value, operand, value_of
+from ._elementwise import where
+from ._linalg import common
+from ._manipulation import broadcast_to, concatenate, moveaxis
+from ._reductions import finish
+from ._sorting import searchsorted, sort, take
+from ._ufuncs import TABLE
+
+record = lazyloom.record
+
+
+def _array(a: Any) -> ndarray:
+    return a if isinstance(a, ndarray) else ndarray._wrap(value_of(a))
+
+
+def _slices(x: ndarray, axis: int, *parts: slice) -> list[ndarray]:
+    before = (slice(None),) * axis
+    return [x[(*before, p)] for p in parts]
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences along an axis. See ``numpy.diff``."""
+    x = _array(a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if x.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    position = dt.normalize_axis(axis, x.ndim)
+    parts = []
+    for extra in (prepend, append):
+        if extra is not None:
+            e = _array(extra)
+            if not e.ndim:
+                shape = tuple(1 if i == position else s for i, s in enumerate(x.shape))
+                e = broadcast_to(e, shape)
+            parts.append(e)
+    if prepend is not None:
+        x = concatenate([parts.pop(0), x], position)
+    if append is not None:
+        x = concatenate([x, parts.pop(0)], position)
+    for _ in range(n):
+        after, before = _slices(x, position, slice(1, None), slice(None, -1))
+        x = TABLE["not_equal" if x.dtype == bool else "subtract"](after, before)
+    return x
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of the flattened array. See ``numpy.ediff1d``."""
+    x = _array(ary).reshape(-1)
+    parts = [x[1:] - x[:-1]]
+    if to_begin is not None:
+        parts.insert(0, _array(to_begin).reshape(-1).astype(x.dtype))
+    if to_end is not None:
+        parts.append(_array(to_end).reshape(-1).astype(x.dtype))
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Central differences inside, one-sided at the ends. See ``numpy.gradient``."""
+    x = _array(f)
+    axes = tuple(range(x.ndim)) if axis is None else dt.normalize_axes(axis, x.ndim)
+    spacings = list(varargs) or [1.0]
+    if len(spacings) == 1:
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError("invalid number of arguments")
+    if x.dtype.kind not in "fc":
+        x = x.astype(float)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    results = []
+    for position, h in zip(axes, spacings):
+        y = moveaxis(x, position, 0)
+        n = y.shape[0]
+        if n < edge_order + 1:
+            raise ValueError("Shape of array too small to calculate a numerical gradient, at least "
+                             "(edge_order + 1) elements are required.")  # fmt: skip
+        results.append(moveaxis(_gradient_rows(y, h, edge_order), 0, position))
+    return results[0] if len(axes) == 1 else tuple(results)
+
+
+def _gradient_rows(y: ndarray, h: Any, edge_order: int) -> ndarray:
+    if onp.ndim(h) if not isinstance(h, ndarray) else h.ndim:
+        points = _array(h)
+        d = (points[1:] - points[:-1]).reshape((-1,) + (1,) * (y.ndim - 1))
+        d1, d2 = d[:-1], d[1:]
+        inside = (-(d2 / (d1 * (d1 + d2))) * y[:-2] + ((d2 - d1) / (d1 * d2)) * y[1:-1]
+                  + (d1 / (d2 * (d1 + d2))) * y[2:])  # fmt: skip
+        first, last = d[:1], d[-1:]
+        if edge_order == 1:
+            head, tail = (y[1:2] - y[:1]) / first, (y[-1:] - y[-2:-1]) / last
+        else:
+            a, b = d[:1], d[1:2]
+            head = (-(2 * a + b) / (a * (a + b)) * y[:1] + (a + b) / (a * b) * y[1:2]
+                    - a / (b * (a + b)) * y[2:3])  # fmt: skip
+            a, b = d[-2:-1], d[-1:]
+            tail = (b / (a * (a + b)) * y[-3:-2] - (b + a) / (a * b) * y[-2:-1]
+                    + (2 * b + a) / (b * (a + b)) * y[-1:])  # fmt: skip
+    else:
+        inside = (y[2:] - y[:-2]) / (2.0 * h)
+        if edge_order == 1:
+            head, tail = (y[1:2] - y[:1]) / h, (y[-1:] - y[-2:-1]) / h
+        else:
+            head = (-1.5 / h) * y[:1] + (2.0 / h) * y[1:2] + (-0.5 / h) * y[2:3]
+            tail = (0.5 / h) * y[-3:-2] + (-2.0 / h) * y[-2:-1] + (1.5 / h) * y[-1:]
+    return concatenate([head, inside, tail], 0).astype(y.dtype)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral by the trapezoidal rule. See ``numpy.trapezoid``."""
+    a = _array(y)
+    position = dt.normalize_axis(axis, a.ndim)
+    if x is None:
+        d: Any = dx
+    else:
+        points = _array(x)
+        d = diff(points, axis=-1 if points.ndim == 1 else position)
+        if points.ndim == 1:
+            shape = [1] * a.ndim
+            shape[position] = d.shape[0]
+            d = d.reshape(tuple(shape))
+    after, before = _slices(a, position, slice(1, None), slice(None, -1))
+    return (d * (after + before) / 2.0).sum(position)
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *,
+            keepdims: bool = False) -> Any:  # fmt: skip
+    """The weighted mean. See ``numpy.average``."""
+    x = _array(a)
+    if weights is None:
+        mean = x.mean(axis, keepdims=keepdims)
+        if not returned:
+            return mean
+        return mean, mean * 0 + x.size / max(mean.size, 1)
+    w = _array(weights)
+    if x.shape != w.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = dt.normalize_axes(axis, x.ndim)
+        if w.shape != tuple(x.shape[i] for i in axes):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified "
+                             "axis.")  # fmt: skip
+        shape = tuple(x.shape[i] if i in axes else 1 for i in range(x.ndim))
+        w = w.transpose(tuple(onp.argsort(axes))).reshape(shape)
+        w = broadcast_to(w, x.shape)
+    d = dt.promote(x.type.dtype, w.type.dtype, *(() if x.dtype.kind in "fc" else (float,)))
+    total = w.sum(axis, dtype=d.numpy, keepdims=keepdims)
+    result = TABLE["multiply"](x, w, dtype=d.numpy).sum(axis, keepdims=keepdims) / total
+    return (result, broadcast_to(total, result.shape).copy()) if returned else result
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
+        fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
+    """The covariance matrix. See ``numpy.cov``."""
+    x = _array(m)
+    if dtype is None:
+        dtype = dt.promote(x.type.dtype, dt.FLOAT64).numpy
+    x = x.astype(dtype)
+    x = x.reshape(1, -1) if x.ndim < 2 else x
+    if not rowvar and x.shape[0] != 1:
+        x = x.T
+    if y is not None:
+        other = _array(y).astype(dtype)
+        other = other.reshape(1, -1) if other.ndim < 2 else other
+        if not rowvar and other.shape[0] != 1:
+            other = other.T
+        x = concatenate([x, other], 0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    w: Any = None
+    if fweights is not None:
+        w = _array(fweights).astype(float)
+    if aweights is not None:
+        aw = _array(aweights).astype(float)
+        w = aw if w is None else w * aw
+    if w is None:
+        centred = x - x.mean(1, keepdims=True)
+        factor: Any = x.shape[1] - ddof
+        product = centred
+    else:
+        total = w.sum()
+        centred = x - average(x, 1, w)[:, None]
+        product = centred * w
+        if ddof == 0:
+            factor = total
+        elif aweights is None:
+            factor = total - ddof
+        else:
+            factor = total - ddof * (w * _array(aweights)).sum() / total
+    conjugated = centred.T.conj() if centred.dtype.kind == "c" else centred.T
+    result = TABLE["matmul"](product, conjugated) / factor
+    return result.squeeze() if result.size == 1 or 1 in result.shape else result
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """Pearson's correlation coefficients. See ``numpy.corrcoef``."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    d = c.diagonal().real if c.dtype.kind == "c" else c.diagonal()
+    size = TABLE["sqrt"](d)
+    c = c / size[:, None] / size[None, :]
+    return c if c.dtype.kind == "c" else c.clip(-1, 1)
+
+
+# ----------------------------------------------------------------------- quantiles
+
+
+def _rows(a: Any, axis: Any) -> tuple[ndarray, tuple[int, ...]]:
+    """The array with the reduced axes flattened into the first, and those axes."""
+    x = _array(a)
+    axes = tuple(range(x.ndim)) if axis is None else dt.normalize_axes(axis, x.ndim)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    y = x.transpose((*axes, *kept))
+    count = 1
+    for i in axes:
+        count *= x.shape[i]
+    return y.reshape((count, *(x.shape[i] for i in kept))), axes
+
+
+def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+    """The q-th quantiles; q is a number or host data. See ``numpy.quantile``.
+
+    Methods: linear, lower, higher, midpoint, nearest.
+    """
+    x, axes = _rows(a, axis)
+    shape = _array(a).shape
+    if x.dtype.kind not in "fc":
+        x = x.astype(float)
+    points = onp.asarray(q.read() if isinstance(q, ndarray) else q, dtype=float)
+    if points.size and (points.min() < 0 or points.max() > 1):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    n = x.shape[0]
+    if n == 0:
+        result = wrap(record("full", (dt.scalar(onp.nan, x.type.dtype),),
+                             {"shape": (*points.shape, *x.shape[1:])}))  # fmt: skip
+    else:
+        result = _interpolated(sort(x, 0), points, n, method)
+        if x.dtype.kind == "f":
+            bad = TABLE["isnan"](x).any(0)
+            result = where(bad, onp.nan, result).astype(result.dtype)
+    if keepdims:
+        kept = tuple(1 if i in axes else s for i, s in enumerate(shape))
+        result = result.reshape((*points.shape, *kept))
+    return finish(result.value, out, "quantile")
+
+
+def _interpolated(ordered: ndarray, points: Any, n: int, method: str) -> Any:
+    position = points * (n - 1)
+    low, high = onp.floor(position), onp.ceil(position)
+    weight = position - low
+    if method == "lower":
+        weight = onp.zeros_like(position)
+    elif method == "higher":
+        low, weight = high, onp.zeros_like(position)
+    elif method == "nearest":
+        low, weight = onp.around(position), onp.zeros_like(position)
+    elif method == "midpoint":
+        weight = onp.where(weight > 0, 0.5, 0.0)
+    elif method != "linear":
+        raise ValueError(f"method {method!r} is not supported; expected linear, lower, higher, "
+                         "midpoint or nearest")  # fmt: skip
+    a = take(ordered, low.astype(onp.int64), 0)
+    if not weight.any():
+        return a
+    b = take(ordered, high.astype(onp.int64), 0)
+    w = weight.astype(ordered.dtype).reshape(weight.shape + (1,) * (ordered.ndim - 1))
+    gap = b - a
+    # from the nearer end, so that a weight of one gives the upper element
+    return where(w >= 0.5, b - gap * (1 - w), a + gap * w).astype(ordered.dtype)
+
+
+def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+    """The q-th percentiles. See ``numpy.percentile``."""
+    points = onp.asarray(q.read() if isinstance(q, ndarray) else q, dtype=float)
+    if points.size and (points.min() < 0 or points.max() > 100):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return quantile(a, points / 100, axis, out, overwrite_input, method, keepdims)
+
+
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> Any:  # fmt: skip
+    """The median. See ``numpy.median``."""
+    x, axes = _rows(a, axis)
+    if x.dtype.kind not in "fc":
+        x = x.astype(float)
+    n = x.shape[0]
+    if n == 0:
+        return quantile(a, 0.5, axis, out, keepdims=keepdims)
+    ordered = sort(x, 0)
+    if n % 2:
+        result = ordered[n // 2]
+    else:
+        result = ordered[n // 2 - 1 : n // 2 + 1].mean(0)
+    if x.dtype.kind == "f":
+        # NaN sorts last, so the largest element tells
+        result = where(TABLE["isnan"](ordered[-1]), ordered[-1], result)
+    if keepdims:
+        shape = _array(a).shape
+        result = result.reshape(tuple(1 if i in axes else s for i, s in enumerate(shape)))
+    return finish(result.value, out, "median")
+
+
+# ------------------------------------------------------------------- NaN ignored
+
+
+def _without_nan(a: Any, fill: Any) -> tuple[ndarray, Any]:
+    x = _array(a)
+    if x.dtype.kind not in "fc":
+        return x, None
+    mask = TABLE["isnan"](x)
+    return wrap(record("where", (mask.value, dt.scalar(fill, x.type.dtype), x.value))), mask
+
+
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+           **kwargs: Any) -> Any:  # fmt: skip
+    """The sum, NaN counting as 0. See ``numpy.nansum``."""
+    return _without_nan(a, 0)[0].sum(axis, dtype, out, keepdims, **kwargs)
+
+
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+            **kwargs: Any) -> Any:  # fmt: skip
+    """The product, NaN counting as 1. See ``numpy.nanprod``."""
+    return _without_nan(a, 1)[0].prod(axis, dtype, out, keepdims, **kwargs)
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sums, NaN counting as 0. See ``numpy.nancumsum``."""
+    return _without_nan(a, 0)[0].cumsum(axis, dtype, out)
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running products, NaN counting as 1. See ``numpy.nancumprod``."""
+    return _without_nan(a, 1)[0].cumprod(axis, dtype, out)
+
+
+def _nan_extremum(name: str, fill: float, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+    x, mask = _without_nan(a, fill)
+    result = getattr(x, name)(axis, keepdims=keepdims)
+    if mask is not None:
+        result = where(mask.all(axis, keepdims=keepdims), onp.nan, result).astype(x.dtype)
+    return finish(result.value, out, name)
+
+
+def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The largest element that is not NaN. See ``numpy.nanmax``."""
+    return _nan_extremum("max", -onp.inf, a, axis, out, keepdims)
+
+
+def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The smallest element that is not NaN. See ``numpy.nanmin``."""
+    return _nan_extremum("min", onp.inf, a, axis, out, keepdims)
+
+
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Index of the largest element that is not NaN. See ``numpy.nanargmax``."""
+    return _without_nan(a, -onp.inf)[0].argmax(axis, out, keepdims=keepdims)
+
+
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Index of the smallest element that is not NaN. See ``numpy.nanargmin``."""
+    return _without_nan(a, onp.inf)[0].argmin(axis, out, keepdims=keepdims)
+
+
+def _not_nan(a: Any) -> Any:
+    x = _array(a)
+    return ~TABLE["isnan"](x) if x.dtype.kind in "fc" else True
+
+
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
+            keepdims: bool = False) -> Any:  # fmt: skip
+    """The mean of the elements that are not NaN. See ``numpy.nanmean``."""
+    return _reductions.mean(a, axis, dtype, out, keepdims, where=_not_nan(a))
+
+
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+           keepdims: bool = False) -> Any:  # fmt: skip
+    """The variance of the elements that are not NaN. See ``numpy.nanvar``."""
+    return _reductions.var(a, axis, dtype, out, ddof, keepdims, where=_not_nan(a))
+
+
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+           keepdims: bool = False) -> Any:  # fmt: skip
+    """The standard deviation of the elements that are not NaN. See ``numpy.nanstd``."""
+    return _reductions.std(a, axis, dtype, out, ddof, keepdims, where=_not_nan(a))
+
+
+# --------------------------------------------------------- histograms, convolution
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of a histogram's bins. See ``numpy.histogram_bin_edges``.
+
+    Bins are a number or edges; without a range the array's extremes are read.
+    """
+    if not hasattr(bins, "__index__"):
+        return _array(bins)
+    from ._creation import array
+
+    count = int(bins.__index__())
+    if count < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    x = _array(a)
+    if range is None:
+        low, high = (x.min().item(), x.max().item()) if x.size else (0, 1)
+    else:
+        low, high = range
+    if low > high:
+        raise ValueError("max must be larger than min in range parameter.")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    d = onp.result_type(low, high, x.dtype)
+    if d.kind in "iu":
+        d = onp.result_type(d, float)
+    return array(onp.linspace(low, high, count + 1, dtype=d))
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False,
+              weights: Any = None) -> Any:  # fmt: skip
+    """Counts in bins, and the bins' edges. See ``numpy.histogram``."""
+    edges = histogram_bin_edges(a, bins, range)
+    x = _array(a).reshape(-1)
+    count = edges.size - 1
+    position = searchsorted(edges, x, "right") - 1
+    position = where(x == edges[-1], count - 1, position)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    position = where(inside, position, count)
+    operands = [position.value]
+    if weights is not None:
+        w = _array(weights).reshape(-1)
+        operands.append(w.value if w.dtype.kind in "fc" else w.astype(float).value)
+    totals = wrap(record("bincount", operands, {"length": count + 1}))[:-1]
+    if density:
+        widths = edges[1:] - edges[:-1]
+        return totals / widths / totals.sum(), edges
+    return totals.copy(), edges
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Cross-correlation of one-dimensional sequences. See ``numpy.correlate``."""
+    y = _array(v)
+    return _convolve(a, y.conj()[::-1] if y.dtype.kind == "c" else y[::-1], mode, "correlate")
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Convolution of one-dimensional sequences. See ``numpy.convolve``."""
+    x, y = _array(a), _array(v)
+    if y.ndim == 1 and x.ndim == 1 and y.size > x.size:
+        x, y = y, x
+    return _convolve(x, y, mode, "convolve")
+
+
+def _convolve(a: Any, v: Any, mode: str, name: str) -> Any:
+    d, values = common(a, v)
+    x, y = (ndarray._wrap(w if w.type.shape else record("reshape", (w,), {"shape": (1,)}))
+            for w in values)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if not x.size or not y.size:
+        raise ValueError(f"{'a' if not x.size else 'v'} cannot be empty")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    m, n = x.size, y.size
+    flipped = m < n
+    if flipped:
+        x, y, m, n = y, x, n, m
+    total = m + n - 1
+    padded = x.value
+    none = (0,)
+    padded = record("pad", (padded, dt.scalar(0, d)), {
+        "low": (n - 1,), "high": (n - 1,), "interior": none})  # fmt: skip
+    full = _correlated(padded, y[::-1].value, total, d)
+    if mode == "full":
+        return full
+    if mode == "valid":
+        return full[n - 1 : m].copy()
+    start = (n - 1) // 2
+    if flipped and name == "correlate":
+        start = n // 2
+    return full[start : start + m].copy()
+
+
+def _correlated(x: Any, kernel: Any, total: int, d: Any) -> Any:
+    if d.kind == "f":
+        image = record("reshape", (x,), {"shape": (1, 1, x.type.size)})
+        weight = record("reshape", (kernel,), {"shape": (1, 1, kernel.type.size)})
+        result = record("conv", (image, weight), {
+            "strides": (1,), "padding_low": (0,), "padding_high": (0,), "dilation": (1,),
+            "input_dilation": (1,), "groups": 1})  # fmt: skip
+        return wrap(record("reshape", (result,), {"shape": (total,)}))
+    windows = onp.arange(total)[:, None] + onp.arange(kernel.type.size)[None, :]
+    gathered = record("take", (x, lazyloom.from_host(windows)), {"axis": 0})
+    return TABLE["matmul"](wrap(gathered), wrap(kernel))
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """A polynomial's values by Horner's rule, highest power first. See ``numpy.polyval``."""
+    coefficients, points = _array(p), _array(x)
+    y = points * 0
+    for c in coefficients:
+        y = y * points + c
+    return y
+
+
+__all__ = ["as_value", "operand"]
