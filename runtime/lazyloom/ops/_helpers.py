@@ -69,6 +69,16 @@ def convert(x: Any, dtype: DType | Any) -> Any:
     return lax.convert_element_type(x, dtype.numpy if isinstance(dtype, DType) else dtype)
 
 
+def modulus(x: Any) -> Any:
+    """|x|, with gradient 0 at 0, where that of ``lax.abs`` is 1 for real operands."""
+    if kind(x) == "u":
+        return x
+    if kind(x) == "f":
+        zero = constant(x, 0)
+        x = lax.select(lax.eq(x, zero), zero, x)
+    return lax.abs(x)
+
+
 def isnan(x: Any) -> Any:
     """Elementwise x != x, which no compiler may drop for a NaN."""
     return lax.ne(x, x)

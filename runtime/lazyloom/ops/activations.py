@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, in_float32
+from ._helpers import broadcast, constant, in_float32, modulus
 from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
@@ -32,8 +32,8 @@ def log_sigmoid(x: T) -> Array:
 
     def definition(x: Any) -> Any:
         zero = constant(x, 0)
-        tail = lax.log1p(lax.exp(lax.neg(lax.abs(x))))
-        # The gradient at 0 is 1/2: half from min, none from |x|.
+        tail = lax.log1p(lax.exp(lax.neg(modulus(x))))
+        # The gradient at 0 is 1/2: half from min, none from the modulus.
         return lax.sub(lax.min(x, zero), tail)
 
     return in_float32(definition, x)
@@ -46,7 +46,7 @@ def softplus(x: T, *, beta: float = 1.0, threshold: float = 20.0) -> Array:
 
     def definition(x: Any) -> Any:
         scaled = lax.mul(x, constant(x, beta)) if beta != 1.0 else x
-        tail = lax.log1p(lax.exp(lax.neg(lax.abs(scaled))))
+        tail = lax.log1p(lax.exp(lax.neg(modulus(scaled))))
         soft = lax.add(lax.max(scaled, constant(x, 0)), tail)
         soft = lax.div(soft, constant(x, beta)) if beta != 1.0 else soft
         return lax.select(lax.gt(scaled, constant(x, threshold)), x, soft)
@@ -180,7 +180,7 @@ def mish(x: T) -> Array:
     """x * tanh(log(1 + exp(x)))."""
 
     def definition(x: Any) -> Any:
-        tail = lax.log1p(lax.exp(lax.neg(lax.abs(x))))
+        tail = lax.log1p(lax.exp(lax.neg(modulus(x))))
         return lax.mul(x, lax.tanh(lax.add(lax.max(x, constant(x, 0)), tail)))
 
     return in_float32(definition, x)
@@ -189,7 +189,7 @@ def mish(x: T) -> Array:
 @op(rules.elementwise, T="floating", source="PyTorch softsign", tolerance=2.0)
 def softsign(x: T) -> Array:
     """x / (1 + |x|)."""
-    return lax.div(x, lax.add(lax.abs(x), constant(x, 1)))
+    return lax.div(x, lax.add(modulus(x), constant(x, 1)))
 
 
 @op(rules.elementwise, T="floating", source="PyTorch tanhshrink", tolerance=8.0)

@@ -20,6 +20,7 @@ from ._helpers import (
     is_inexact,
     isnan,
     kind,
+    modulus,
     widened,
 )
 from ._jax import jnp, lax
@@ -162,7 +163,7 @@ def abs_(x: T) -> Array:
 
     The smallest integer wraps to itself. The gradient at 0 is 0.
     """
-    return x if kind(x) == "u" else lax.abs(x)
+    return modulus(x)
 
 
 @op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign")
@@ -309,8 +310,7 @@ def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
         return x
-    # -0.5 rounds to -0.0, so the side is chosen by the sign bit.
-    return lax.select(_signbit(x), lax.ceil(x), lax.floor(x))
+    return lax.select(lax.lt(x, constant(x, 0)), lax.ceil(x), lax.floor(x))
 
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",

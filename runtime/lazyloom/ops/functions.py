@@ -10,7 +10,17 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, convert, in_float32, is_inexact, isnan, kind, widened
+from ._helpers import (
+    broadcast,
+    constant,
+    convert,
+    in_float32,
+    is_inexact,
+    isnan,
+    kind,
+    modulus,
+    widened,
+)
 from ._jax import jnp, lax
 from .kinds import Array, Integer, T
 from .samples import Elementwise
@@ -153,7 +163,7 @@ def _log_add(x: Any, y: Any) -> Any:
     # Equal infinities have no difference; 0 keeps both the value and the gradient right.
     gap = lax.sub(x, y)
     gap = lax.select(isnan(gap), constant(x, 0), gap)
-    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(lax.abs(gap)))))
+    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(modulus(gap)))))
 
 
 @op(rules.elementwise, T="floating", source="array API logaddexp", reference="numpy.logaddexp",
@@ -172,7 +182,7 @@ def logaddexp2(x: T, y: T) -> Array:
         ln2 = constant(x, math.log(2.0))
         gap = lax.sub(x, y)
         gap = lax.select(isnan(gap), constant(x, 0), gap)
-        tail = lax.log1p(lax.exp(lax.neg(lax.abs(lax.mul(gap, ln2)))))
+        tail = lax.log1p(lax.exp(lax.neg(modulus(lax.mul(gap, ln2)))))
         return lax.add(lax.max(x, y), lax.div(tail, ln2))
 
     return in_float32(scaled, *broadcast(x, y))
@@ -349,3 +359,61 @@ def digamma(x: T) -> Array:
     """The derivative of lgamma; infinite at 0, with the sign of -x."""
     pole = lax.eq(x, constant(x, 0))
     return lax.select(pole, lax.div(constant(x, -1), x), lax.digamma(x))
+
+
+@op(rules.elementwise, T="floating", source="SciPy polygamma",
+    samples=Elementwise({"order": 1}, {"order": 0}, {"order": 3}, low=0.5, high=5.0,
+                        special=False), tolerance=16.0)
+def polygamma(x: T, *, order: int) -> Array:
+    """Derivative number ``order`` of digamma, for positive x."""
+    if order == 0:
+        return digamma(x)
+
+    return in_float32(lambda x: lax.polygamma(constant(x, order), x), x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",
+    samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
+def gammainc(a: T, x: T) -> Array:
+    """The regularised lower incomplete gamma function, for positive a and x >= 0."""
+    return in_float32(lax.igamma, *broadcast(a, x))
+
+
+@op(rules.elementwise, T="floating", source="SciPy gammaincc", reference="scipy.special.gammaincc",
+    samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
+def gammaincc(a: T, x: T) -> Array:
+    """1 - gammainc(a, x), accurate where it is small."""
+    return in_float32(lax.igammac, *broadcast(a, x))
+
+
+@op(rules.elementwise, T="floating", source="SciPy betainc", reference="scipy.special.betainc",
+    differentiable=("x",), samples=Elementwise(low=0.1, high=0.9, special=False), tolerance=32.0)
+def betainc(a: T, b: T, x: T) -> Array:
+    """The regularised incomplete beta function, for positive a and b and x in [0, 1]."""
+    return in_float32(lax.betainc, *broadcast(a, b, x))
+
+
+@op(rules.elementwise, T="floating", source="SciPy i0e", reference="scipy.special.i0e",
+    tolerance=8.0)
+def bessel_i0e(x: T) -> Array:
+    """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
+    return in_float32(lax.bessel_i0e, x)
+
+
+@op(rules.elementwise, T="floating", source="SciPy i1e", reference="scipy.special.i1e",
+    tolerance=8.0)
+def bessel_i1e(x: T) -> Array:
+    """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
+    return in_float32(lax.bessel_i1e, x)
+
+
+@op(rules.elementwise, T="inexact", source="NumPy sinc", reference="numpy.sinc", tolerance=8.0)
+def sinc(x: T) -> Array:
+    """sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0."""
+
+    def definition(x: Any) -> Any:
+        zero = lax.eq(x, constant(x, 0))
+        angle = lax.mul(lax.select(zero, constant(x, 1), x), constant(x, math.pi))
+        return lax.select(zero, constant(x, 1), lax.div(lax.sin(angle), angle))
+
+    return in_float32(definition, x)

@@ -88,7 +88,10 @@ def random_split(key: Integer, *, num: int = 2) -> Array:
 @op(rules.folded_key, source=_SOURCE, differentiable=False,
     samples=_one(lambda: [{}], np.array(7, np.int64)))
 def random_fold_in(key: Integer, data: Integer) -> Array:
-    """A key made of a key and a 0-d integer (its low 32 bits), such as a step's number."""
+    """A key made of a key and a 0-d integer (its low 32 bits), such as a step's number.
+
+    It is that row of what random_split of the same key gives: use one or the other.
+    """
     return jax.random.key_data(_drawn("fold_in", key, convert(data, jnp.uint32)))
 
 

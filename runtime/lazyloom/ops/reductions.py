@@ -10,7 +10,7 @@ from typing import Any
 
 from ..dtypes import DType
 from . import rules
-from ._helpers import all_axes, constant, convert, kind, widened
+from ._helpers import all_axes, constant, convert, kind, modulus, widened
 from ._jax import jnp, lax
 from .casts import cast_to
 from .compare import truth
@@ -160,7 +160,7 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
             lax.square(lax.real(wide)), lax.square(lax.imag(wide)))
         return finished(x, axes, keepdims, convert(
             _safe_sqrt(lax.reduce_sum(squares, axes)), real))
-    size = lax.abs(wide)
+    size = modulus(wide)
     if order == float("inf"):
         # The norm of nothing is 0.
         found = lax.reduce_max(size, axes) if _count(x, axes) else lax.reduce_sum(size, axes)
