@@ -1,0 +1,212 @@
+"""dtype, device and Size objects, and numerical limits, with PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from lazyloom import dtypes as _lz
+
+_REPR_ALIASES = {"bool": "bool"}
+
+
+class dtype:  # noqa: N801  (PyTorch's name)
+    """An element type, such as ``torch.float32``; a singleton, compare with ``is``.
+
+    Attributes:
+        lazy: the runtime's :class:`lazyloom.dtypes.DType`.
+        is_floating_point, is_complex, is_signed, itemsize: as in PyTorch.
+    """
+
+    __slots__ = ("lazy", "name", "is_floating_point", "is_complex", "is_signed", "itemsize",
+                 "category")
+
+    def __init__(self, lazy: _lz.DType) -> None:
+        self.lazy = lazy
+        self.name = lazy.name
+        self.is_floating_point = lazy.kind == "f"
+        self.is_complex = lazy.kind == "c"
+        self.is_signed = lazy.kind not in "bu"
+        self.itemsize = lazy.itemsize
+        #: 0 bool, 1 integer, 2 floating, 3 complex: the categories of type promotion
+        self.category = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[lazy.kind]
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_dtype_named, (self.name,))
+
+    def to_complex(self) -> dtype:
+        """The complex type whose parts have this type."""
+        return complex128 if self is float64 else complex64
+
+    def to_real(self) -> dtype:
+        """The type of the real part."""
+        return of(self.lazy.real)
+
+
+bool_ = dtype(_lz.bool_)
+int8, int16, int32, int64 = (dtype(d) for d in (_lz.int8, _lz.int16, _lz.int32, _lz.int64))
+uint8, uint16, uint32, uint64 = (dtype(d) for d in (_lz.uint8, _lz.uint16, _lz.uint32, _lz.uint64))
+float16, bfloat16, float32, float64 = (
+    dtype(d) for d in (_lz.float16, _lz.bfloat16, _lz.float32, _lz.float64))
+complex64, complex128 = dtype(_lz.complex64), dtype(_lz.complex128)
+
+ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+       float16, bfloat16, float32, float64, complex64, complex128)
+_BY_NAME = {d.name: d for d in ALL}
+_BY_INDEX: list[Any] = [None] * (1 + max(d.lazy.index for d in ALL))
+for _d in ALL:
+    _BY_INDEX[_d.lazy.index] = _d
+
+#: names bound in the torch namespace
+NAMES: dict[str, dtype] = {d.name: d for d in ALL} | {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
+    "long": int64, "cfloat": complex64, "cdouble": complex128,
+}
+
+
+def _dtype_named(name: str) -> dtype:
+    return _BY_NAME[name]
+
+
+def of(lazy: _lz.DType) -> dtype:
+    """The torch dtype of a runtime dtype."""
+    found: dtype = _BY_INDEX[lazy.index]
+    return found
+
+
+def as_dtype(given: Any) -> dtype:
+    """The dtype meant by a torch dtype, a runtime dtype or ``float``/``int``/``bool``/``complex``.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(given, dtype):
+        return given
+    if isinstance(given, _lz.DType):
+        return of(given)
+    if given is float:
+        return _default[0]
+    if given is int:
+        return int64
+    if given is bool:
+        return bool_
+    if given is complex:
+        return _default[0].to_complex()
+    raise TypeError(f"dtype must be a torch.dtype, such as torch.float32, not {given!r}")
+
+
+_default: list[dtype] = [float32]
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating-point results that nothing else determines."""
+    return _default[0]
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the default floating-point dtype. Raises TypeError for another kind of dtype."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, not {d!r}")
+    _default[0] = d
+
+
+class finfo:  # noqa: N801
+    """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        type = _default[0] if type is None else type
+        if not isinstance(type, dtype) or type.category < 2:
+            raise TypeError(f"torch.finfo() requires a floating point dtype, not {type!r}")
+        import ml_dtypes
+
+        info: Any = ml_dtypes.finfo(type.lazy.real.numpy)
+        self.dtype = type.name
+        self.bits = int(info.bits)
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+                f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+                f"dtype={self.dtype})")
+
+
+class iinfo:  # noqa: N801
+    """Limits of an integer dtype: bits, max, min."""
+
+    def __init__(self, type: dtype) -> None:
+        if not isinstance(type, dtype) or type.category != 1:
+            raise TypeError(f"torch.iinfo() requires an integer dtype, not {type!r}")
+        info = np.iinfo(type.lazy.numpy)
+        self.dtype = type.name
+        self.bits, self.min, self.max = int(info.bits), int(info.min), int(info.max)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+class device:  # noqa: N801
+    """Where a tensor lives. Only ``"cpu"`` exists; another raises RuntimeError."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        name, _, number = str(type).partition(":")
+        if name != "cpu" or (number and number != "0"):
+            raise RuntimeError(
+                f"device {str(type)!r} is not available: lazyloom_torch runs on 'cpu'; leave the "
+                "device out or pass 'cpu'")
+        self.type = "cpu"
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        at = f", index={self.index}" if self.index is not None else ""
+        return f"device(type='{self.type}'{at})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+CPU = device("cpu")
+
+
+def check_device(given: Any) -> None:
+    """Raise RuntimeError unless the device is None or the CPU."""
+    if given is not None and given is not CPU:
+        device(given)
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A shape: a tuple of ints that prints as ``torch.Size([...])``."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        n = 1
+        for d in self:
+            n *= d
+        return n
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))

@@ -1,0 +1,128 @@
+"""Conversions of dtype and device, and whole-tensor writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtypes
+from .._core import broadcast_shapes, cast, record
+from .._promotion import can_cast, is_number
+from .._tensor import Tensor, operand
+from .creation import as_tensor, full_value
+
+_wrap = Tensor._wrap
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
+       non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in another dtype: ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or
+    ``to(other)``. Itself if nothing changes and ``copy`` is False."""
+    for a in args:
+        if isinstance(a, Tensor):
+            dtype = a.dtype
+        elif isinstance(a, (str, _dtypes.device)):
+            device = a
+        elif isinstance(a, bool):
+            copy = copy or (a and a is not args[-1])
+        elif a is not None:
+            dtype = _dtypes.as_dtype(a)
+    _dtypes.check_device(device)
+    if dtype is None or _dtypes.as_dtype(dtype) is self.dtype:
+        return self.clone() if copy else self
+    return _wrap(cast(operand(self), _dtypes.as_dtype(dtype).lazy))
+
+
+def _converter(name: str, target: _dtypes.dtype) -> Any:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, target)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The tensor as {target!r}; itself if it is one."
+    return method
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    return to(self, other.dtype)
+
+
+def type(self: Tensor, dtype: Any = None) -> Any:
+    """The tensor in another dtype; without one, the name of PyTorch's tensor type."""
+    if dtype is not None:
+        return to(self, dtype)
+    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+             "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+             "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+    return f"torch.{names.get(self.dtype.name, self.dtype.name)}Tensor"
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    return self
+
+
+def cuda(self: Tensor, device: Any = None) -> Tensor:
+    """Raises RuntimeError: there is only the CPU."""
+    _dtypes.device("cuda")
+    return self
+
+
+def store(self: Tensor, value: Any) -> Tensor:
+    """Write a Value in place: cast and broadcast to this tensor, as PyTorch's in-place ops do.
+
+    Raises RuntimeError where the dtype would lose its kind or the shape would grow.
+    """
+    kind = self._type
+    if value.dtype is not kind.dtype:
+        made, here = _dtypes.of(value.dtype), self.dtype
+        if not can_cast(made, here):
+            raise RuntimeError(
+                f"result type {made!r} can't be cast to the desired output type {here!r}")
+        value = cast(value, kind.dtype)
+    if value.shape != kind.shape:
+        if broadcast_shapes(value.shape, kind.shape) != kind.shape:
+            raise RuntimeError(
+                f"output with shape {list(kind.shape)} doesn't match the broadcast shape "
+                f"{list(broadcast_shapes(value.shape, kind.shape))}")
+        value = record("broadcast_to", [value], {"shape": kind.shape})
+    return self._assign(value)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of src, cast and broadcast."""
+    source = src if isinstance(src, Tensor) else as_tensor(src)
+    value = cast(operand(source), self._type.dtype)
+    if value.shape != self._type.shape:
+        if broadcast_shapes(value.shape, self._type.shape) != self._type.shape:
+            raise RuntimeError(
+                f"The size of tensor a {list(self._type.shape)} must match the size of tensor b "
+                f"{list(value.shape)}")
+        value = record("broadcast_to", [value], {"shape": self._type.shape})
+    return self._assign(value)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number, or a 0-d tensor, everywhere."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+                "dimensions.")
+        return copy_(self, value)
+    if not is_number(value):
+        raise TypeError(f"fill_() takes a number or a 0-d tensor, not {value!r}")
+    return self._assign(full_value(self._type.shape, value, self.dtype))
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros."""
+    return fill_(self, 0)
+
+
+METHODS: dict[str, Any] = {
+    **{n: _converter(n, d) for n, d in {
+        "float": _dtypes.float32, "double": _dtypes.float64, "half": _dtypes.float16,
+        "bfloat16": _dtypes.bfloat16, "long": _dtypes.int64, "int": _dtypes.int32,
+        "short": _dtypes.int16, "char": _dtypes.int8, "byte": _dtypes.uint8, "bool": _dtypes.bool_,
+        "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128}.items()},
+    "to": to, "type_as": type_as, "type": type, "cpu": cpu, "cuda": cuda, "copy_": copy_,
+    "fill_": fill_, "zero_": zero_,
+}

@@ -1,0 +1,277 @@
+"""Creation: from data, constant, ranges, and ``*_like``.
+
+Results of these functions are boundaries (``lazyloom.source``): they belong to no
+training step, so a loop's first iteration has the structure of all later ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import lazyloom
+import numpy as np
+from lazyloom.dtypes import bfloat16 as _lz_bfloat16
+
+from .. import _dtypes
+from .._core import cast, check_shape, record, scalar, shape_of, source
+from .._dtypes import dtype
+from .._promotion import is_number, number_dtype
+from .._tensor import Tensor, operand
+
+
+def finish(value: Any, requires_grad: bool = False) -> Tensor:
+    """A Value as a new leaf Tensor."""
+    made: Tensor = Tensor._wrap(value)
+    if requires_grad:
+        if not made._type.dtype.is_inexact:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients")
+        made._make_leaf()
+    return made
+
+
+def _host_dtype(array: np.ndarray, data: Any) -> dtype:
+    """The dtype PyTorch infers: arrays and tensors keep theirs, Python floats get the default."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return _dtypes.of(lazyloom.dtypes.as_dtype(array.dtype))
+    kind = array.dtype.kind
+    if kind == "f":
+        return _dtypes.get_default_dtype()
+    if kind == "c":
+        return _dtypes.get_default_dtype().to_complex()
+    return _dtypes.bool_ if kind == "b" else _dtypes.int64
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        found = data.read()
+        return found if found.ndim else found[()]
+    if isinstance(data, (list, tuple)):
+        return [_plain(d) for d in data]
+    return data
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A new tensor with a copy of nested lists, numbers, an array or a tensor.
+
+    Python floats get the default dtype, ints int64; arrays keep their dtype. Raises
+    TypeError or ValueError for what is no number or is ragged.
+    """
+    _dtypes.check_device(device)
+    if isinstance(data, Tensor):
+        value = data._operand().detach()
+        if dtype is not None:
+            value = cast(value, _dtypes.as_dtype(dtype).lazy)
+        return finish(value, requires_grad)
+    tensors = isinstance(data, (list, tuple)) and any(isinstance(d, Tensor) for d in data)
+    try:
+        array = np.asarray(_plain(data))
+    except ValueError as error:
+        raise ValueError(f"tensor(): nested sequences must have equal lengths ({error})") from None
+    if array.size == 0 and not isinstance(data, np.ndarray):
+        array = array.astype(_dtypes.get_default_dtype().lazy.numpy)
+    if array.dtype.kind not in "biufcV" and array.dtype != _lz_bfloat16.numpy:
+        kind = type(data).__name__
+        raise TypeError(f"tensor(): new(): invalid data type '{kind}' (NumPy sees {array.dtype})")
+    if dtype is not None:
+        wanted = _dtypes.as_dtype(dtype)
+    else:
+        wanted = _host_dtype(array, array if tensors else data)
+    return finish(lazyloom.from_host(_contiguous(array, wanted)), requires_grad)
+
+
+def _contiguous(array: np.ndarray, wanted: dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.ascontiguousarray(array.astype(wanted.lazy.numpy)).reshape(array.shape)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The tensor itself if it is one of that dtype, otherwise a new one.
+
+    NumPy arrays are copied: host memory is never shared.
+    """
+    _dtypes.check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(_dtypes.as_dtype(dtype))
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor with a copy of the array. Raises TypeError for what is no array."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return tensor(array)
+
+
+asarray = as_tensor
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor from any object that speaks DLPack."""
+    return finish(lazyloom.from_dlpack(ext_tensor))
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    return tensor(s, dtype=dtype or _dtypes.get_default_dtype(), device=device)
+
+
+def full_value(shape: tuple[int, ...], number: Any, kind: dtype) -> Any:
+    """A constant as a boundary value."""
+    return source("full", [scalar(number, kind.lazy)], {"shape": check_shape(shape)})
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:
+    """A tensor filled with a number, whose kind decides the dtype if none is given."""
+    _dtypes.check_device(device)
+    shape = shape_of((size,) if not isinstance(size, int) else ((size,),))
+    if isinstance(fill_value, Tensor):
+        kind = fill_value.dtype if dtype is None else _dtypes.as_dtype(dtype)
+        value = cast(operand(fill_value), kind.lazy)
+        return finish(record("broadcast_to", [value], {"shape": shape}), requires_grad)
+    kind = number_dtype(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
+    return finish(full_value(shape, fill_value, kind), requires_grad)
+
+
+def _constant(name: str, number: int) -> Any:
+    def function(
+        *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+        layout: Any = None, pin_memory: bool = False, **unknown: Any,
+    ) -> Tensor:
+        if "size" in unknown:
+            size = (unknown.pop("size"),)
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
+        _dtypes.check_device(device)
+        kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+        return finish(full_value(shape_of(size), number, kind), requires_grad)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"A tensor of {'ones' if number else 'zeros'} of the given size."
+    return function
+
+
+zeros, ones, empty = _constant("zeros", 0), _constant("ones", 1), _constant("empty", 0)
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:
+    """A constant tensor of the input's shape and, by default, dtype."""
+    _dtypes.check_device(device)
+    kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
+    return finish(full_value(input._type.shape, fill_value, kind), requires_grad)
+
+
+def zeros_like(input: Tensor, **options: Any) -> Tensor:
+    """Zeros of the input's shape and, by default, dtype."""
+    return full_like(input, 0, **options)
+
+
+def ones_like(input: Tensor, **options: Any) -> Tensor:
+    """Ones of the input's shape and, by default, dtype."""
+    return full_like(input, 1, **options)
+
+
+empty_like = zeros_like
+
+
+def _numbers(values: tuple[Any, ...]) -> list[Any]:
+    found = [v.item() if isinstance(v, Tensor) else v for v in values]
+    for v in found:
+        if not is_number(v):
+            raise TypeError(f"expected a number, not {type(v).__name__}")
+    return found
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:
+    """Numbers from start up to, not including, end."""
+    _dtypes.check_device(device)
+    if end is None:
+        start, end = 0, start
+    start, end, step = _numbers((start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    length = max(math.ceil((end - start) / step), 0)
+    if length == 0 and (end - start) * step < 0:
+        raise RuntimeError("upper bound and larger bound inconsistent with step sign")
+    if dtype is not None:
+        kind = _dtypes.as_dtype(dtype)
+    elif all(isinstance(v, (int, np.integer)) for v in (start, end, step)):
+        kind = _dtypes.int64
+    else:
+        kind = _dtypes.get_default_dtype()
+    return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
+                         {"length": length}), requires_grad)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:
+    """``steps`` numbers from start to end, both included."""
+    _dtypes.check_device(device)
+    start, end = _numbers((start, end))
+    kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    wide = kind if kind.is_floating_point or kind.is_complex else _dtypes.float64
+    value = source("linspace", [scalar(start, wide.lazy), scalar(end, wide.lazy)],
+                   {"num": steps, "endpoint": True})
+    return finish(cast(value, kind.lazy), requires_grad)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+    """``base ** linspace(start, end, steps)``."""
+    exponents = linspace(start, end, steps, dtype=_dtypes.float64)
+    made: Tensor = (float(base) ** exponents).to(
+        options.pop("dtype", None) or _dtypes.get_default_dtype())
+    return made
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None,
+) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere."""
+    _dtypes.check_device(device)
+    kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    shape = check_shape((n, n if m is None else m))
+    return finish(source("eye", [], {"n": shape[0], "m": shape[1], "k": 0, "dtype": kind.lazy}),
+                  requires_grad)
+
+
+def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
+    """A tensor of that data with this tensor's dtype."""
+    options.setdefault("dtype", self.dtype)
+    return tensor(data, **options)
+
+
+def _new(name: str, make: Any) -> Any:
+    def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
+        options.setdefault("dtype", self.dtype)
+        made: Tensor = make(*size, **options)
+        return made
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+new_zeros, new_ones, new_empty, new_full = (
+    _new(f"new_{f.__name__}", f) for f in (zeros, ones, empty, full))
+
+FUNCTIONS = {f.__name__: f for f in (
+    tensor, as_tensor, from_numpy, from_dlpack, scalar_tensor, full, zeros, ones, empty, full_like,
+    zeros_like, ones_like, arange, linspace, logspace, eye)}
+FUNCTIONS.update(asarray=asarray, empty_like=empty_like)
+METHODS = {f.__name__: f for f in (new_tensor, new_zeros, new_ones, new_empty, new_full)}

@@ -1,0 +1,296 @@
+"""Reductions, cumulative functions and comparisons of whole tensors."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import lazyloom
+
+from .. import _dtypes
+from .._core import axes, axis, cast, record, scalar
+from .._tensor import Tensor, operand
+from . import pointwise
+
+_wrap = Tensor._wrap
+
+
+def _axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """The axes attribute: None for all; an empty list means all, as in PyTorch."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return None
+    return () if ndim == 0 and axes(dim, 0) else axes(dim, ndim)
+
+
+def _reduce(op: str, v: Any, dim: Any, keepdim: bool, **attributes: Any) -> Tensor:
+    made: Tensor = _wrap(record(op, [v], {
+        "axes": _axes(dim, len(v.shape)), "keepdims": keepdim, **attributes}))
+    return made
+
+
+def _accumulation(op: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
+                 axis: Any = None, keepdims: bool = False) -> Tensor:
+        v = operand(input)
+        if dtype is not None:
+            v = cast(v, _dtypes.as_dtype(dtype).lazy)
+        elif v.dtype.kind in "biu":
+            v = cast(v, lazyloom.dtypes.int64)
+        return _reduce(op, v, dim if axis is None else axis, keepdim or keepdims)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"The {op} over dimensions (all if None); integers give int64."
+    return function
+
+
+sum, prod = _accumulation("sum"), _accumulation("prod")
+
+
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
+         axis: Any = None) -> Tensor:
+    """The mean over dimensions. Raises RuntimeError for integers, as PyTorch does."""
+    v = operand(input)
+    if dtype is not None:
+        v = cast(v, _dtypes.as_dtype(dtype).lazy)
+    if not v.dtype.is_inexact:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {input.dtype!r}")
+    return _reduce("mean", v, dim if axis is None else axis, keepdim)
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return sum(pointwise.where(pointwise.isnan(input), 0.0, input), dim, keepdim)
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    count = sum(pointwise.FUNCTIONS["logical_not"](pointwise.isnan(input)), dim, keepdim)
+    return pointwise.div(nansum(input, dim, keepdim), count)
+
+
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The maximum over dimensions; equal maxima share the gradient."""
+    return _reduce("max", operand(input), dim, keepdim)
+
+
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The minimum over dimensions; equal minima share the gradient."""
+    return _reduce("min", operand(input), dim, keepdim)
+
+
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+    result = namedtuple("aminmax", ["min", "max"])
+    where = () if dim is None else dim
+    return result(amin(input, where, keepdim), amax(input, where, keepdim))
+
+
+def _indexed(name: str, arg: str) -> Callable[..., Any]:
+    pair = namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+    whole, two = ("max", "maximum") if name == "max" else ("min", "minimum")
+
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None
+                 ) -> Any:
+        if isinstance(dim, Tensor) or other is not None:
+            return pointwise.binary(two, input, dim if other is None else other)
+        v = operand(input)
+        if dim is None:
+            return _reduce(whole, v, None, False)
+        return pair(*_pick(v, arg, dim, keepdim))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"``{name}(x)``, ``{name}(x, dim) -> (values, indices)`` or ``{name}(x, y)``.")
+    return function
+
+
+def _pick(v: Any, arg: str, dim: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The element that an arg-reduction names, and its index: the gradient goes there only."""
+    if not v.shape:
+        axis(dim, 0)
+        return _wrap(v), _wrap(record("full", [scalar(0, lazyloom.dtypes.int64)], {"shape": ()}))
+    at = axis(dim, len(v.shape))
+    if v.shape[at] == 0:
+        raise IndexError(f"{arg}(): Expected reduction dim {at} to have non-zero size.")
+    ordered = v if v.dtype.kind != "b" else cast(v, lazyloom.dtypes.uint8)
+    where = record(arg, [ordered], {"axis": at, "keepdims": True})
+    found = record("take_along_axis", [v, where], {"axis": at})
+    if not keepdim:
+        shape = (*v.shape[:at], *v.shape[at + 1:])
+        found, where = (record("reshape", [x], {"shape": shape}) for x in (found, where))
+    return _wrap(found), _wrap(where)
+
+
+max, min = _indexed("max", "argmax"), _indexed("min", "argmin")
+
+
+def _arg(name: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        v = operand(input)
+        if v.dtype.kind == "b":
+            v = cast(v, lazyloom.dtypes.uint8)
+        if not v.shape:
+            if dim is not None:
+                axis(dim, 0)
+            v = record("reshape", [v], {"shape": (1,)})
+            return _wrap(record(name, [v], {"axis": 0, "keepdims": False}))
+        if v.type.size == 0 and dim is None:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() "
+                             "== 0. Specify the reduction dim with the 'dim' argument.")
+        at = None if dim is None else axis(dim, len(v.shape))
+        return _wrap(record(name, [v], {"axis": at, "keepdims": keepdim}))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} along a dimension, or into the flattened tensor; int64."
+    return function
+
+
+argmax, argmin = _arg("argmax"), _arg("argmin")
+
+
+def _truth(name: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return _reduce(name, operand(input), dim, keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Whether {name} elements are true, over dimensions or all."
+    return function
+
+
+all, any = _truth("all"), _truth("any")  # noqa: A001
+
+
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:  # type: ignore[valid-type]
+    return _reduce("count_nonzero", operand(input), dim, False)
+
+
+def _spread(name: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+                 correction: Any = None) -> Tensor:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        v = operand(input)
+        if not v.dtype.is_inexact:
+            raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        return _reduce(name, v, dim, keepdim, correction=float(correction))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} over dimensions, with Bessel's correction of 1 by default."
+    return function
+
+
+var, std = _spread("var"), _spread("std")
+
+
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+             correction: Any = None) -> tuple[Tensor, Tensor]:
+    return (var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim))
+
+
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+             correction: Any = None) -> tuple[Tensor, Tensor]:
+    return (std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim))
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over dimensions, without overflow."""
+    v = operand(input)
+    if not v.dtype.is_inexact:
+        v = cast(v, _dtypes.get_default_dtype().lazy)
+    return _reduce("logsumexp", v, dim, keepdim)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:
+    """The vector norm of order p over dimensions, or of all elements."""
+    v = operand(input)
+    if dtype is not None:
+        v = cast(v, _dtypes.as_dtype(dtype).lazy)
+    if p == "nuc":
+        raise RuntimeError("norm: 'nuc' is not supported; expected 'fro' or a number")
+    if not v.dtype.is_inexact:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{input.dtype!r}")
+    order = 2.0 if p in ("fro", None) else float(p)
+    return _reduce("norm", v, dim, keepdim, order=order)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    return norm(pointwise.sub(input, other), p)
+
+
+def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower median, and along a dimension its index too."""
+    from .sorting import sort
+
+    if dim is None:
+        flat = input.reshape(-1)
+        return sort(flat)[0][(flat.numel() - 1) // 2]
+    values, indices = sort(input, dim=dim)
+    at = axis(dim, input.ndim)
+    n = (input._type.shape[at] - 1) // 2
+    pair = namedtuple("median", ["values", "indices"])
+    found = [x.narrow(at, n, 1) for x in (values, indices)]
+    return pair(*[x.clone() if keepdim else x.squeeze(at).clone() for x in found])
+
+
+def _cumulative(op: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        v = operand(input)
+        if dtype is not None:
+            v = cast(v, _dtypes.as_dtype(dtype).lazy)
+        elif v.dtype.kind in "biu":
+            v = cast(v, lazyloom.dtypes.int64)
+        at = axis(dim, len(v.shape))
+        return _wrap(v) if not v.shape else _wrap(record(op, [v], {"axis": at}))
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"{op} along a dimension."
+    return function
+
+
+cumsum, cumprod, logcumsumexp = (_cumulative(n) for n in ("cumsum", "cumprod", "logcumsumexp"))
+
+
+def _cumulative_extremum(name: str) -> Callable[..., Any]:
+    pair = namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+
+    def function(input: Tensor, dim: int) -> Any:
+        v = operand(input)
+        at = axis(dim, len(v.shape))
+        found = record(name, [v], {"axis": at})
+        here = record("iota", [], {"shape": v.shape, "axis": at, "dtype": lazyloom.dtypes.int64})
+        hit = record("equal", [v, found])
+        where = record("where", [hit, here, scalar(0, lazyloom.dtypes.int64)])
+        return pair(_wrap(found), _wrap(record("cummax", [where], {"axis": at})))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} along a dimension, and the last index of each extremum."
+    return function
+
+
+cummax, cummin = _cumulative_extremum("cummax"), _cumulative_extremum("cummin")
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and equal elements; reads the answer."""
+    if input._type.shape != other._type.shape:
+        return False
+    return bool(all(pointwise.eq(input, other)).item())
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> bool:
+    """Whether all elements are close; reads the answer."""
+    return bool(all(pointwise.isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    sum, prod, mean, nansum, nanmean, amax, amin, aminmax, max, min, argmax, argmin, all, any,
+    count_nonzero, var, std, var_mean, std_mean, logsumexp, norm, dist, median, cumsum, cumprod,
+    logcumsumexp, cummax, cummin, equal, allclose)}
+#: functions that also exist in place
+INPLACE = ("cumsum", "cumprod")

@@ -1,0 +1,390 @@
+"""Views: results that share the storage of their input, as PyTorch's do.
+
+Strides are tracked only to know what PyTorch knows: whether a new shape can be a view
+(:func:`view` raises where it cannot, :func:`reshape` copies).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+from lazyloom.views import Broadcast, Diagonal, Permute, Reshape, Slice
+
+from .._core import axes, axis, numel, record, shape_of
+from .._tensor import Tensor, operand, row_major
+
+
+def view_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], new: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Strides that address the same elements in a new shape, or None if there are none.
+
+    Dimensions are merged while they are contiguous with one another and each such
+    block is divided into new dimensions.
+    """
+    if numel(shape) == 0:
+        return row_major(new)
+    if not shape:
+        return (1,) * len(new)
+    found = [0] * len(new)
+    at = len(new) - 1
+    base = strides[-1]
+    block = taken = 1
+    for d in range(len(shape) - 1, -1, -1):
+        block *= shape[d]
+        if d == 0 or (shape[d - 1] != 1 and strides[d - 1] != block * base):
+            while at >= 0 and (taken < block or new[at] == 1):
+                found[at] = taken * base
+                taken *= new[at]
+                at -= 1
+            if taken != block:
+                return None
+            if d > 0:
+                base = strides[d - 1]
+                block = taken = 1
+    return tuple(found) if at == -1 else None
+
+
+def infer_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The shape with its -1 replaced. Raises RuntimeError if the number of elements differs."""
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if any(d < -1 for d in shape):
+        raise RuntimeError(f"invalid shape dimension {min(shape)}")
+    if -1 in shape:
+        rest = -numel(shape)
+        if rest == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous")
+        if size % rest:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        return tuple(size // rest if d == -1 else d for d in shape)
+    if numel(shape) != size:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return shape
+
+
+def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
+    strides = x._strides
+    if strides is not None:
+        strides = view_strides(x._type.shape, strides, new)
+        if strides is None:
+            return None
+    return x._share(Reshape(new), strides, x._offset)
+
+
+def view(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape, sharing storage.
+
+    Raises RuntimeError if the strides do not allow that. A dtype of the same itemsize
+    reinterprets the bits.
+    """
+    from .._dtypes import dtype
+
+    if len(shape) == 1 and isinstance(shape[0], dtype):
+        return view_dtype(input, shape[0])
+    new = infer_shape(shape_of(shape), input._type.size)
+    found = _reshaped(input, new)
+    if found is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.")
+    return found
+
+
+def view_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """The bits of the elements read as another dtype of the same itemsize."""
+    from lazyloom.views import Bitcast
+
+    if dtype is input.dtype:
+        return input._share(Reshape(input._type.shape), input._strides, input._offset)
+    if dtype.itemsize != input.itemsize:
+        raise RuntimeError(
+            f"view(dtype) needs a dtype of {input.itemsize} bytes, but {dtype!r} has "
+            f"{dtype.itemsize}")
+    return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape: a view where possible, otherwise a copy."""
+    new = infer_shape(shape_of(shape), input._type.size)
+    found = _reshaped(input, new)
+    if found is None:
+        return Tensor._wrap(record("reshape", [operand(input)], {"shape": new}))
+    return found
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    return view(input, *other._type.shape)
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    return reshape(input, *other._type.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions from start to end as one."""
+    shape = input._type.shape
+    first, last = axis(start_dim, len(shape)), axis(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, 1)
+    if first == last:
+        return input
+    return reshape(input, *shape[:first], numel(shape[first:last + 1]), *shape[last + 1:])
+
+
+def ravel(input: Tensor) -> Tensor:
+    return reshape(input, -1)
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several; one of the sizes may be -1."""
+    shape = input._type.shape
+    at = axis(dim, len(shape))
+    return view(input, *shape[:at], *infer_shape(tuple(sizes), shape[at]), *shape[at + 1:])
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """Dimensions in another order."""
+    order = axes(shape_of(dims), input.ndim)
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            "permute: number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
+            f"len(dims) = {len(order)}")
+    strides = input.stride()
+    return input._share(Permute(order), tuple(strides[d] for d in order), input._offset)
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    order = list(range(max(input.ndim, 1)))
+    a, b = axis(dim0, input.ndim), axis(dim1, input.ndim)
+    order[a], order[b] = order[b], order[a]
+    return permute(input, *order[:input.ndim])
+
+
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; fewer dimensions as they are."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return permute(input, *reversed(range(input.ndim)))
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to new places, the others keeping their order."""
+    src, dst = axes(source, input.ndim), axes(destination, input.ndim)
+    if len(src) != len(dst):
+        raise RuntimeError("movedim: source and destination must have the same length")
+    order: list[Any] = [None] * input.ndim
+    for s, d in zip(src, dst, strict=True):
+        order[d] = s
+    rest = iter(d for d in range(input.ndim) if d not in src)
+    return permute(input, *[next(rest) if o is None else o for o in order])
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A new dimension of size 1."""
+    shape = input._type.shape
+    at = axis(dim, len(shape) + 1)
+    strides = input._strides
+    if strides is not None:
+        step = strides[at] * shape[at] if at < len(shape) else 1
+        strides = (*strides[:at], step, *strides[at:])
+    return input._share(Reshape((*shape[:at], 1, *shape[at:])), strides, input._offset)
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Dimensions of size 1 removed: all, or those named if they have size 1."""
+    shape = input._type.shape
+    drop = range(len(shape)) if dim is None else axes(dim, len(shape))
+    keep = [i for i, d in enumerate(shape) if not (d == 1 and i in drop)]
+    strides = input._strides
+    return input._share(
+        Reshape(tuple(shape[i] for i in keep)),
+        None if strides is None else tuple(strides[i] for i in keep), input._offset)
+
+
+def expand(input: Tensor, *sizes: Any) -> Tensor:
+    """Dimensions of size 1 repeated without copying; -1 keeps a size."""
+    wanted = shape_of(sizes)
+    shape, strides = input._type.shape, input.stride()
+    lead = len(wanted) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(wanted)}) must be greater or equal to the "
+            f"number of dimensions in the tensor ({len(shape)})")
+    new, steps = [], []
+    for i, d in enumerate(wanted):
+        have = shape[i - lead] if i >= lead else 1
+        if d == -1:
+            if i < lead:
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, "
+                    f"non-existing dimension {i}")
+            d = have
+        if d != have and have != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({d}) must match the existing size ({have}) at "
+                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: "
+                f"{list(shape)}")
+        new.append(d)
+        steps.append(strides[i - lead] if i >= lead and d == have else 0)
+    if tuple(new) == shape:
+        return input._share(Reshape(shape), input._strides, input._offset)
+    return input._share(Broadcast(tuple(new)), tuple(steps), input._offset)
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    return expand(input, *other._type.shape)
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    return expand(input, *size)
+
+
+def slices(input: Tensor, starts: Any, sizes: Any, steps: Any) -> Tensor:
+    """A rectangular part; steps must be positive."""
+    strides = input.stride()
+    offset = input._offset + sum(a * s for a, s in zip(starts, strides, strict=True))
+    return input._share(
+        Slice(tuple(starts), tuple(sizes), tuple(steps)),
+        tuple(s * k for s, k in zip(strides, steps, strict=True)), offset)
+
+
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """``length`` elements along one dimension, from ``start`` on."""
+    shape = input._type.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    at = axis(dim, len(shape))
+    begin = int(start)
+    if not -shape[at] <= begin <= shape[at]:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-shape[at]}, {shape[at]}], but got "
+            f"{begin})")
+    begin += shape[at] if begin < 0 else 0
+    if length < 0 or begin + length > shape[at]:
+        raise RuntimeError(
+            f"start ({begin}) + length ({length}) exceeds dimension size ({shape[at]}).")
+    starts, sizes = [0] * len(shape), list(shape)
+    starts[at], sizes[at] = begin, length
+    return slices(input, starts, sizes, [1] * len(shape))
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One index along a dimension, which is dropped."""
+    shape = input._type.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    at = axis(dim, len(shape))
+    where = int(index)
+    if not -shape[at] <= where < shape[at]:
+        raise IndexError(
+            f"select(): index {where} out of range for tensor of size {list(shape)} at dimension "
+            f"{at}")
+    return drop(narrow(input, at, where % shape[at], 1), [at])
+
+
+def drop(input: Tensor, dims: Any) -> Tensor:
+    """Dimensions of size 1 removed."""
+    shape, strides = input._type.shape, input.stride()
+    keep = [i for i in range(len(shape)) if i not in dims]
+    return input._share(Reshape(tuple(shape[i] for i in keep)),
+                        tuple(strides[i] for i in keep), input._offset)
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """All indices along a dimension, as a tuple."""
+    if not input._type.shape:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    at = axis(dim, input.ndim)
+    return tuple(select(input, at, i) for i in range(input._type.shape[at]))
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of one size (the last may be smaller), or of the listed sizes."""
+    at = axis(dim, tensor.ndim)
+    size = tensor._type.shape[at]
+    if isinstance(split_size_or_sections, int):
+        step = split_size_or_sections
+        if step < 0 or (step == 0 and size):
+            raise RuntimeError(f"split expects split_size be non-negative, but got {step}")
+        sizes = [min(step, size - i) for i in range(0, size, step)] if size else [0]
+    else:
+        sizes = [int(s) for s in split_size_or_sections]
+        if sum(sizes) != size or any(s < 0 for s in sizes):
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
+                f"size at dimension {at}), but got split_sizes={sizes}")
+    parts, start = [], 0
+    for s in sizes:
+        parts.append(narrow(tensor, at, start, s))
+        start += s
+    return tuple(parts)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` parts of equal size, the last smaller if need be."""
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = input._type.shape[axis(dim, input.ndim)]
+    return split(input, max(-(-size // chunks), 1), dim)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts whose sizes differ by at most one, or parts between the given indices."""
+    at = axis(dim, input.ndim)
+    size = input._type.shape[at]
+    if isinstance(indices_or_sections, int):
+        n = indices_or_sections
+        sizes = [size // n + (1 if i < size % n else 0) for i in range(n)]
+        return split(input, sizes, at)
+    bounds = [0, *[min(max(i + size if i < 0 else i, 0), size) for i in indices_or_sections], size]
+    return tuple(narrow(input, at, a, max(b - a, 0))
+                 for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last dimension of a view."""
+    shape, strides = input._type.shape, input.stride()
+    a, b = axis(dim1, len(shape)), axis(dim2, len(shape))
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    keep = [i for i in range(len(shape)) if i not in (a, b)]
+    start = offset * strides[b] if offset >= 0 else -offset * strides[a]
+    return input._share(
+        Diagonal(offset, a, b), (*[strides[i] for i in keep], strides[a] + strides[b]),
+        input._offset + start)
+
+
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its strides are row-major, a copy otherwise."""
+    return input if input.is_contiguous() else clone(input)
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with its own storage, differentiable."""
+    v = operand(input)
+    return Tensor._wrap(v if lazyloom.grad_enabled() else v.detach())
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    return transpose(input, axis0, axis1)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged and conjugated."""
+    return transpose(input, -2, -1).conj()
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t, movedim,
+    unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, unbind, split, chunk,
+    tensor_split, diagonal, contiguous, clone, view, swapaxes, adjoint)}
+FUNCTIONS.update(swapdims=swapaxes, moveaxis=movedim)
+METHODS_ONLY = ("view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")

@@ -1,0 +1,88 @@
+"""Switching the recording of gradients on and off, for this thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import lazyloom
+
+is_grad_enabled = lazyloom.grad_enabled
+
+
+class _GradMode:
+    """A context manager and decorator that sets the grad mode and restores it."""
+
+    mode = True
+
+    def __init__(self) -> None:
+        self._previous: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._previous.append(lazyloom.set_grad_enabled(self.mode))
+
+    def __exit__(self, *exc: object) -> None:
+        lazyloom.set_grad_enabled(self._previous.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            previous = lazyloom.set_grad_enabled(self.mode)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                lazyloom.set_grad_enabled(previous)
+
+        return wrapped
+
+
+class _BareDecorator(_GradMode):
+    """Also usable without parentheses: ``@torch.no_grad``."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+
+
+class no_grad(_BareDecorator):  # noqa: N801
+    """Record no gradients inside: a context manager or a decorator."""
+
+    mode = False
+
+
+class enable_grad(_BareDecorator):  # noqa: N801
+    """Record gradients inside: a context manager or a decorator."""
+
+    mode = True
+
+
+class inference_mode(_GradMode):  # noqa: N801
+    """As :class:`no_grad`; ``inference_mode(False)`` changes nothing."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = False if mode else lazyloom.grad_enabled()
+
+
+class set_grad_enabled(_GradMode):  # noqa: N801
+    """Set the grad mode at once; as a context manager, restore it at the end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._before = lazyloom.set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        self._previous.append(self._before)
+        lazyloom.set_grad_enabled(self.mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        lazyloom.set_grad_enabled(self._before)
+        return super().__call__(function)

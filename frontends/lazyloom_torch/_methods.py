@@ -1,0 +1,153 @@
+"""Attaches functions to Tensor: as methods, as in-place methods and as operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import autograd, random
+from ._functions import (
+    convert,
+    creation,
+    indexing,
+    linear,
+    pointwise,
+    reductions,
+    shaping,
+    sorting,
+    views,
+)
+from ._promotion import is_number
+from ._tensor import Tensor, operand
+
+_NOT_METHODS = {
+    "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
+    *linear.NOT_METHODS, "logaddexp_",
+}
+
+
+def _inplace(name: str, function: Any) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return convert.store(self, operand(function(self, *args, **kwargs)))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In place: {function.__doc__}"
+    return method
+
+
+def _operator(op: str, kind: str = "arith", reverse: bool = False) -> Any:
+    binary = pointwise.binary
+
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not is_number(other):
+            return NotImplemented
+        return binary(op, other, self, kind) if reverse else binary(op, self, other, kind)
+
+    return method
+
+
+def _inplace_operator(op: str, kind: str = "arith") -> Any:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not is_number(other):
+            return NotImplemented
+        return convert.store(self, operand(pointwise.binary(op, self, other, kind)))
+
+    return method
+
+
+_ARITHMETIC = {
+    "add": ("add", "arith"), "sub": ("subtract", "arith"), "mul": ("multiply", "arith"),
+    "truediv": ("divide", "float"), "floordiv": ("floor_divide", "arith"),
+    "mod": ("remainder", "arith"), "and": ("bitwise_and", "arith"), "or": ("bitwise_or", "arith"),
+    "xor": ("bitwise_xor", "arith"), "lshift": ("shift_left", "arith"),
+    "rshift": ("shift_right", "arith"),
+}
+_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                "gt": "greater", "ge": "greater_equal"}
+
+
+def _compare(op: str) -> Any:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and not is_number(other):
+            return NotImplemented
+        return pointwise.binary(op, self, other, "compare")
+
+    return method
+
+
+def _matmul(self: Tensor, other: Any) -> Any:
+    return linear.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _pow(self: Tensor, exponent: Any) -> Any:
+    return pointwise.pow(self, exponent) if isinstance(exponent, Tensor) or is_number(
+        exponent) else NotImplemented
+
+
+def _reshape_in_place(name: str) -> Any:
+    """squeeze_, unsqueeze_, transpose_, t_: the tensor itself becomes the view."""
+    function = views.FUNCTIONS[name]
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        if self._leaf is not None or self._own is not None:
+            raise RuntimeError(f"{name}_() on a leaf that requires grad is not possible")
+        made = function(self, *args)
+        self._set(made._storage, made._steps, made._type)
+        self._strides, self._offset = made._strides, made._offset
+        return self
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    return method
+
+
+def _properties() -> None:
+    cls: Any = Tensor
+    cls.T = property(lambda self: views.permute(self, *reversed(range(self.ndim))))
+    cls.mT = property(lambda self: views.transpose(self, -2, -1))
+    cls.H = property(lambda self: views.transpose(self, 0, 1).conj())
+    cls.mH = property(lambda self: views.adjoint(self))
+    cls.real = property(pointwise.real, lambda self, v: pointwise.real(self).copy_(v))
+    cls.imag = property(pointwise.imag, lambda self, v: pointwise.imag(self).copy_(v))
+
+
+def attach() -> None:
+    """Fill the Tensor class. Called once, when the package is imported."""
+    cls: Any = Tensor
+    for module in (pointwise, reductions, views, linear, indexing, sorting):
+        for name, function in module.FUNCTIONS.items():
+            if name not in _NOT_METHODS and name not in ("real", "imag"):
+                setattr(cls, name, function)
+        for name in getattr(module, "INPLACE", ()):
+            setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
+    for name in shaping.METHOD_NAMES:
+        setattr(cls, name, shaping.FUNCTIONS[name])
+    for name in shaping.INPLACE:
+        setattr(cls, f"{name}_", _inplace(f"{name}_", shaping.FUNCTIONS[name]))
+    for methods in (shaping.METHODS, creation.METHODS, convert.METHODS, random.METHODS):
+        for name, function in methods.items():
+            setattr(cls, name, function)
+    cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
+    for name, (op, kind) in _ARITHMETIC.items():
+        setattr(cls, f"__{name}__", _operator(op, kind))
+        setattr(cls, f"__r{name}__", _operator(op, kind, reverse=True))
+        setattr(cls, f"__i{name}__", _inplace_operator(op, kind))
+    for name, op in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", _compare(op))
+    cls.__hash__ = lambda self: id(self)
+    cls.__matmul__ = _matmul
+    cls.__pow__ = _pow
+    cls.__rpow__ = lambda self, base: pointwise.pow(base, self)
+    cls.__ipow__ = _inplace("__ipow__", pointwise.pow)
+    cls.__neg__ = pointwise.FUNCTIONS["neg"]
+    cls.__pos__ = lambda self: self
+    cls.__abs__ = pointwise.FUNCTIONS["abs"]
+    cls.__invert__ = pointwise.FUNCTIONS["bitwise_not"]
+    cls.__getitem__ = indexing.getitem
+    cls.__setitem__ = indexing.setitem
+    cls.backward = autograd.tensor_backward
+    cls.register_hook = autograd.register_hook
+    cls.register_post_accumulate_grad_hook = autograd.register_post_accumulate_grad_hook
+    cls.retain_grad = autograd.retain_grad
+    cls.retains_grad = property(autograd.retains_grad)
+    for name in ("squeeze", "unsqueeze", "transpose", "t"):
+        setattr(cls, f"{name}_", _reshape_in_place(name))
+    _properties()

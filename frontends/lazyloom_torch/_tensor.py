@@ -1,0 +1,563 @@
+"""The Tensor class: gradients, aliasing and conversion.
+
+The functions that compute are attached by :mod:`lazyloom_torch._methods`.
+
+How gradients meet mutation. The storage of a leaf that requires a gradient holds a
+*leaf value* (``Value.as_leaf``), so views of it are differentiable through the
+runtime's view chain. What is written under ``no_grad`` or through a detached alias is
+data only: a leaf's new contents become a leaf value again, and a non-leaf's keep the
+place on the tape of what they replace (op ``straight_through``), as in PyTorch.
+An alias that has a history of its own (``x.detach().requires_grad_()``) keeps its value
+in ``_own``, with the version of the storage for which it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+import numpy as np
+from lazyloom import Value
+
+from . import _dtypes
+from ._core import axis
+from ._dtypes import CPU, Size, dtype
+from ._errors import as_torch
+
+
+class Leaf:
+    """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
+
+    __slots__ = ("grad", "hooks", "after")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.hooks: dict[int, Any] | None = None
+        self.after: dict[int, Any] | None = None
+
+
+class GradFn:
+    """Stands for the node that made a non-leaf tensor: true, and printable."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str = "Backward") -> None:
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
+class RemovableHandle:
+    """Removes a hook; also a context manager that removes it at the end."""
+
+    _next = 0
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        self._hooks = hooks
+        self.id = RemovableHandle._next
+        RemovableHandle._next += 1
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Tensor(lazyloom.Tensor):  # type: ignore[misc]
+    """A multi-dimensional array that is computed when it is needed, with gradients.
+
+    ``Tensor(data)`` makes a float32 copy of nested lists or an array, as in PyTorch;
+    use :func:`torch.tensor` to keep the dtype.
+    """
+
+    _leaf: Leaf | None = None
+    _base: Tensor | None = None  # the tensor that this one is a differentiable view of
+    _origin: Tensor | None = None  # the tensor whose storage a detached alias shares
+    _own: tuple[int, Value] | None = None  # a detached alias's own differentiable contents
+    _parent: tuple[Tensor, Any] | None = None  # the tensor with _own of which this is a view
+    _strides: tuple[int, ...] | None = None  # None: row-major
+    _offset = 0
+    _watch: Any = None  # hooks and retained gradient of a non-leaf
+
+    def __init__(self, *data: Any, device: Any = None) -> None:
+        _dtypes.check_device(device)
+        if len(data) == 1 and isinstance(data[0], Value):
+            super().__init__(data[0])
+            return
+        default = _dtypes.get_default_dtype().lazy.numpy
+        if data and all(hasattr(d, "__index__") and not isinstance(d, bool) for d in data):
+            array = np.zeros(tuple(int(d) for d in data), default)
+        elif len(data) == 1 and isinstance(data[0], Size):
+            array = np.zeros(tuple(data[0]), default)
+        elif len(data) == 1:
+            array = np.array(to_array(data[0]), default)
+        elif not data:
+            array = np.zeros((0,), default)
+        else:
+            raise TypeError(f"Tensor() takes sizes or one sequence, not {data!r}")
+        super().__init__(lazyloom.from_host(array))
+
+    # -- contents -------------------------------------------------------------------------
+
+    def _operand(self) -> Value:
+        """The value to record with; a leaf's is one that the tape knows."""
+        own = self._own
+        if own is None:
+            return self.value
+        version = self._storage.version
+        if own[0] == version:
+            return own[1]
+        if self._leaf is not None:
+            value = self.value.as_leaf(self._leaf)
+        elif self._parent is not None:
+            value = self._parent[1].forward(self._parent[0]._operand())
+        else:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an "
+                "in-place operation through another tensor that shares its storage; clone() it "
+                "before writing")
+        self._own = (version, value)
+        return value
+
+    def _assign(self, value: Value) -> Tensor:
+        """Replace the contents in place.
+
+        Raises RuntimeError for a leaf that requires grad, or a view of one, while
+        gradients are recorded.
+        """
+        try:
+            self._replace(value)
+        except lazyloom.errors.LoomError as error:
+            raise as_torch(error) from None
+        return self
+
+    def _root(self) -> Tensor:
+        """The tensor whose storage this one shares."""
+        if self._origin is not None:
+            return self._origin
+        return self if self._base is None else self._base
+
+    def _replace(self, value: Value) -> None:
+        storage = self._storage
+        tracking = lazyloom.grad_enabled()
+        root = self if self._base is None else self._base
+        if tracking and (root._leaf is not None or self._parent is not None):
+            what = "a leaf Variable" if root is self else "a view of a leaf Variable"
+            raise RuntimeError(
+                f"{what} that requires grad is being used in an in-place operation; do it under "
+                "torch.no_grad() or on a clone()")
+        old = storage.value
+        if tracking and self._origin is None:
+            self._write(value)
+            return
+        if self._leaf is None:
+            self._own = None
+        if tracking and value.requires_grad:
+            # a detached alias that gets a history of its own: the others have no part in it
+            self._write_plain(value.detach(), old)
+            self._own = (storage.version, value)
+        else:
+            self._write_plain(value.detach(), old)
+
+    def _write_plain(self, value: Value, old: Value) -> None:
+        """Write data without gradient; what the storage held keeps its place on the tape."""
+        storage = self._storage
+        before = lazyloom.set_grad_enabled(False)
+        try:
+            self._write(value)
+        finally:
+            lazyloom.set_grad_enabled(before)
+        if not old.requires_grad:
+            return
+        root = self._root()
+        if root._leaf is not None:
+            storage.value = storage.value.detach().as_leaf(root._leaf)
+        else:
+            before = lazyloom.set_grad_enabled(True)
+            try:
+                storage.value = lazyloom.record("straight_through", [old, storage.value])
+            finally:
+                lazyloom.set_grad_enabled(before)
+        storage.version += 1
+
+    def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
+        """A view of this tensor: same storage, gradients as the grad mode has it."""
+        try:
+            made: Tensor = self._alias(step)
+        except lazyloom.errors.LoomError as error:
+            raise as_torch(error) from None
+        made.__class__ = Tensor
+        if self._origin is not None:
+            made._origin = self._origin
+            if self._own is not None and lazyloom.grad_enabled():
+                made._parent = (self, step)
+                made._own = (-1, self._own[1])
+        else:
+            root = self if self._base is None else self._base
+            if self._storage.value.requires_grad and not lazyloom.grad_enabled():
+                made = made._detached()
+                made._origin = root
+            else:
+                made._base = root
+        made._strides = strides
+        made._offset = offset
+        return made
+
+    # -- gradients ------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        if self._leaf is not None:
+            return True
+        return bool(self._operand().requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        self.requires_grad_(flag)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Make this a leaf that collects a gradient, or stop it from being one.
+
+        Raises RuntimeError for integers, and for switching a non-leaf off.
+        """
+        if requires_grad == self.requires_grad:
+            return self
+        if not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().")
+        if requires_grad:
+            if not self._type.dtype.is_inexact:
+                raise RuntimeError(
+                    "only Tensors of floating point and complex dtype can require gradients; this "
+                    f"one has {self.dtype!r}")
+            self._make_leaf()
+        else:
+            self._leaf = self._own = None
+            if self._origin is None:
+                self._storage.value = self._storage.value.detach()
+                self._storage.version += 1
+        return self
+
+    def _make_leaf(self) -> None:
+        self._leaf = Leaf()
+        storage = self._storage
+        if self._base is None and self._origin is None:
+            storage.value = storage.value.as_leaf(self._leaf)
+            storage.version += 1
+            return
+        if self._base is not None:
+            self._origin, self._base = self._base, None
+            self._no_gradient = True
+        self._own = (storage.version, self.value.as_leaf(self._leaf))
+
+    @property
+    def is_leaf(self) -> bool:
+        """True unless the tensor was computed from one that requires a gradient."""
+        return self._leaf is not None or not self._operand().requires_grad
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """A true object for a non-leaf that requires grad, None otherwise."""
+        return None if self.is_leaf else GradFn()
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that :meth:`backward` accumulated, or None."""
+        if self._leaf is not None:
+            return self._leaf.grad
+        return self._watch.grad if self._watch is not None else None
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
+            if value._type.shape != self._type.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(value.shape)}, expected "
+                    f"{list(self.shape)}")
+        if self._leaf is None:
+            if value is None:
+                return
+            raise RuntimeError("grad can be assigned only to a leaf that requires grad")
+        self._leaf.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def detach(self) -> Tensor:
+        """The same storage, without gradient history."""
+        made: Tensor = self._detached()
+        made.__class__ = Tensor
+        made._origin = self._root()
+        made._strides, made._offset = self._strides, self._offset
+        return made
+
+    def detach_(self) -> Tensor:
+        """Forget the gradient history of this tensor itself; it becomes a leaf."""
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._leaf = self._own = self._watch = self._parent = None
+        if self._origin is None:
+            self._storage.value = self._storage.value.detach()
+            self._storage.version += 1
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage, without gradient history."""
+        return self.detach()
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        value = other._operand().detach()
+        self._set(lazyloom.Storage(value), (), value.type)
+        self._own = self._base = self._origin = self._parent = self._strides = None
+        self._offset = 0
+        if self._leaf is not None:
+            self._storage.value = value.as_leaf(self._leaf)
+
+    # -- shape and type -------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._type.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one dimension of it."""
+        shape = self._type.shape
+        return Size(shape) if dim is None else shape[axis(dim, len(shape))]
+
+    @property
+    def ndim(self) -> int:
+        return len(self._type.shape)
+
+    def dim(self) -> int:
+        return len(self._type.shape)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return int(self._type.size)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return int(self._type.dtype.itemsize)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self._type.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._type.nbytes)
+
+    @property
+    def dtype(self) -> dtype:
+        return _dtypes.of(self._type.dtype)
+
+    @property
+    def device(self) -> _dtypes.device:
+        return CPU
+
+    is_cuda = False
+    is_sparse = False
+    is_quantized = False
+    is_meta = False
+    layout = "torch.strided"
+
+    @property
+    def _version(self) -> int:
+        return int(self.version)
+
+    def is_floating_point(self) -> bool:
+        return bool(self._type.dtype.is_floating)
+
+    def is_complex(self) -> bool:
+        return bool(self._type.dtype.is_complex)
+
+    def is_signed(self) -> bool:
+        return self._type.dtype.kind not in "bu"
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides in elements that PyTorch would give, or one of them."""
+        found = self._strides
+        if found is None:
+            found = row_major(self._type.shape)
+        return found if dim is None else found[axis(dim, self.ndim)]
+
+    def storage_offset(self) -> int:
+        return self._offset
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        return self._strides is None or same_layout(
+            self._type.shape, self._strides, row_major(self._type.shape))
+
+    # -- to the host ----------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element, as a Python number. Raises RuntimeError for several."""
+        if self._type.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._type.size} elements cannot be converted to Scalar")
+        found = self.read().reshape(())
+        return float(found) if self._type.dtype.is_floating else found.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        found = self.read()
+        if found.dtype.kind == "V" or self._type.dtype.is_floating:
+            found = found.astype(np.float64)
+        return found.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """A fresh NumPy array. Raises RuntimeError if the tensor requires grad."""
+        if not force and self.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead.")
+        if self._type.dtype.name == "bfloat16":
+            raise TypeError("NumPy has no bfloat16: use tensor.float().numpy()")
+        found: np.ndarray = self.read()
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = self.numpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return lazyloom.to_dlpack(self.value, **kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __bool__(self) -> bool:
+        if self._type.size != 1:
+            many = "no values" if self._type.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._type.dtype.kind not in "iub" or self._type.size != 1:
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self._type.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._type.shape[0])
+
+    def __iter__(self) -> Any:
+        if not self._type.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from ._repr import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self._type.shape and spec:
+            return format(self.item(), spec)
+        return object.__format__(self, spec) if spec else repr(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild, (type(self), self.read(), self._type.dtype, self._leaf is not None,
+                          {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if id(self) in memo:
+            found: Tensor = memo[id(self)]
+            return found
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol; use detach() first")
+        made = type(self)._wrap(lazyloom.from_host(self.read(), share=True))
+        memo[id(self)] = made
+        if self._leaf is not None:
+            made._make_leaf()
+            if self._leaf.grad is not None:
+                made._leaf.grad = self._leaf.grad.__deepcopy__(memo)
+        for name, value in self.__dict__.items():
+            if not name.startswith("_"):
+                setattr(made, name, value)
+        return made
+
+
+def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:
+    made: Tensor = cls._wrap(lazyloom.from_host(array))  # type: ignore[attr-defined]
+    if leaf:
+        made._make_leaf()
+    made.__dict__.update(extra)
+    return made
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a contiguous tensor of that shape."""
+    strides = []
+    step = 1
+    for d in reversed(shape):
+        strides.append(step)
+        step *= max(d, 1)
+    return tuple(reversed(strides))
+
+
+def same_layout(shape: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether two strides address the same elements for that shape."""
+    return 0 in shape or all(
+        x == y for d, x, y in zip(shape, a, b, strict=True) if d != 1)
+
+
+def to_array(data: Any) -> Any:
+    """Nested lists, tensors, arrays or numbers as something NumPy takes."""
+    if isinstance(data, Tensor):
+        return data.read()
+    if isinstance(data, (list, tuple)):
+        return [to_array(d) for d in data]
+    return data
+
+
+def wrap(value: Any) -> Any:
+    """A Value as a Tensor, a tuple of them as a tuple."""
+    if type(value) is tuple:
+        return tuple(Tensor._wrap(v) for v in value)
+    return Tensor._wrap(value)
+
+
+def operand(x: Any) -> Value:
+    """The value of a Tensor to record with. Raises TypeError for anything else."""
+    if isinstance(x, Tensor):
+        found: Value = x.value if x._own is None else x._operand()
+        return found
+    raise TypeError(f"expected a Tensor, not {type(x).__name__}")
