@@ -10,7 +10,7 @@ from typing import Any, Final
 from . import graph
 from .dtypes import DType
 from .graph import DEAD, DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Scalar
-from .program import Program, Structure, match_donations
+from .program import Program, ScalarSlot, Structure, match_donations
 from .types import TensorType
 
 _epoch = 0
@@ -20,7 +20,7 @@ class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
     __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places")
+                 "evaluation", "places", "attached", "finished")
 
     def __init__(
         self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
@@ -38,6 +38,9 @@ class Plan:
         self.evaluation: Any = None
         #: (op, site) of the nodes that can fail while they run
         self.places: list[tuple[str, Any]] = []
+        #: the results have arrived, or every node has its error
+        self.attached = False
+        self.finished = False
 
 
 def pending_of(component: Component) -> list[Node]:
@@ -271,6 +274,11 @@ def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
 
 def finish(plan: Plan) -> None:
     """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
+    if plan.finished:
+        return
+    plan.finished = True
+    for leaf in plan.leaves:
+        leaf.holds -= 1
     for n in reversed(plan.nodes):
         if n.state == SCHEDULED:
             n.state = DONE
@@ -278,6 +286,66 @@ def finish(plan: Plan) -> None:
             if n.handles == 0 and n.refs == 0:
                 graph.kill(n)
     graph.drain()
+
+
+def restore(plans: list[Plan]) -> None:
+    """Make the nodes of plans that never ran pending again, operands and all."""
+    produced: dict[Buffer, tuple[Node, int]] = {}
+    for plan in plans:
+        if plan.finished:
+            continue
+        plan.finished = True
+        component = Component()
+        leaf_nodes: dict[int, tuple[Node, int]] = {}
+        for k, buffer in enumerate(plan.leaves):
+            buffer.holds -= 1
+            leaf_nodes[k] = produced.get(buffer) or (
+                graph.leaf_node(plan.structure.leaf_types[k], buffer), 0)
+        for (slot, index), buffer in zip(plan.wanted, plan.results, strict=True):
+            produced[buffer] = (plan.nodes[slot], index)
+        for n, instruction in zip(plan.nodes, plan.structure.instructions, strict=True):
+            if n.state != SCHEDULED and n.state != DEAD:
+                continue
+            if not n.inputs:
+                _relink(n, instruction.operands, plan, leaf_nodes)
+            n.state = PENDING
+            n.buffers = None
+            n.evaluation = None
+            # what reads it may be in another component by now
+            n.boundary = True
+            n.component = component
+            component.nodes.append(n)
+        graph.components[component] = None
+        for n in reversed(plan.nodes):
+            if n.state == PENDING and n.handles == 0 and n.refs == 0:
+                graph.kill(n)
+    graph.drain()
+
+
+def _relink(
+    n: Node, operands: tuple[Any, ...], plan: Plan, leaf_nodes: dict[int, tuple[Node, int]]
+) -> None:
+    inputs: list[graph.Input] = []
+    indices: list[int] = []
+    for item in operands:
+        index = 0
+        m: graph.Input
+        if type(item) is int:
+            m, index = (plan.nodes[item], 0) if item >= 0 else leaf_nodes[-1 - item]
+        elif type(item) is tuple:
+            m, index = plan.nodes[item[0]], item[1]
+        elif type(item) is ScalarSlot:
+            m = Scalar(plan.scalars[item.dtype][item.ordinal], item.dtype, bake=False)
+        elif item is None:
+            m = None
+        else:
+            m = Scalar(item.number, item.dtype)
+        if type(m) is Node:
+            m.refs += 1
+        inputs.append(m)
+        indices.append(index)
+    n.inputs = tuple(inputs)
+    n.indices = tuple(indices) if any(indices) else None
 
 
 def fail(n: Node, error: Any) -> None:

@@ -107,20 +107,21 @@ def blocks_of(period: int) -> tuple[int, ...]:
 def on_growth(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
     site = user_site()
+    plans: list[Plan] = []
     with graph.lock:
-        plans = _look(component, site)
+        _look(component, site, plans)
     dispatch_all(plans)
 
 
-def _look(component: Component, site: Site) -> list[Plan]:
+def _look(component: Component, site: Site, plans: list[Plan]) -> None:
     if component.parent is not None or not component.nodes:
-        return []
+        return
     nodes = collect.pending_of(component)
     lineage: Lineage = component.lineage or Lineage([], 0)
     if lineage.blocks:
         if len(nodes) < lineage.block:
             component.check_at = lineage.block
-            return []
+            return
         tokens = tokens_of(nodes)
         turn = lineage.turn
         expected = lineage.seen.get(turn)
@@ -129,43 +130,44 @@ def _look(component: Component, site: Site) -> list[Plan]:
             misses = lineage.misses if expected is None else 0
             after = Lineage(lineage.history, misses, lineage.blocks,
                             (turn + 1) % len(lineage.blocks), {**lineage.seen, turn: tokens})
-            return _cut(component, nodes, after, len(nodes), site)
+            _cut(component, nodes, after, len(nodes), site, plans)
+            return
         lineage = Lineage([], lineage.misses + 1)
         component.lineage = lineage
     if component.depth < DEEP and len(nodes) < LARGE and not lineage.history:
         component.check_at = len(nodes) + CUT_AT // 2
-        return []
+        return
     history = (lineage.history + [n.spec.id for n in nodes if n.spec is not None])
     history = history[-2 * LONGEST - CUT_AT :]
     period = period_of(history)
     if period:
         after = Lineage(history, lineage.misses, blocks_of(period))
-        return _cut(component, nodes, after, CUT_AT * 2, site)
+        _cut(component, nodes, after, CUT_AT * 2, site, plans)
+        return
     if not lineage.misses and len(nodes) < 2 * CUT_AT:
         component.check_at = len(nodes) + CUT_AT // 2
-        return []
+        return
     size = CUT_AT if lineage.misses < PATIENCE else 1
-    return _cut(component, nodes, Lineage(history, lineage.misses + 1), size, site)
+    _cut(component, nodes, Lineage(history, lineage.misses + 1), size, site, plans)
 
 
 def _cut(
-    component: Component, nodes: list[Node], lineage: Lineage, size: int, site: Site
-) -> list[Plan]:
+    component: Component, nodes: list[Node], lineage: Lineage, size: int, site: Site,
+    plans: list[Plan],
+) -> None:  # fmt: skip
     """Schedule all of a component in blocks; what follows from it carries the lineage."""
     counters["cuts"] += 1
-    plans: list[Plan] = []
     for c in collect.in_dependency_order(component)[:-1]:
         members = collect.pending_of(c)
         c.nodes = []
         graph.components.pop(c, None)
-        plans += schedule_nodes(members, "cut", site)
+        schedule_nodes(members, "cut", site, plans)
     component.nodes = []
     graph.components.pop(component, None)
     for at in range(0, len(nodes), size):
-        plans += schedule_nodes(nodes[at : at + size], "cut", site)
+        schedule_nodes(nodes[at : at + size], "cut", site, plans)
     for n in nodes:
         n.lineage = lineage
-    return plans
 
 
 graph.on_growth = on_growth

@@ -25,13 +25,13 @@ def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
     """Run the component of a pending node; returns when its program is dispatched."""
     if site is None:
         site = user_site()
+    plans: list[Plan] = []
     with graph.lock:
         graph.drain()
-        plans: list[Plan] = []
         if node.state == PENDING:
             component = graph.find(node)
             assert component is not None
-            plans = _schedule(component, reason, site)
+            _schedule(component, reason, site, plans)
     dispatch_all(plans)
     if node.state == SCHEDULED:
         node.evaluation.dispatched.wait()
@@ -41,43 +41,31 @@ def evaluate_component(component: Component, reason: str, site: Site | None = No
     """Run a component, unless another thread has just done so."""
     if site is None:
         site = user_site()
+    plans: list[Plan] = []
     with graph.lock:
         graph.drain()
-        plans = [] if component.parent is not None else _schedule(component, reason, site)
+        if component.parent is None:
+            _schedule(component, reason, site, plans)
     dispatch_all(plans)
 
 
-def _schedule(component: Component, reason: str, site: Site) -> list[Plan]:
+def _schedule(component: Component, reason: str, site: Site, plans: list[Plan]) -> None:
     """Turn a component, and those it needs, into plans; the caller holds the lock."""
-    plans: list[Plan] = []
     order = collect.in_dependency_order(component)
     for number, c in enumerate(order):
-        last = number == len(order) - 1
         nodes = collect.pending_of(c)
         c.nodes = []
         graph.components.pop(c, None)
-        why = reason if last else f"needed by the {reason}"
-        for group in collect.groups(nodes):
-            started = time.perf_counter()
-            evaluation = new_evaluation(why, site)
-            plan = collect.schedule(group, evaluation)
-            if plan is None:
-                evaluation.dispatched.set()
-                continue
-            evaluation.ops = len(plan.nodes)
-            evaluation.places = plan.places
-            evaluation.fallible = bool(plan.places)
-            evaluation.timings["collect"] = time.perf_counter() - started
-            plans.append(plan)
+        last = number == len(order) - 1
+        schedule_nodes(nodes, reason if last else f"needed by the {reason}", site, plans)
     if len(plans) > 1:
         plans[-1].evaluation.spawned = [p.evaluation.number for p in plans[:-1]]
-    return plans
 
 
-def schedule_nodes(nodes: list[Node], reason: str, site: Site) -> list[Plan]:
-    """Plans for chosen pending nodes of one component; the caller holds the lock."""
-    plans: list[Plan] = []
+def schedule_nodes(nodes: list[Node], reason: str, site: Site, plans: list[Plan]) -> None:
+    """Add the plans for chosen pending nodes of one component; the caller holds the lock."""
     for group in collect.groups(nodes):
+        started = time.perf_counter()
         evaluation = new_evaluation(reason, site)
         plan = collect.schedule(group, evaluation)
         if plan is None:
@@ -86,22 +74,29 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site) -> list[Plan]:
         evaluation.ops = len(plan.nodes)
         evaluation.places = plan.places
         evaluation.fallible = bool(plan.places)
+        evaluation.timings["collect"] = time.perf_counter() - started
         plans.append(plan)
-    return plans
 
 
 def dispatch_all(plans: list[Plan]) -> None:
-    """Run plans in order; failures become their values' errors."""
-    interrupt: BaseException | None = None
-    for plan in plans:
-        try:
+    """Run plans in order; failures become their values' errors.
+
+    When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
+    asked for, and the interrupt goes on.
+    """
+    at = 0
+    try:
+        for at, plan in enumerate(plans):  # noqa: B007
             _dispatch(plan)
-        except BaseException as error:
-            # Ctrl-C and the like: the plan's values become errors and the rest still runs,
-            # so that no other thread waits for ever.
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
+    except BaseException:
+        with graph.lock:
+            for plan in plans[: at + 1]:
+                if plan.attached:
+                    collect.finish(plan)
+            collect.restore([p for p in plans[at:] if not p.attached])
+        for plan in plans:
+            plan.evaluation.dispatched.set()
+        raise
 
 
 def _dispatch(plan: Plan) -> None:
@@ -111,26 +106,22 @@ def _dispatch(plan: Plan) -> None:
         failed = _await_leaves(plan)
         if failed:
             _run_what_is_left(plan, failed)
-            return
-        from .execute.run import run
+        else:
+            from .execute.run import run
 
-        leaves = plan.leaves
-        plan.donatable = [k for k in plan.donatable if leaves[k].holds == 1]
-        run(plan, settings.get("donate"))
-        with graph.lock:
-            collect.finish(plan)
+            leaves = plan.leaves
+            plan.donatable = [k for k in plan.donatable if leaves[k].holds == 1]
+            run(plan, settings.get("donate"))
     except Exception as error:
+        if plan.attached:
+            raise
         _fail(plan, _as_execution_error(error, plan))
-    except BaseException:
-        _fail(plan, ExecutionError(
-            f"the {evaluation.reason} at {evaluation.site} was interrupted before its program "
-            "ran; record the work again to compute it", site=str(evaluation.site)))
-        raise
+        plan.attached = True
     finally:
-        evaluation.dispatched.set()
-        with graph.lock:
-            for leaf in plan.leaves:
-                leaf.holds -= 1
+        if plan.attached:
+            with graph.lock:
+                collect.finish(plan)
+            evaluation.dispatched.set()
 
 
 def _await_leaves(plan: Plan) -> dict[int, LoomError]:
@@ -156,7 +147,11 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError]:
             except Exception as raised:
                 error = run_error(raised, origin)
                 origin.error = error
-        if error is not None and buffer.array is None or error is not None and origin.fallible:
+        if error is None and buffer.array is None and buffer.host is None:
+            error = ExecutionError(
+                f"the {origin.reason} at {origin.site} was interrupted in another thread before "
+                "its program ran; read the value again to run it", site=str(origin.site))
+        if error is not None and (buffer.array is None or origin.fallible):
             failed[k] = error
     return failed
 
@@ -202,8 +197,7 @@ def _run_what_is_left(plan: Plan, failed: dict[int, LoomError]) -> None:
         from .execute.run import run
 
         run(rest, settings.get("donate"))
-    with graph.lock:
-        collect.finish(rest)
+    plan.attached = True
 
 
 def _fail(plan: Plan, error: LoomError) -> None:

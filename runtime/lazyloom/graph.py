@@ -603,14 +603,19 @@ def last_sequence() -> int:
     return _sequence
 
 
+def leaf_node(type: TensorType, buffer: Buffer) -> Node:
+    """A node whose data is there already; the caller holds the lock."""
+    global _sequence, _started
+    _started = True
+    _sequence += 1
+    node = Node(None, (), None, (type,), _sequence, None)
+    node.state = DONE
+    node.buffers = [buffer]
+    buffer.owners += 1
+    return node
+
+
 def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) -> Value:
     """A value whose data is there already."""
-    global _sequence, _started
     with lock:
-        _started = True
-        _sequence += 1
-        node = Node(None, (), None, (type,), _sequence, None)
-        node.state = DONE
-        node.buffers = [buffer]
-        buffer.owners += 1
-        return Value(node, 0, requires_grad)
+        return Value(leaf_node(type, buffer), 0, requires_grad)

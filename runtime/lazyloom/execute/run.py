@@ -47,13 +47,15 @@ def run(plan: Plan, donate: bool) -> None:
         arguments.append(jax_compat.upload(scalar_vector(numbers, dtype.numpy)))
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    results = jax_compat.execute(executable, arguments)
-    for pair, target in zip(plan.wanted, plan.results, strict=True):
-        target.array = results[position[pair]]
-        evaluation.bytes_out += plan.nodes[pair[0]].types[pair[1]].nbytes
-    for k in plan.donatable:
-        if k in aliases:
-            plan.leaves[k].array = None
+    results: list[Any] = []
+    try:
+        jax_compat.execute(executable, arguments, results)
+        _attach(plan, results, position, aliases)
+    except KeyboardInterrupt:
+        # the run has taken its donated inputs: its results must not be lost with it
+        if results:
+            _attach(plan, results, position, aliases)
+        raise
     timings = evaluation.timings
     timings.setdefault("lookup", looked - started)
     timings["dispatch"] = time.perf_counter() - looked
@@ -61,6 +63,21 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation.program = Program(
         entry.structure, plan.wanted, sorted(match_donations(
             entry.structure, plan.wanted, plan.donatable if donate else [])))
+
+
+def _attach(
+    plan: Plan, results: list[Any], position: dict[tuple[int, int], int], aliases: dict[int, int]
+) -> None:  # fmt: skip
+    arrays = jax_compat.unpack(results)
+    nbytes = 0
+    for pair, target in zip(plan.wanted, plan.results, strict=True):
+        target.array = arrays[position[pair]]
+        nbytes += plan.nodes[pair[0]].types[pair[1]].nbytes
+    plan.evaluation.bytes_out = nbytes
+    for k in plan.donatable:
+        if k in aliases:
+            plan.leaves[k].array = None
+    plan.attached = True
 
 
 def scalar_vector(numbers: list[Any], dtype: Any) -> Any:

@@ -11,12 +11,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..dtypes import CLASSES_SORTED, DType, int64
+from ..dtypes import CLASSES_SORTED, DType, float64, int64
 from .samples import Host, Sample, data, preferred, random_source
 from .spec import OpDef
 
 #: A shape (random values of the op's dtype), nested lists of integers (int64 positions,
-#: or bools for a mask), an array as it is, a function of (random numbers, dtype), or None.
+#: or bools for a mask), an array, a function of (random numbers, dtype), or None.
 Given: TypeAlias = (
     "tuple[int, ...] | list[Any] | Host | Callable[[np.random.Generator, DType], Host] | None")
 
@@ -84,8 +84,11 @@ class Cases:
         self.only: Final = only
 
     def _host(self, op: OpDef, given: Given, at: int, dtype: DType, rng: Any) -> Host | None:
-        if given is None or isinstance(given, np.ndarray):
-            return given
+        if given is None:
+            return None
+        if isinstance(given, np.ndarray):
+            # real numbers follow the sample's dtype, everything else is as it is
+            return given.astype(dtype.numpy) if given.dtype.kind == "f" else given
         if isinstance(given, list):
             return np.array(given) if given else np.array(given, dtype=np.int64)
         classes = op.operands[min(at, len(op.operands) - 1)].classes
@@ -100,7 +103,8 @@ class Cases:
         classes = [o.classes for o in op.operands]
         own = op.T if "T" in classes else classes[0]
         dtypes = CLASSES_SORTED[self.only or own]
-        main = preferred(dtypes)
+        # double precision, so that derivatives can be compared with numerical ones
+        main = float64 if float64 in dtypes else preferred(dtypes)
         for i, c in enumerate(self.cases):
             for d in dtypes if i < self.each else (main,):
                 operands = [self._host(op, g, j, d, rng) for j, g in enumerate(c.operands)]

@@ -7,11 +7,13 @@ float32 inside XLA where the hardware has no better, and rounded once.
 
 from __future__ import annotations
 
-from ..dtypes import float64
+import numpy as np
+
+from ..dtypes import int32
 from . import rules_contraction as rules
 from ._helpers import broadcast, broadcast_to
 from ._jax import jnp, lax
-from .cases import Cases, case
+from .cases import Cases, case, integers
 from .kinds import Array, DType, Ints, T
 from .spec import op
 
@@ -77,7 +79,8 @@ def matmul(x: T, y: T) -> Array:
              rhs_batch=(0,)),
         case((2, 3), (2, 3), lhs_contract=(0, 1), rhs_contract=(0, 1)),
         case((2,), (3,), lhs_contract=(), rhs_contract=()),
-        case((2, 3), (3, 4), lhs_contract=(1,), rhs_contract=(0,), accumulate=float64),
+        case(integers([[100, 50, 2]], np.int8), integers([[100], [3], [1]], np.int8),
+             lhs_contract=(1,), rhs_contract=(0,), accumulate=int32),
         case((2, 0), (0, 4), lhs_contract=(1,), rhs_contract=(0,))),
 )  # fmt: skip
 def dot_general(
