@@ -316,6 +316,7 @@ def restore(plans: list[Plan]) -> None:
             n.component = component
             component.nodes.append(n)
         graph.components[component] = None
+    for plan in reversed(plans):
         for n in reversed(plan.nodes):
             if n.state == PENDING and n.handles == 0 and n.refs == 0:
                 graph.kill(n)
