@@ -2,8 +2,11 @@
 
 Runs ``digits_numpy.py``, ``digits_torch.py`` and the compiled ``digits.c`` one after
 the other, each as a process of its own, on the same disk cache (the default one, or
-``LAZYLOOM_CACHE_DIR``). Prints one table, draws the loss curves into
-``out/digits.png`` and exits with 1 if the three did not run the same program.
+``LAZYLOOM_CACHE_DIR``). Prints one table, draws the loss curves into ``digits.png`` and
+exits with 1 if the three did not run the same program.
+
+``python demo.py [FOLDER]``: what it makes goes into FOLDER, ``out`` beside this one if
+none is given.
 """
 
 from __future__ import annotations
@@ -19,7 +22,6 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-OUT = ROOT / "out"
 DATA = HERE / "data" / "digits"
 
 ACCURACY = 0.95
@@ -41,14 +43,13 @@ def run(command: list[str]) -> None:
         raise DemoError(f"{command[0]} ended with status {done.returncode}")
 
 
-def build_c_program() -> Path:
+def build_c_program(out: Path) -> Path:
     """Compile digits.c, strictly, with the flags that lazyloom_capi prints."""
     flags = subprocess.run(
         [sys.executable, "-m", "lazyloom_capi", "--cflags", "--libs"],
         check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    program = ROOT / "build" / "digits"
-    program.parent.mkdir(exist_ok=True)
+    program = out / "digits"
     run([
         os.environ.get("CC", "cc"), "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2",
         str(HERE / "digits.c"), "-o", str(program), *shlex.split(flags),
@@ -56,9 +57,9 @@ def build_c_program() -> Path:
     return program
 
 
-def train(frontend: str, command: list[str]) -> Report:
+def train(frontend: str, command: list[str], out: Path) -> Report:
     """Run one training program; the report that it wrote, with the process's duration."""
-    path = OUT / f"digits-{frontend}.json"
+    path = out / f"digits-{frontend}.json"
     path.unlink(missing_ok=True)
     start = time.perf_counter()
     run([*command, str(DATA), str(path)])
@@ -150,20 +151,21 @@ def draw(reports: list[Report], path: Path) -> None:
 
 
 def main() -> int:
-    OUT.mkdir(exist_ok=True)
+    out = (Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "out").resolve()
+    out.mkdir(parents=True, exist_ok=True)
     try:
-        program = build_c_program()
+        program = build_c_program(out)
         reports = [
-            train("numpy", [sys.executable, str(HERE / "digits_numpy.py")]),
-            train("torch", [sys.executable, str(HERE / "digits_torch.py")]),
-            train("c", [str(program)]),
+            train("numpy", [sys.executable, str(HERE / "digits_numpy.py")], out),
+            train("torch", [sys.executable, str(HERE / "digits_torch.py")], out),
+            train("c", [str(program)], out),
         ]
     except (DemoError, subprocess.CalledProcessError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     print(f"\n{table(reports)}\n")
-    draw(reports, OUT / "digits.png")
-    print("loss curves: out/digits.png")
+    draw(reports, out / "digits.png")
+    print(f"loss curves: {os.path.relpath(out / 'digits.png')}")
     wrong = complaints(reports)
     if wrong:
         for line in wrong:
