@@ -294,6 +294,7 @@ LOOM_API loom_status loom_tensor_release(loom_tensor tensor);
    tensors: in and out. On a stale handle the others are released all the same. */
 LOOM_API loom_status loom_tensors_release(loom_tensor *tensors, size_t count);
 
+/* The element type, and the number of dimensions. dtype, ndim: out. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_dtype(loom_tensor tensor, loom_dtype *dtype);
 LOOM_API LOOM_CHECK loom_status loom_tensor_ndim(loom_tensor tensor, size_t *ndim);
 
@@ -410,6 +411,7 @@ LOOM_API LOOM_CHECK loom_status loom_program_text(loom_program program, char *bu
 /* The number of ops in a program. */
 LOOM_API LOOM_CHECK loom_status loom_program_op_count(loom_program program, size_t *count);
 
+/* Ends the use of a program. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_program_release(loom_program program);
 
 /* A counter of the process: "ops_traced", "ops_executed", "programs_compiled",

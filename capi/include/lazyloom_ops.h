@@ -91,6 +91,37 @@ static inline LOOM_CHECK loom_status loom_acosh(loom_tensor x, loom_tensor *resu
   return loom_record_("acosh", operands_, 1, NULL, 0, result, 1);
 }
 
+/* The mean of parts of the last axes, output of them in each, as even as possible.
+   Part i of an axis of size n runs from floor(i * n / o) to ceil((i + 1) * n / o). Raises
+   ShapeError, ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     output: ints
+   Source: torch.nn.functional.adaptive_avg_pool2d */
+static inline LOOM_CHECK loom_status loom_adaptive_avg_pool(loom_tensor x, const int64_t *output,
+                                                            size_t output_count,
+                                                            loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
+  return loom_record_("adaptive_avg_pool", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* The largest element of parts of the last axes; parts as for adaptive_avg_pool.
+   The derivative is shared by equal elements. Raises ShapeError, ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     output: ints
+   Source: torch.nn.functional.adaptive_max_pool2d */
+static inline LOOM_CHECK loom_status loom_adaptive_max_pool(loom_tensor x, const int64_t *output,
+                                                            size_t output_count,
+                                                            loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
+  return loom_record_("adaptive_max_pool", operands_, 1, attributes_, 1, result, 1);
+}
+
 /* x + y. For bool, logical or, as in NumPy.
      x: T
      y: T
@@ -267,6 +298,24 @@ static inline LOOM_CHECK loom_status loom_argmin(loom_tensor x, const int64_t *a
   return loom_record_("argmin", operands_, 1, attributes_, 2, result, 1);
 }
 
+/* The positions (int64) that put x in order along an axis. Raises ArgumentError.
+   With stable equal elements keep their order, descending too.
+     x: any dtype
+     axis: int, default -1
+     descending: bool, default false
+     stable: bool, default true
+   Source: array API argsort */
+static inline LOOM_CHECK loom_status loom_argsort(loom_tensor x, int64_t axis, bool descending,
+                                                  bool stable, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_bool("descending", descending);
+  attributes_[2] = loom_attr_bool("stable", stable);
+  return loom_record_("argsort", operands_, 1, attributes_, 3, result, 1);
+}
+
 /* Inverse sine, in radians; NaN outside [-1, 1] for real x.
      x: a floating-point or complex type
    Source: array API asin */
@@ -322,6 +371,38 @@ static inline LOOM_CHECK loom_status loom_atanh(loom_tensor x, loom_tensor *resu
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("atanh", operands_, 1, NULL, 0, result, 1);
+}
+
+/* The mean of each place of a window that moves over the last axes.
+   Attributes as for max_pool. Places outside count as zeros; with count_include_pad false
+   they do not count, and a window wholly outside is NaN. Raises ShapeError, ArgumentError.
+     x: float16 or bfloat16 or float32 or float64
+     window: ints
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+     count_include_pad: bool, default true
+   Source: StableHLO reduce_window */
+static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t *window,
+                                                   size_t window_count, const int64_t *strides,
+                                                   size_t strides_count,
+                                                   const int64_t *padding_low,
+                                                   size_t padding_low_count,
+                                                   const int64_t *padding_high,
+                                                   size_t padding_high_count,
+                                                   const int64_t *dilation, size_t dilation_count,
+                                                   bool count_include_pad, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[6];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[1] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  attributes_[5] = loom_attr_bool("count_include_pad", count_include_pad);
+  return loom_record_("avg_pool", operands_, 1, attributes_, 6, result, 1);
 }
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
@@ -411,6 +492,48 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
   *mean = results_[1];
   *variance = results_[2];
   return status_;
+}
+
+/* exp(-|x|) times the modified Bessel function of the first kind of order 0.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy i0e */
+static inline LOOM_CHECK loom_status loom_bessel_i0e(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("bessel_i0e", operands_, 1, NULL, 0, result, 1);
+}
+
+/* exp(-|x|) times the modified Bessel function of the first kind of order 1.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy i1e */
+static inline LOOM_CHECK loom_status loom_bessel_i1e(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("bessel_i1e", operands_, 1, NULL, 0, result, 1);
+}
+
+/* The regularised incomplete beta function, for positive a and b and x in [0, 1].
+     a: T
+     b: T
+     x: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+   Source: SciPy betainc */
+static inline LOOM_CHECK loom_status loom_betainc(loom_tensor a, loom_tensor b, loom_tensor x,
+                                                  loom_tensor *result) {
+  loom_operand operands_[3];
+  operands_[0] = loom_t(a);
+  operands_[1] = loom_t(b);
+  operands_[2] = loom_t(x);
+  return loom_record_("betainc", operands_, 3, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_betainc_with(loom_operand a, loom_operand b,
+                                                       loom_operand x, loom_tensor *result) {
+  loom_operand operands_[3];
+  operands_[0] = a;
+  operands_[1] = b;
+  operands_[2] = x;
+  return loom_record_("betainc", operands_, 3, NULL, 0, result, 1);
 }
 
 /* -(p * t * log(sigmoid(x)) + (1 - t) * log(1 - sigmoid(x))) * w, without overflow.
@@ -631,6 +754,21 @@ static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom
   return loom_record_("celu", operands_, 1, attributes_, 1, result, 1);
 }
 
+/* The lower triangular L with L @ L.conj().T == x, or its upper counterpart.
+   x is Hermitian and positive definite, NaN otherwise; both triangles are averaged, which
+   gives a symmetric derivative. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     upper: bool, default false
+   Source: array API linalg.cholesky */
+static inline LOOM_CHECK loom_status loom_cholesky(loom_tensor x, bool upper,
+                                                   loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_bool("upper", upper);
+  return loom_record_("cholesky", operands_, 1, attributes_, 1, result, 1);
+}
+
 /* x limited to [min, max], NaN where any is; max where min > max.
    At ties with a limit the gradient goes to x.
      x: T
@@ -697,6 +835,134 @@ static inline LOOM_CHECK loom_status loom_conj(loom_tensor x, loom_tensor *resul
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("conj", operands_, 1, NULL, 0, result, 1);
+}
+
+/* x (N, C, spatial...) convolved with weight (O, C / groups, spatial...).
+   One number per spatial axis in each attribute: steps of the window, zeros before and after
+   (negative: elements cut off), distance of the weight's elements, and of x's (zeros lie
+   between). Each of groups equal parts of the channels has its own outputs. Size: (padded -
+   dilation * (window - 1) - 1) // stride + 1. Raises ShapeError, ArgumentError.
+     x: T
+     weight: T
+     T: one dtype, a number (not bool)
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+     input_dilation: ints, may be absent, default absent
+     groups: int, default 1
+   Source: StableHLO convolution */
+static inline LOOM_CHECK loom_status loom_conv(loom_tensor x, loom_tensor weight,
+                                               const int64_t *strides, size_t strides_count,
+                                               const int64_t *padding_low,
+                                               size_t padding_low_count,
+                                               const int64_t *padding_high,
+                                               size_t padding_high_count, const int64_t *dilation,
+                                               size_t dilation_count,
+                                               const int64_t *input_dilation,
+                                               size_t input_dilation_count, int64_t groups,
+                                               loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[6];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  attributes_[0] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[3] = loom_attr_ints("dilation", dilation, dilation_count);
+  attributes_[4] = loom_attr_ints("input_dilation", input_dilation, input_dilation_count);
+  attributes_[5] = loom_attr_int("groups", groups);
+  return loom_record_("conv", operands_, 2, attributes_, 6, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_conv_with(loom_operand x, loom_operand weight,
+                                                    const int64_t *strides, size_t strides_count,
+                                                    const int64_t *padding_low,
+                                                    size_t padding_low_count,
+                                                    const int64_t *padding_high,
+                                                    size_t padding_high_count,
+                                                    const int64_t *dilation,
+                                                    size_t dilation_count,
+                                                    const int64_t *input_dilation,
+                                                    size_t input_dilation_count, int64_t groups,
+                                                    loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[6];
+  operands_[0] = x;
+  operands_[1] = weight;
+  attributes_[0] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[3] = loom_attr_ints("dilation", dilation, dilation_count);
+  attributes_[4] = loom_attr_ints("input_dilation", input_dilation, input_dilation_count);
+  attributes_[5] = loom_attr_int("groups", groups);
+  return loom_record_("conv", operands_, 2, attributes_, 6, result, 1);
+}
+
+/* The derivative of conv with respect to its input, as an op: weight (C, O / groups, ...).
+   Every element of x spreads the weight over the output, strides apart; the paddings cut
+   elements off the output and output_padding adds some at its end. Size: (size - 1) * stride
+   + dilation * (window - 1) + 1 - low - high + output_padding. Raises ShapeError,
+   ArgumentError.
+     x: T
+     weight: T
+     T: one dtype, a number (not bool)
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     output_padding: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+     groups: int, default 1
+   Source: torch.nn.functional.conv_transpose2d */
+static inline LOOM_CHECK loom_status loom_conv_transpose(loom_tensor x, loom_tensor weight,
+                                                         const int64_t *strides,
+                                                         size_t strides_count,
+                                                         const int64_t *padding_low,
+                                                         size_t padding_low_count,
+                                                         const int64_t *padding_high,
+                                                         size_t padding_high_count,
+                                                         const int64_t *output_padding,
+                                                         size_t output_padding_count,
+                                                         const int64_t *dilation,
+                                                         size_t dilation_count, int64_t groups,
+                                                         loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[6];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(weight);
+  attributes_[0] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[3] = loom_attr_ints("output_padding", output_padding, output_padding_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  attributes_[5] = loom_attr_int("groups", groups);
+  return loom_record_("conv_transpose", operands_, 2, attributes_, 6, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, loom_operand weight,
+                                                              const int64_t *strides,
+                                                              size_t strides_count,
+                                                              const int64_t *padding_low,
+                                                              size_t padding_low_count,
+                                                              const int64_t *padding_high,
+                                                              size_t padding_high_count,
+                                                              const int64_t *output_padding,
+                                                              size_t output_padding_count,
+                                                              const int64_t *dilation,
+                                                              size_t dilation_count,
+                                                              int64_t groups,
+                                                              loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[6];
+  operands_[0] = x;
+  operands_[1] = weight;
+  attributes_[0] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[3] = loom_attr_ints("output_padding", output_padding, output_padding_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  attributes_[5] = loom_attr_int("groups", groups);
+  return loom_record_("conv_transpose", operands_, 2, attributes_, 6, result, 1);
 }
 
 /* The magnitude of x with the sign of y, zeros included.
@@ -893,6 +1159,15 @@ static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bo
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
   return loom_record_("cumsum", operands_, 1, attributes_, 2, result, 1);
+}
+
+/* The determinant of square matrices. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.det */
+static inline LOOM_CHECK loom_status loom_det(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("det", operands_, 1, NULL, 0, result, 1);
 }
 
 /* Square planes, zero but for the diagonal, which is the last axis of x.
@@ -1156,6 +1431,40 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
   operands_[1] = update;
   return loom_record_many_("dynamic_update_slice", operands_, 2, NULL, starts, starts_count, NULL,
                            0, result, 1);
+}
+
+/* Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
+   Only the lower triangle (or the upper) is looked at. The derivative asks for distinct
+   eigenvalues. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     upper: bool, default false
+   Source: array API linalg.eigh */
+static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
+                                               loom_tensor *eigenvalues,
+                                               loom_tensor *eigenvectors) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_bool("upper", upper);
+  status_ = loom_record_("eigh", operands_, 1, attributes_, 1, results_, 2);
+  *eigenvalues = results_[0];
+  *eigenvectors = results_[1];
+  return status_;
+}
+
+/* Ascending eigenvalues of Hermitian matrices; see eigh.
+     x: float32 or float64 or complex64 or complex128
+     upper: bool, default false
+   Source: array API linalg.eigvalsh */
+static inline LOOM_CHECK loom_status loom_eigvalsh(loom_tensor x, bool upper,
+                                                   loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_bool("upper", upper);
+  return loom_record_("eigvalsh", operands_, 1, attributes_, 1, result, 1);
 }
 
 /* Einstein's sum: letters name axes, letters that the result lacks are summed over.
@@ -1468,6 +1777,48 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
   operands_[0] = value;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   return loom_record_("full", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* The regularised lower incomplete gamma function, for positive a and x >= 0.
+     a: T
+     x: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+   Source: SciPy gammainc */
+static inline LOOM_CHECK loom_status loom_gammainc(loom_tensor a, loom_tensor x,
+                                                   loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = loom_t(a);
+  operands_[1] = loom_t(x);
+  return loom_record_("gammainc", operands_, 2, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_gammainc_with(loom_operand a, loom_operand x,
+                                                        loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = a;
+  operands_[1] = x;
+  return loom_record_("gammainc", operands_, 2, NULL, 0, result, 1);
+}
+
+/* 1 - gammainc(a, x), accurate where it is small.
+     a: T
+     x: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+   Source: SciPy gammaincc */
+static inline LOOM_CHECK loom_status loom_gammaincc(loom_tensor a, loom_tensor x,
+                                                    loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = loom_t(a);
+  operands_[1] = loom_t(x);
+  return loom_record_("gammaincc", operands_, 2, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_gammaincc_with(loom_operand a, loom_operand x,
+                                                         loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = a;
+  operands_[1] = x;
+  return loom_record_("gammaincc", operands_, 2, NULL, 0, result, 1);
 }
 
 /* The greatest common divisor of |x| and |y|; gcd(0, 0) is 0.
@@ -1807,6 +2158,16 @@ static inline LOOM_CHECK loom_status loom_integer_power(loom_tensor x, int64_t e
   operands_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("exponent", exponent);
   return loom_record_("integer_power", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* The inverse of square matrices; solve is faster and more exact where it serves.
+   A singular matrix gives inf or NaN. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.inv */
+static inline LOOM_CHECK loom_status loom_inv(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("inv", operands_, 1, NULL, 0, result, 1);
 }
 
 /* A tensor whose elements are their own index along axis.
@@ -2381,6 +2742,29 @@ static inline LOOM_CHECK loom_status loom_matmul_with(loom_operand x, loom_opera
   return loom_record_("matmul", operands_, 2, NULL, 0, result, 1);
 }
 
+/* The exponential of square matrices, by Pade approximation. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: Higham, 2005: scaling and squaring */
+static inline LOOM_CHECK loom_status loom_matrix_exp(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("matrix_exp", operands_, 1, NULL, 0, result, 1);
+}
+
+/* Square matrices multiplied by themselves; the inverse for a negative exponent.
+   Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     exponent: int
+   Source: array API linalg.matrix_power */
+static inline LOOM_CHECK loom_status loom_matrix_power(loom_tensor x, int64_t exponent,
+                                                       loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("exponent", exponent);
+  return loom_record_("matrix_power", operands_, 1, attributes_, 1, result, 1);
+}
+
 /* The largest element; NaN if there is one. Elements that tie share the gradient.
    ShapeError for an axis of size 0.
      x: an ordered type (not complex)
@@ -2396,6 +2780,38 @@ static inline LOOM_CHECK loom_status loom_max(loom_tensor x, const int64_t *axes
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
   return loom_record_("max", operands_, 1, attributes_, 2, result, 1);
+}
+
+/* The largest element in each place of a window that moves over the last axes.
+   window has a size per axis, and so have the others: steps (1 by default), places outside
+   before and after, distance of the window's elements. Places outside count as the smallest
+   value. NaN wins. The derivative goes to the first of equal elements. Raises ShapeError,
+   ArgumentError.
+     x: a real number (not bool, not complex)
+     window: ints
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+   Source: StableHLO reduce_window */
+static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t *window,
+                                                   size_t window_count, const int64_t *strides,
+                                                   size_t strides_count,
+                                                   const int64_t *padding_low,
+                                                   size_t padding_low_count,
+                                                   const int64_t *padding_high,
+                                                   size_t padding_high_count,
+                                                   const int64_t *dilation, size_t dilation_count,
+                                                   loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[5];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[1] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  return loom_record_("max_pool", operands_, 1, attributes_, 5, result, 1);
 }
 
 /* The larger of x and y; NaN if either is. At ties each gets half of the gradient.
@@ -2761,6 +3177,33 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
   return loom_record_("pad", operands_, 2, attributes_, 3, result, 1);
 }
 
+/* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
+   Singular values below rtol times the largest count as zero. Raises ShapeError,
+   ArgumentError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     rtol: float, default 1e-15
+   Source: array API linalg.pinv */
+static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_float("rtol", rtol);
+  return loom_record_("pinv", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* Derivative number order of digamma, for positive x.
+     x: float16 or bfloat16 or float32 or float64
+     order: int
+   Source: SciPy polygamma */
+static inline LOOM_CHECK loom_status loom_polygamma(loom_tensor x, int64_t order,
+                                                    loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("order", order);
+  return loom_record_("polygamma", operands_, 1, attributes_, 1, result, 1);
+}
+
 /* The number of one bits of x in two's complement, of the dtype of x.
      x: an integer type
    Source: C23 stdc_count_ones */
@@ -2841,6 +3284,27 @@ static inline LOOM_CHECK loom_status loom_prod(loom_tensor x, const int64_t *axe
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
   return loom_record_("prod", operands_, 1, attributes_, 3, result, 1);
+}
+
+/* x (..., m, n) as a product of q with orthonormal columns and upper triangular r.
+   q is (..., m, k) and r (..., k, n), k = min(m, n) for mode "reduced" and m for "complete".
+   The derivative asks for full rank of the first columns. Signs are LAPACK's. Raises
+   ShapeError, ArgumentError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     mode: str, default "reduced"
+   Source: array API linalg.qr */
+static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, loom_tensor *q,
+                                             loom_tensor *r) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("mode", mode);
+  status_ = loom_record_("qr", operands_, 1, attributes_, 1, results_, 2);
+  *q = results_[0];
+  *r = results_[1];
+  return status_;
 }
 
 /* True with probability p.
@@ -2985,6 +3449,7 @@ static inline LOOM_CHECK loom_status loom_random_exponential(loom_tensor key,
 }
 
 /* A key made of a key and a 0-d integer (its low 32 bits), such as a step's number.
+   It is that row of what random_split of the same key gives: use one or the other.
      key: an integer type
      data: an integer type
    Source: Salmon et al. 2011, Threefry-2x32 */
@@ -3561,6 +4026,35 @@ static inline LOOM_CHECK loom_status loom_scatter_along_axis_with(loom_operand x
   return loom_record_("scatter_along_axis", operands_, 3, attributes_, 2, result, 1);
 }
 
+/* Where each of values would go into the ascending 1-d sorted, int64.
+   side is "left" (before equal elements) or "right" (after them). Raises ShapeError,
+   ArgumentError.
+     sorted: T
+     values: T
+     T: one dtype, a real number (not bool, not complex)
+     side: str, default "left"
+   Source: array API searchsorted */
+static inline LOOM_CHECK loom_status loom_searchsorted(loom_tensor sorted, loom_tensor values,
+                                                       const char *side, loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(sorted);
+  operands_[1] = loom_t(values);
+  attributes_[0] = loom_attr_str("side", side);
+  return loom_record_("searchsorted", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
+                                                            loom_operand values, const char *side,
+                                                            loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = sorted;
+  operands_[1] = values;
+  attributes_[0] = loom_attr_str("side", side);
+  return loom_record_("searchsorted", operands_, 2, attributes_, 1, result, 1);
+}
+
 /* 1.0507... * elu(x, 1.6733...).
      x: float16 or bfloat16 or float32 or float64
    Source: arXiv 1706.02515; PyTorch selu */
@@ -3657,6 +4151,15 @@ static inline LOOM_CHECK loom_status loom_sin(loom_tensor x, loom_tensor *result
   return loom_record_("sin", operands_, 1, NULL, 0, result, 1);
 }
 
+/* sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0.
+     x: a floating-point or complex type
+   Source: NumPy sinc */
+static inline LOOM_CHECK loom_status loom_sinc(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("sinc", operands_, 1, NULL, 0, result, 1);
+}
+
 /* Hyperbolic sine.
      x: a floating-point or complex type
    Source: array API sinh */
@@ -3730,6 +4233,22 @@ static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom
   attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   return loom_record_("slice_update", operands_, 2, attributes_, 3, result, 1);
+}
+
+/* Sign (or phase) of the determinant, and the logarithm of its absolute value.
+   A singular matrix gives 0 and -inf. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.slogdet */
+static inline LOOM_CHECK loom_status loom_slogdet(loom_tensor x, loom_tensor *sign,
+                                                  loom_tensor *logabsdet) {
+  loom_operand operands_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  status_ = loom_record_("slogdet", operands_, 1, NULL, 0, results_, 2);
+  *sign = results_[0];
+  *logabsdet = results_[1];
+  return status_;
 }
 
 /* -sum(targets * log_softmax(logits)) along axis, the classes.
@@ -3822,6 +4341,71 @@ static inline LOOM_CHECK loom_status loom_softsign(loom_tensor x, loom_tensor *r
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("softsign", operands_, 1, NULL, 0, result, 1);
+}
+
+/* The x with a @ x == b, for square a (..., n, n) and b (..., n, k).
+   Leading axes are equal. A singular a gives inf or NaN. Raises ShapeError, DTypeError.
+     a: T
+     b: T
+     T: one dtype, float32 or float64 or complex64 or complex128
+   Source: array API linalg.solve */
+static inline LOOM_CHECK loom_status loom_solve(loom_tensor a, loom_tensor b,
+                                                loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = loom_t(a);
+  operands_[1] = loom_t(b);
+  return loom_record_("solve", operands_, 2, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_solve_with(loom_operand a, loom_operand b,
+                                                     loom_tensor *result) {
+  loom_operand operands_[2];
+  operands_[0] = a;
+  operands_[1] = b;
+  return loom_record_("solve", operands_, 2, NULL, 0, result, 1);
+}
+
+/* The elements of x in order along an axis. Raises ArgumentError.
+   stable is about argsort: among equal elements only the sign of zero and the bits of a NaN
+   could tell.
+     x: any dtype
+     axis: int, default -1
+     descending: bool, default false
+     stable: bool, default true
+   Source: array API sort */
+static inline LOOM_CHECK loom_status loom_sort(loom_tensor x, int64_t axis, bool descending,
+                                               bool stable, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_bool("descending", descending);
+  attributes_[2] = loom_attr_bool("stable", stable);
+  return loom_record_("sort", operands_, 1, attributes_, 3, result, 1);
+}
+
+/* What sort and argsort give, by one sort. Raises ArgumentError.
+     x: any dtype
+     axis: int, default -1
+     descending: bool, default false
+     stable: bool, default true
+   Source: torch.sort */
+static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64_t axis,
+                                                            bool descending, bool stable,
+                                                            loom_tensor *values,
+                                                            loom_tensor *indices) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_bool("descending", descending);
+  attributes_[2] = loom_attr_bool("stable", stable);
+  status_ = loom_record_("sort_with_indices", operands_, 1, attributes_, 3, results_, 2);
+  *values = results_[0];
+  *indices = results_[1];
+  return status_;
 }
 
 /* x cut along an axis into parts of these sizes: one result for each.
@@ -3967,6 +4551,51 @@ static inline LOOM_CHECK loom_status loom_sum(loom_tensor x, const int64_t *axes
   return loom_record_("sum", operands_, 1, attributes_, 3, result, 1);
 }
 
+/* x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
+   u is (..., m, k) and vh (..., k, n), k = min(m, n). The derivative asks for distinct s.
+   Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.svd */
+static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loom_tensor *s,
+                                              loom_tensor *vh) {
+  loom_operand operands_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  status_ = loom_record_("svd", operands_, 1, NULL, 0, results_, 3);
+  *u = results_[0];
+  *s = results_[1];
+  *vh = results_[2];
+  return status_;
+}
+
+/* As svd, but with square u (..., m, m) and vh (..., n, n).
+   The columns that svd does not have are any that complete a basis, so that there is no
+   derivative. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.svd, full_matrices */
+static inline LOOM_CHECK loom_status loom_svd_full(loom_tensor x, loom_tensor *u, loom_tensor *s,
+                                                   loom_tensor *vh) {
+  loom_operand operands_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  status_ = loom_record_("svd_full", operands_, 1, NULL, 0, results_, 3);
+  *u = results_[0];
+  *s = results_[1];
+  *vh = results_[2];
+  return status_;
+}
+
+/* The singular values of matrices, descending. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: array API linalg.svdvals */
+static inline LOOM_CHECK loom_status loom_svdvals(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("svdvals", operands_, 1, NULL, 0, result, 1);
+}
+
 /* x with two axes exchanged. Raises ArgumentError for an axis out of range.
      x: any dtype
      axis1: int
@@ -4095,6 +4724,31 @@ static inline LOOM_CHECK loom_status loom_tile(loom_tensor x, const int64_t *rep
   return loom_record_("tile", operands_, 1, attributes_, 1, result, 1);
 }
 
+/* The k largest elements along an axis, in descending order, and their positions.
+   With largest false the smallest, in ascending order. Of equal elements the first comes
+   first. NaN is larger than inf. Raises ArgumentError.
+     x: an ordered type (not complex)
+     k: int
+     axis: int, default -1
+     largest: bool, default true
+   Source: torch.topk */
+static inline LOOM_CHECK loom_status loom_top_k(loom_tensor x, int64_t k, int64_t axis,
+                                                bool largest, loom_tensor *values,
+                                                loom_tensor *indices) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("k", k);
+  attributes_[1] = loom_attr_int("axis", axis);
+  attributes_[2] = loom_attr_bool("largest", largest);
+  status_ = loom_record_("top_k", operands_, 1, attributes_, 3, results_, 2);
+  *values = results_[0];
+  *indices = results_[1];
+  return status_;
+}
+
 /* x with its axes permuted: axis i of the result is axis axes[i] of x.
    Without axes the order is reversed. Raises ArgumentError where axes is no permutation.
      x: any dtype
@@ -4107,6 +4761,52 @@ static inline LOOM_CHECK loom_status loom_transpose(loom_tensor x, const int64_t
   operands_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   return loom_record_("transpose", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* The x with op(a) @ x == b, or x @ op(a) == b, for triangular a (..., n, n).
+   Only one triangle of a is looked at, and not its diagonal with unit_diagonal. op
+   transposes, conjugates, or both. Leading axes are equal. Raises ShapeError, DTypeError.
+     a: T
+     b: T
+     T: one dtype, float32 or float64 or complex64 or complex128
+     left_side: bool, default true
+     lower: bool, default true
+     transpose: bool, default false
+     conjugate: bool, default false
+     unit_diagonal: bool, default false
+   Source: BLAS trsm */
+static inline LOOM_CHECK loom_status loom_triangular_solve(loom_tensor a, loom_tensor b,
+                                                           bool left_side, bool lower,
+                                                           bool transpose, bool conjugate,
+                                                           bool unit_diagonal,
+                                                           loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[5];
+  operands_[0] = loom_t(a);
+  operands_[1] = loom_t(b);
+  attributes_[0] = loom_attr_bool("left_side", left_side);
+  attributes_[1] = loom_attr_bool("lower", lower);
+  attributes_[2] = loom_attr_bool("transpose", transpose);
+  attributes_[3] = loom_attr_bool("conjugate", conjugate);
+  attributes_[4] = loom_attr_bool("unit_diagonal", unit_diagonal);
+  return loom_record_("triangular_solve", operands_, 2, attributes_, 5, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_triangular_solve_with(loom_operand a, loom_operand b,
+                                                                bool left_side, bool lower,
+                                                                bool transpose, bool conjugate,
+                                                                bool unit_diagonal,
+                                                                loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[5];
+  operands_[0] = a;
+  operands_[1] = b;
+  attributes_[0] = loom_attr_bool("left_side", left_side);
+  attributes_[1] = loom_attr_bool("lower", lower);
+  attributes_[2] = loom_attr_bool("transpose", transpose);
+  attributes_[3] = loom_attr_bool("conjugate", conjugate);
+  attributes_[4] = loom_attr_bool("unit_diagonal", unit_diagonal);
+  return loom_record_("triangular_solve", operands_, 2, attributes_, 5, result, 1);
 }
 
 /* The lower triangles of matrices (..., m, n): zero above the k-th diagonal.
@@ -4258,6 +4958,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_abs(...) (LOOM_HERE, loom_abs(__VA_ARGS__))
 #define loom_acos(...) (LOOM_HERE, loom_acos(__VA_ARGS__))
 #define loom_acosh(...) (LOOM_HERE, loom_acosh(__VA_ARGS__))
+#define loom_adaptive_avg_pool(...) (LOOM_HERE, loom_adaptive_avg_pool(__VA_ARGS__))
+#define loom_adaptive_max_pool(...) (LOOM_HERE, loom_adaptive_max_pool(__VA_ARGS__))
 #define loom_add(...) (LOOM_HERE, loom_add(__VA_ARGS__))
 #define loom_add_with(...) (LOOM_HERE, loom_add_with(__VA_ARGS__))
 #define loom_addcdiv(...) (LOOM_HERE, loom_addcdiv(__VA_ARGS__))
@@ -4271,16 +4973,22 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_arange_with(...) (LOOM_HERE, loom_arange_with(__VA_ARGS__))
 #define loom_argmax(...) (LOOM_HERE, loom_argmax(__VA_ARGS__))
 #define loom_argmin(...) (LOOM_HERE, loom_argmin(__VA_ARGS__))
+#define loom_argsort(...) (LOOM_HERE, loom_argsort(__VA_ARGS__))
 #define loom_asin(...) (LOOM_HERE, loom_asin(__VA_ARGS__))
 #define loom_asinh(...) (LOOM_HERE, loom_asinh(__VA_ARGS__))
 #define loom_atan(...) (LOOM_HERE, loom_atan(__VA_ARGS__))
 #define loom_atan2(...) (LOOM_HERE, loom_atan2(__VA_ARGS__))
 #define loom_atan2_with(...) (LOOM_HERE, loom_atan2_with(__VA_ARGS__))
 #define loom_atanh(...) (LOOM_HERE, loom_atanh(__VA_ARGS__))
+#define loom_avg_pool(...) (LOOM_HERE, loom_avg_pool(__VA_ARGS__))
 #define loom_batch_norm_infer(...) (LOOM_HERE, loom_batch_norm_infer(__VA_ARGS__))
 #define loom_batch_norm_infer_with(...) (LOOM_HERE, loom_batch_norm_infer_with(__VA_ARGS__))
 #define loom_batch_norm_train(...) (LOOM_HERE, loom_batch_norm_train(__VA_ARGS__))
 #define loom_batch_norm_train_with(...) (LOOM_HERE, loom_batch_norm_train_with(__VA_ARGS__))
+#define loom_bessel_i0e(...) (LOOM_HERE, loom_bessel_i0e(__VA_ARGS__))
+#define loom_bessel_i1e(...) (LOOM_HERE, loom_bessel_i1e(__VA_ARGS__))
+#define loom_betainc(...) (LOOM_HERE, loom_betainc(__VA_ARGS__))
+#define loom_betainc_with(...) (LOOM_HERE, loom_betainc_with(__VA_ARGS__))
 #define loom_binary_cross_entropy_with_logits(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits(__VA_ARGS__))
 #define loom_binary_cross_entropy_with_logits_with(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits_with(__VA_ARGS__))
 #define loom_bincount(...) (LOOM_HERE, loom_bincount(__VA_ARGS__))
@@ -4298,12 +5006,17 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_cbrt(...) (LOOM_HERE, loom_cbrt(__VA_ARGS__))
 #define loom_ceil(...) (LOOM_HERE, loom_ceil(__VA_ARGS__))
 #define loom_celu(...) (LOOM_HERE, loom_celu(__VA_ARGS__))
+#define loom_cholesky(...) (LOOM_HERE, loom_cholesky(__VA_ARGS__))
 #define loom_clip(...) (LOOM_HERE, loom_clip(__VA_ARGS__))
 #define loom_clip_with(...) (LOOM_HERE, loom_clip_with(__VA_ARGS__))
 #define loom_complex(...) (LOOM_HERE, loom_complex(__VA_ARGS__))
 #define loom_complex_with(...) (LOOM_HERE, loom_complex_with(__VA_ARGS__))
 #define loom_concatenate(...) (LOOM_HERE, loom_concatenate(__VA_ARGS__))
 #define loom_conj(...) (LOOM_HERE, loom_conj(__VA_ARGS__))
+#define loom_conv(...) (LOOM_HERE, loom_conv(__VA_ARGS__))
+#define loom_conv_with(...) (LOOM_HERE, loom_conv_with(__VA_ARGS__))
+#define loom_conv_transpose(...) (LOOM_HERE, loom_conv_transpose(__VA_ARGS__))
+#define loom_conv_transpose_with(...) (LOOM_HERE, loom_conv_transpose_with(__VA_ARGS__))
 #define loom_copysign(...) (LOOM_HERE, loom_copysign(__VA_ARGS__))
 #define loom_copysign_with(...) (LOOM_HERE, loom_copysign_with(__VA_ARGS__))
 #define loom_cos(...) (LOOM_HERE, loom_cos(__VA_ARGS__))
@@ -4317,6 +5030,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_cummin(...) (LOOM_HERE, loom_cummin(__VA_ARGS__))
 #define loom_cumprod(...) (LOOM_HERE, loom_cumprod(__VA_ARGS__))
 #define loom_cumsum(...) (LOOM_HERE, loom_cumsum(__VA_ARGS__))
+#define loom_det(...) (LOOM_HERE, loom_det(__VA_ARGS__))
 #define loom_diag_embed(...) (LOOM_HERE, loom_diag_embed(__VA_ARGS__))
 #define loom_diagonal(...) (LOOM_HERE, loom_diagonal(__VA_ARGS__))
 #define loom_diagonal_update(...) (LOOM_HERE, loom_diagonal_update(__VA_ARGS__))
@@ -4332,6 +5046,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_dynamic_slice_with(...) (LOOM_HERE, loom_dynamic_slice_with(__VA_ARGS__))
 #define loom_dynamic_update_slice(...) (LOOM_HERE, loom_dynamic_update_slice(__VA_ARGS__))
 #define loom_dynamic_update_slice_with(...) (LOOM_HERE, loom_dynamic_update_slice_with(__VA_ARGS__))
+#define loom_eigh(...) (LOOM_HERE, loom_eigh(__VA_ARGS__))
+#define loom_eigvalsh(...) (LOOM_HERE, loom_eigvalsh(__VA_ARGS__))
 #define loom_einsum(...) (LOOM_HERE, loom_einsum(__VA_ARGS__))
 #define loom_elu(...) (LOOM_HERE, loom_elu(__VA_ARGS__))
 #define loom_embedding(...) (LOOM_HERE, loom_embedding(__VA_ARGS__))
@@ -4359,6 +5075,10 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_fmod_with(...) (LOOM_HERE, loom_fmod_with(__VA_ARGS__))
 #define loom_full(...) (LOOM_HERE, loom_full(__VA_ARGS__))
 #define loom_full_with(...) (LOOM_HERE, loom_full_with(__VA_ARGS__))
+#define loom_gammainc(...) (LOOM_HERE, loom_gammainc(__VA_ARGS__))
+#define loom_gammainc_with(...) (LOOM_HERE, loom_gammainc_with(__VA_ARGS__))
+#define loom_gammaincc(...) (LOOM_HERE, loom_gammaincc(__VA_ARGS__))
+#define loom_gammaincc_with(...) (LOOM_HERE, loom_gammaincc_with(__VA_ARGS__))
 #define loom_gcd(...) (LOOM_HERE, loom_gcd(__VA_ARGS__))
 #define loom_gcd_with(...) (LOOM_HERE, loom_gcd_with(__VA_ARGS__))
 #define loom_gelu(...) (LOOM_HERE, loom_gelu(__VA_ARGS__))
@@ -4385,6 +5105,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_index_update(...) (LOOM_HERE, loom_index_update(__VA_ARGS__))
 #define loom_index_update_with(...) (LOOM_HERE, loom_index_update_with(__VA_ARGS__))
 #define loom_integer_power(...) (LOOM_HERE, loom_integer_power(__VA_ARGS__))
+#define loom_inv(...) (LOOM_HERE, loom_inv(__VA_ARGS__))
 #define loom_iota(...) (LOOM_HERE, loom_iota(__VA_ARGS__))
 #define loom_isfinite(...) (LOOM_HERE, loom_isfinite(__VA_ARGS__))
 #define loom_isinf(...) (LOOM_HERE, loom_isinf(__VA_ARGS__))
@@ -4434,7 +5155,10 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_masked_fill_with(...) (LOOM_HERE, loom_masked_fill_with(__VA_ARGS__))
 #define loom_matmul(...) (LOOM_HERE, loom_matmul(__VA_ARGS__))
 #define loom_matmul_with(...) (LOOM_HERE, loom_matmul_with(__VA_ARGS__))
+#define loom_matrix_exp(...) (LOOM_HERE, loom_matrix_exp(__VA_ARGS__))
+#define loom_matrix_power(...) (LOOM_HERE, loom_matrix_power(__VA_ARGS__))
 #define loom_max(...) (LOOM_HERE, loom_max(__VA_ARGS__))
+#define loom_max_pool(...) (LOOM_HERE, loom_max_pool(__VA_ARGS__))
 #define loom_maximum(...) (LOOM_HERE, loom_maximum(__VA_ARGS__))
 #define loom_maximum_with(...) (LOOM_HERE, loom_maximum_with(__VA_ARGS__))
 #define loom_mean(...) (LOOM_HERE, loom_mean(__VA_ARGS__))
@@ -4461,6 +5185,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_outer_with(...) (LOOM_HERE, loom_outer_with(__VA_ARGS__))
 #define loom_pad(...) (LOOM_HERE, loom_pad(__VA_ARGS__))
 #define loom_pad_with(...) (LOOM_HERE, loom_pad_with(__VA_ARGS__))
+#define loom_pinv(...) (LOOM_HERE, loom_pinv(__VA_ARGS__))
+#define loom_polygamma(...) (LOOM_HERE, loom_polygamma(__VA_ARGS__))
 #define loom_population_count(...) (LOOM_HERE, loom_population_count(__VA_ARGS__))
 #define loom_positive(...) (LOOM_HERE, loom_positive(__VA_ARGS__))
 #define loom_power(...) (LOOM_HERE, loom_power(__VA_ARGS__))
@@ -4468,6 +5194,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_prelu(...) (LOOM_HERE, loom_prelu(__VA_ARGS__))
 #define loom_prelu_with(...) (LOOM_HERE, loom_prelu_with(__VA_ARGS__))
 #define loom_prod(...) (LOOM_HERE, loom_prod(__VA_ARGS__))
+#define loom_qr(...) (LOOM_HERE, loom_qr(__VA_ARGS__))
 #define loom_random_bernoulli(...) (LOOM_HERE, loom_random_bernoulli(__VA_ARGS__))
 #define loom_random_bernoulli_with(...) (LOOM_HERE, loom_random_bernoulli_with(__VA_ARGS__))
 #define loom_random_beta(...) (LOOM_HERE, loom_random_beta(__VA_ARGS__))
@@ -4515,6 +5242,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_scaled_dot_product_attention_with(...) (LOOM_HERE, loom_scaled_dot_product_attention_with(__VA_ARGS__))
 #define loom_scatter_along_axis(...) (LOOM_HERE, loom_scatter_along_axis(__VA_ARGS__))
 #define loom_scatter_along_axis_with(...) (LOOM_HERE, loom_scatter_along_axis_with(__VA_ARGS__))
+#define loom_searchsorted(...) (LOOM_HERE, loom_searchsorted(__VA_ARGS__))
+#define loom_searchsorted_with(...) (LOOM_HERE, loom_searchsorted_with(__VA_ARGS__))
 #define loom_selu(...) (LOOM_HERE, loom_selu(__VA_ARGS__))
 #define loom_shift_left(...) (LOOM_HERE, loom_shift_left(__VA_ARGS__))
 #define loom_shift_left_with(...) (LOOM_HERE, loom_shift_left_with(__VA_ARGS__))
@@ -4525,16 +5254,22 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_signbit(...) (LOOM_HERE, loom_signbit(__VA_ARGS__))
 #define loom_silu(...) (LOOM_HERE, loom_silu(__VA_ARGS__))
 #define loom_sin(...) (LOOM_HERE, loom_sin(__VA_ARGS__))
+#define loom_sinc(...) (LOOM_HERE, loom_sinc(__VA_ARGS__))
 #define loom_sinh(...) (LOOM_HERE, loom_sinh(__VA_ARGS__))
 #define loom_slice(...) (LOOM_HERE, loom_slice(__VA_ARGS__))
 #define loom_slice_update(...) (LOOM_HERE, loom_slice_update(__VA_ARGS__))
 #define loom_slice_update_with(...) (LOOM_HERE, loom_slice_update_with(__VA_ARGS__))
+#define loom_slogdet(...) (LOOM_HERE, loom_slogdet(__VA_ARGS__))
 #define loom_soft_cross_entropy(...) (LOOM_HERE, loom_soft_cross_entropy(__VA_ARGS__))
 #define loom_soft_cross_entropy_with(...) (LOOM_HERE, loom_soft_cross_entropy_with(__VA_ARGS__))
 #define loom_softmax(...) (LOOM_HERE, loom_softmax(__VA_ARGS__))
 #define loom_softplus(...) (LOOM_HERE, loom_softplus(__VA_ARGS__))
 #define loom_softshrink(...) (LOOM_HERE, loom_softshrink(__VA_ARGS__))
 #define loom_softsign(...) (LOOM_HERE, loom_softsign(__VA_ARGS__))
+#define loom_solve(...) (LOOM_HERE, loom_solve(__VA_ARGS__))
+#define loom_solve_with(...) (LOOM_HERE, loom_solve_with(__VA_ARGS__))
+#define loom_sort(...) (LOOM_HERE, loom_sort(__VA_ARGS__))
+#define loom_sort_with_indices(...) (LOOM_HERE, loom_sort_with_indices(__VA_ARGS__))
 #define loom_split(...) (LOOM_HERE, loom_split(__VA_ARGS__))
 #define loom_sqrt(...) (LOOM_HERE, loom_sqrt(__VA_ARGS__))
 #define loom_square(...) (LOOM_HERE, loom_square(__VA_ARGS__))
@@ -4546,6 +5281,9 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_subtract(...) (LOOM_HERE, loom_subtract(__VA_ARGS__))
 #define loom_subtract_with(...) (LOOM_HERE, loom_subtract_with(__VA_ARGS__))
 #define loom_sum(...) (LOOM_HERE, loom_sum(__VA_ARGS__))
+#define loom_svd(...) (LOOM_HERE, loom_svd(__VA_ARGS__))
+#define loom_svd_full(...) (LOOM_HERE, loom_svd_full(__VA_ARGS__))
+#define loom_svdvals(...) (LOOM_HERE, loom_svdvals(__VA_ARGS__))
 #define loom_swapaxes(...) (LOOM_HERE, loom_swapaxes(__VA_ARGS__))
 #define loom_take(...) (LOOM_HERE, loom_take(__VA_ARGS__))
 #define loom_take_with(...) (LOOM_HERE, loom_take_with(__VA_ARGS__))
@@ -4556,7 +5294,10 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_tanhshrink(...) (LOOM_HERE, loom_tanhshrink(__VA_ARGS__))
 #define loom_threshold(...) (LOOM_HERE, loom_threshold(__VA_ARGS__))
 #define loom_tile(...) (LOOM_HERE, loom_tile(__VA_ARGS__))
+#define loom_top_k(...) (LOOM_HERE, loom_top_k(__VA_ARGS__))
 #define loom_transpose(...) (LOOM_HERE, loom_transpose(__VA_ARGS__))
+#define loom_triangular_solve(...) (LOOM_HERE, loom_triangular_solve(__VA_ARGS__))
+#define loom_triangular_solve_with(...) (LOOM_HERE, loom_triangular_solve_with(__VA_ARGS__))
 #define loom_tril(...) (LOOM_HERE, loom_tril(__VA_ARGS__))
 #define loom_triu(...) (LOOM_HERE, loom_triu(__VA_ARGS__))
 #define loom_trunc(...) (LOOM_HERE, loom_trunc(__VA_ARGS__))

@@ -78,6 +78,11 @@ def digest() -> str:
     return total.hexdigest()[:32]
 
 
+def executable() -> str:
+    """The interpreter whose environment the library opens."""
+    return sys.executable
+
+
 def _stamp() -> str:
     return "\n".join((digest(), sys.version, sys.executable, *_import_paths()))
 
@@ -111,7 +116,7 @@ def _c_source() -> str:
     entries_static = "\n".join(
         f"static {line}" if line.startswith("int ") else line for line in entries.splitlines())
     built = {
-        "LOOM_BUILT_EXECUTABLE": sys.executable,
+        "LOOM_BUILT_EXECUTABLE": executable(),
         "LOOM_BUILT_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
         "LOOM_BUILT_PATHS": ":".join(_import_paths()),
         "LOOM_BUILT_VERSION": lazyloom.__version__,

@@ -202,7 +202,7 @@ class Client:
         needed = int(self.out("size_t *", function, *arguments, self.ffi.NULL, 0))
         buffer = self.ffi.new("char[]", needed)
         self.check(function(*arguments, buffer, needed, self.ffi.NULL))
-        return self.ffi.string(buffer).decode()
+        return str(self.ffi.string(buffer).decode())
 
     def program_of(self, *tensors: Tensor) -> tuple[str, str]:
         """Key and text of the program that reading these tensors would run."""

@@ -15,19 +15,16 @@ import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import ArgumentError, DTypeError, GradientError, LoomError, ShapeError
+from lazyloom.errors import ArgumentError, GradientError, LoomError, ShapeError
 
-from . import describe, handles
+from . import calls, describe, handles
 from .handles import BUFFER, PROGRAM, TENSOR
 
 INTERNAL: Final = 102
 START: Final = 101
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
-#: words of a loom_operand: kind and dtype, tensor, integer, real, imaginary
-_OPERAND_WORDS: Final = 5
 
 _files: dict[int, str] = {}
-_ops: dict[bytes, Any] = {}
 _op_names: list[Any] = []
 _in_python: bool = True
 
@@ -281,156 +278,14 @@ def loomp_live(count: Any) -> int:
 # ---- recording ----------------------------------------------------------------------
 
 
-def _op(name: Any) -> Any:
-    text = ffi.string(name)
-    found = _ops.get(text)
-    if found is None:
-        found = _ops[text] = lazyloom.ops.lookup(text.decode("utf-8", "replace"))
-    return found
-
-
-def _operands(op: Any, given: Any, count: int) -> list[Any]:
-    """Values, Scalars and None; numbers without a dtype take that of the tensors."""
-    words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
-    result: list[Any] = []
-    numbers: list[tuple[int, Any]] = []
-    given_last = -1
-    live = handles.tensors
-    for i in range(count):
-        head = words[i * _OPERAND_WORDS]
-        kind = head & 0xFFFFFFFF
-        if kind == 1:
-            tensor = live.get(words[i * _OPERAND_WORDS + 1])
-            if tensor is None:
-                try:
-                    handles.find(TENSOR, words[i * _OPERAND_WORDS + 1])
-                except LoomError as error:
-                    name = op.operand_name(i) if i < op.most or op.most < 0 else str(i)
-                    raise type(error)(f"{op.name}: operand {name!r}: {error}", op=op.name) from None
-            result.append(tensor.value)
-            given_last = i
-        elif kind == 0:
-            result.append(None)
-        else:
-            number = _number(op, given[i], i)
-            given_last = i
-            if head >> 32:
-                dtype = lazyloom.dtypes.dtype_indexed(head >> 32)
-                result.append(lazyloom.Scalar(number, _checked(op, i, number, dtype)))
-            else:
-                numbers.append((i, number))
-                result.append(None)
-    for i, number in numbers:
-        dtype = _shared_dtype(op, i, number, result)
-        result[i] = lazyloom.Scalar(number, _checked(op, i, number, dtype))
-    if given_last < count - 1 and op.most >= count:
-        # a program is the same whether what is absent at the end is said or not
-        del result[max(given_last + 1, op.least):]
-    return result
-
-
-def _number(op: Any, operand: Any, position: int) -> Any:
-    kind = operand.kind
-    if kind == 2:
-        return operand.integer != 0
-    if kind == 3:
-        return operand.integer
-    if kind == 4:
-        return operand.real
-    if kind == 5:
-        return complex(operand.real, operand.imaginary)
-    raise ArgumentError(
-        f"{op.name}: operand {position} has kind {kind}, expected a loom_operand_kind (0 to 5)",
-        op=op.name)
-
-
-def _checked(op: Any, position: int, number: Any, dtype: Any) -> Any:
-    """The dtype, if it can hold that kind of number."""
-    if isinstance(number, bool):
-        fits = True
-    elif isinstance(number, int):
-        fits = dtype.kind != "b"
-    elif isinstance(number, float):
-        fits = dtype.is_inexact
-    else:
-        fits = dtype.is_complex
-    if not fits:
-        raise DTypeError(
-            f"{op.name}: operand {position} is the number {number!r}, which {dtype.name} does not "
-            "hold; give the number another kind or cast the tensors first", op=op.name)
-    if isinstance(number, int) and dtype.is_integer:
-        limits = np.iinfo(dtype.numpy)
-        if not limits.min <= number <= limits.max:
-            raise ArgumentError(
-                f"{op.name}: operand {position} is {number}, expected {limits.min} to {limits.max} "
-                f"for {dtype.name}", op=op.name)
-    return dtype
-
-
-def _shared_dtype(op: Any, position: int, number: Any, operands: list[Any]) -> Any:
-    """The dtype of a number that was given without one."""
-    last = len(op.operands) - 1
-    if last < 0:
-        raise ArgumentError(f"{op.name}: operands were given, expected none", op=op.name)
-    if op.operands[min(position, last)].classes != "T":
-        return lazyloom.dtypes.as_dtype(type(number))
-    for i, v in enumerate(operands):
-        if v is not None and op.operands[min(i, last)].classes == "T":
-            return v.type.dtype
-    return lazyloom.dtypes.as_dtype(type(number))
-
-
-def _attributes(op: Any, given: Any, count: int) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for i in range(count):
-        attribute = given[i]
-        if attribute.name == ffi.NULL:
-            raise ArgumentError(f"{op.name}: attribute {i} has no name", op=op.name)
-        name = ffi.string(attribute.name).decode("utf-8", "replace")
-        if name in result:
-            raise ArgumentError(f"{op.name}: attribute {name!r} was given twice", op=op.name)
-        kind = attribute.kind
-        value = attribute.value
-        if kind == 2:
-            result[name] = value.integer
-        elif kind == 6:
-            result[name] = tuple(ffi.unpack(_array(op, name, value.integers, attribute.count),
-                                            attribute.count))
-        elif kind == 1:
-            result[name] = bool(value.boolean)
-        elif kind == 3:
-            result[name] = value.real
-        elif kind == 4:
-            text = _array(op, name, value.text, 1)
-            result[name] = ffi.string(text).decode("utf-8", "replace")
-        elif kind == 5:
-            result[name] = lazyloom.dtypes.dtype_indexed(value.dtype)
-        elif kind == 7:
-            result[name] = tuple(ffi.unpack(_array(op, name, value.reals, attribute.count),
-                                            attribute.count))
-        elif kind == 0:
-            result[name] = None
-        else:
-            raise ArgumentError(
-                f"{op.name}: attribute {name!r} has kind {kind}, expected a loom_attr_kind "
-                "(0 to 7)", op=op.name)
-    return result
-
-
-def _array(op: Any, name: str, pointer: Any, count: int) -> Any:
-    if pointer == ffi.NULL and count:
-        raise ArgumentError(f"{op.name}: attribute {name!r} is a NULL pointer", op=op.name)
-    return pointer if count else ffi.new("int64_t[]", 0)
-
-
 @located
 def loomp_apply(
     source: int, name: Any, operands: Any, operand_count: int, attributes: Any,
     attribute_count: int, results: Any, capacity: int, result_count: Any,
 ) -> int:  # fmt: skip
-    op = _op(name)
-    values = _operands(op, operands, operand_count)
-    attrs = _attributes(op, attributes, attribute_count) if attribute_count else None
+    op = calls.op_named(name)
+    values = calls.values(op, operands, operand_count)
+    attrs = calls.attributes(op, attributes, attribute_count) if attribute_count else None
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
     if type(recorded) is not tuple:
         result_count[0] = 1
@@ -494,7 +349,8 @@ def loomp_set_grad_enabled(enabled: int, previous: Any) -> int:
 
 
 def _values(array: Any, count: int) -> list[Any]:
-    return [handles.find(TENSOR, bits).value for bits in (ffi.unpack(array, count) if count else ())]
+    given = ffi.unpack(array, count) if count else ()
+    return [handles.find(TENSOR, bits).value for bits in given]
 
 
 def _cotangents(array: Any, count: int) -> list[Any] | None:
@@ -515,7 +371,7 @@ def loomp_grad(
         if value is None:
             raise GradientError(f"loom_grad: inputs[{i}] does not reach an output")
     for i, value in enumerate(found):
-        gradients[i] = _give(value)
+        gradients[i] = _give(value)  # type: ignore[arg-type]
     return 1
 
 
@@ -595,7 +451,7 @@ def loomp_text(
         evaluation = lazyloom.last_evaluation()
         text = "" if evaluation is None else evaluation.text()
     else:
-        text = describe.op_json(_op(name))
+        text = describe.op_json(calls.op_named(name))
     data = text.encode()
     needed[0] = len(data) + 1
     if capacity:

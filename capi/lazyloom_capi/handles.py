@@ -37,7 +37,7 @@ def find(kind: int, bits: int) -> Any:
     """The object of a handle of that kind; raises HandleError."""
     found = _alive[kind].get(bits)
     if found is None:
-        raise _unknown(kind, bits)
+        raise unknown(kind, bits)
     return found
 
 
@@ -55,7 +55,7 @@ def release(kind: int, bits: int) -> None:
         else:
             _extra[bits] -= 1
     elif _alive[kind].pop(bits, None) is None:
-        raise _unknown(kind, bits)
+        raise unknown(kind, bits)
 
 
 def count() -> int:
@@ -73,7 +73,8 @@ def release_all() -> None:
         del things
 
 
-def _unknown(kind: int, bits: int) -> HandleError:
+def unknown(kind: int, bits: int) -> HandleError:
+    """The error that says why these bits are no live handle of that kind."""
     expected = _KINDS[kind]
     if bits == 0:
         return HandleError(f"the null handle was given, expected a {expected}")

@@ -1,0 +1,47 @@
+"""Compiling C programs against the library of this environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lazyloom_capi import build
+from lazyloom_capi.client import Client
+
+from .compilers import C99, Compile
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """``compiled(source, compiler=C99)`` gives the program's path; each is compiled once."""
+    folder = tmp_path_factory.mktemp("programs")
+    done: dict[tuple[str, ...], Path] = {}
+
+    def compile(source: Path, compiler: list[str] = C99) -> Path:
+        key = (str(source), *compiler)
+        if key not in done:
+            program = folder / f"{source.stem}-{len(done)}"
+            command = [*compiler, "-O1", str(source), "-xnone", "-o", str(program),
+                       *build.cflags(), *build.libs(), "-pthread"]  # fmt: skip
+            result = subprocess.run(command, capture_output=True, text=True)
+            assert result.returncode == 0, result.stderr
+            done[key] = program
+        return done[key]
+
+    return compile
+
+
+@pytest.fixture(scope="session")
+def bare_environment() -> dict[str, str]:
+    """No variable at all but the place of the tests' disk cache."""
+    name = "LAZYLOOM_CACHE_DIR"
+    return {name: os.environ[name]} if name in os.environ else {}
+
+
+@pytest.fixture(scope="session")
+def client() -> Client:
+    """The library loaded into this process."""
+    return Client()

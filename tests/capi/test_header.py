@@ -1,0 +1,156 @@
+"""The headers: strict C99 and C++17, generated part up to date, ABI as recorded."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import cffi
+import pytest
+
+import lazyloom
+from lazyloom_capi import build, generate, header
+
+from .compilers import C99, CXX17, HERE
+
+INCLUDE = header.include_dir()
+HEADER = (INCLUDE / "lazyloom.h").read_text()
+RECORD = HERE / "abi.txt"
+
+
+def check_syntax(compiler: list[str], text: str) -> None:
+    done = subprocess.run(
+        [*compiler, *build.cflags(), "-fsyntax-only", "-"], input=text, capture_output=True,
+        text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
+@pytest.mark.parametrize("name", ["lazyloom.h", "lazyloom_ops.h"])
+@pytest.mark.parametrize("locations", ["", "#define LOOM_NO_SOURCE_LOCATIONS\n"])
+def test_header_compiles_alone_and_twice(name: str, compiler: list[str], locations: str) -> None:
+    include = f'#include "{name}"\n'
+    check_syntax(compiler, locations + include * 2 + "int main(void) { return 0; }\n")
+
+
+@pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
+def test_every_wrapper_can_be_called_by_name(compiler: list[str]) -> None:
+    """The macros that note the line hide no function: each name still has an address."""
+    names = re.findall(r"^static inline LOOM_CHECK loom_status (\w+)\(", wrappers(), flags=re.M)
+    assert len(names) > len(lazyloom.ops.names())
+    uses = "\n".join(f"  used += (void (*)(void)){n} != 0;" for n in names)
+    # a function's address is never null, which compilers know and warn of
+    quiet = [*compiler, "-Wno-address", "-Wno-cast-function-type", "-Wno-nonnull-compare"]
+    check_syntax(quiet, '#include "lazyloom_ops.h"\nint main(void) {\n  int used = 0;\n'
+                 f"{uses}\n  return used;\n}}\n")  # fmt: skip
+
+
+def wrappers() -> str:
+    return (INCLUDE / generate.NAME).read_text()
+
+
+def test_generated_header_is_up_to_date() -> None:
+    # in a process of its own: other tests may have entered ops of theirs in the table
+    code = "from lazyloom_capi import generate; print(generate.text(), end='')"
+    fresh = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert wrappers() == fresh, "run: python -m lazyloom_capi --generate"
+
+
+def test_every_op_has_a_documented_wrapper() -> None:
+    text = wrappers()
+    for name in fresh_ops():
+        assert re.search(rf"\*/\nstatic inline LOOM_CHECK loom_status loom_{name}\(", text), name
+        assert f"#define loom_{name}(...)" in text
+
+
+def fresh_ops() -> list[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import lazyloom; print(*lazyloom.ops.names())"],
+        capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+
+
+def test_every_function_says_what_it_does() -> None:
+    """A comment stands before each function, or before the group that it is in."""
+    bare = re.findall(r"\n\n(?:LOOM_API[^\n]*\n)", HEADER)
+    assert not bare
+
+
+def test_exports_are_exactly_what_the_header_declares() -> None:
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(build.build())], capture_output=True, text=True,
+        check=True).stdout  # fmt: skip
+    assert {line.split()[-1] for line in listed.splitlines()} == set(header.functions(HEADER))
+
+
+def snapshot() -> str:
+    """The ABI in words: version, prototypes, constants, sizes and offsets of structures."""
+    ffi = cffi.FFI()
+    ffi.cdef(header.declarations(HEADER))
+    major, minor = (re.search(rf"LOOM_ABI_{p} (\d+)", HEADER)[1] for p in ("MAJOR", "MINOR"))  # type: ignore[index]
+    lines = [f"version {major}.{minor}"]
+    lines += sorted(header.functions(HEADER).values())
+    for name in sorted(ffi.list_types()[0]):
+        kind = ffi.typeof(name)
+        if kind.kind == "enum":
+            lines += [f"{name}: {c} = {v}" for v, c in sorted(kind.elements.items())]
+        elif kind.kind == "struct":
+            lines.append(f"{name}: {ffi.sizeof(kind)} bytes")
+            lines += [f"{name}.{f} at {d.offset}, {ffi.sizeof(d.type)} bytes"
+                      for f, d in kind.fields]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def test_abi_is_the_recorded_one() -> None:
+    """A changed line breaks programs that are compiled already; a new one needs a new minor
+    version and a line in the header's list of changes. Then: python -m tests.capi.test_header"""
+    now, recorded = snapshot(), RECORD.read_text()
+    changes = "\n".join(difflib.unified_diff(
+        recorded.splitlines(), now.splitlines(), "recorded", "now", lineterm="", n=0))
+    assert now == recorded, changes
+
+
+def test_list_of_abi_changes_names_this_version() -> None:
+    major, minor = (re.search(rf"LOOM_ABI_{p} (\d+)", HEADER)[1] for p in ("MAJOR", "MINOR"))  # type: ignore[index]
+    changes = HEADER.split("ABI changes, newest first")[1]
+    assert re.search(r"\n +(\d+\.\d+)  ", changes)[1] == f"{major}.{minor}"  # type: ignore[index]
+
+
+def test_statuses_are_the_codes_of_the_errors() -> None:
+    ffi = cffi.FFI()
+    ffi.cdef(header.types(HEADER))
+    statuses = ffi.typeof("loom_status").elements
+    for error in vars(lazyloom.errors).values():
+        if isinstance(error, type) and issubclass(error, lazyloom.LoomError):
+            words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z]+", error.__name__)
+            name = "_".join(w.upper() for w in words).removesuffix("_ERROR")
+            name = {"LOOM": "LOOM_ERROR", "D_TYPE": "LOOM_ERROR_DTYPE"}.get(
+                name, f"LOOM_ERROR_{name}")
+            assert statuses[error.code] == name
+
+
+def test_dtypes_are_the_indices_of_the_dtypes() -> None:
+    ffi, lib = cffi.FFI(), None
+    ffi.cdef(header.declarations(HEADER))
+    lib = ffi.dlopen(str(build.build()))
+    names = ffi.typeof("loom_dtype").elements
+    for d in lazyloom.dtypes.ALL:
+        assert names[d.index] == f"LOOM_{d.name.upper()}"
+        assert ffi.string(lib.loom_dtype_name(d.index)).decode() == d.name
+        assert lib.loom_dtype_size(d.index) == d.itemsize
+    assert len(names) == len(lazyloom.dtypes.ALL) + 1
+
+
+def test_library_is_built_again_only_when_a_source_changed(tmp_path: Path) -> None:
+    first = build.build(tmp_path)
+    made = first.stat().st_mtime_ns
+    assert build.build(tmp_path).stat().st_mtime_ns == made
+    (tmp_path / f"{build.LIBRARY}.stamp").write_text("older sources")
+    assert build.build(tmp_path).stat().st_mtime_ns != made
+
+
+if __name__ == "__main__":
+    RECORD.write_text(snapshot())

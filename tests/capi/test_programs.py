@@ -1,0 +1,123 @@
+"""C programs as users build them, run in processes of their own with an empty environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lazyloom_capi import build, header
+
+from .compilers import C99, CXX17, HERE, Compile
+
+EXAMPLES = HERE.parent.parent / "examples"
+PROGRAMS = ["everything", "threads", "fork"]
+
+
+def run(
+    command: list[str], environment: dict[str, str], **options: object
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, **options)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, compiled: Compile, bare_environment: dict[str, str]) -> None:
+    done = run([str(compiled(HERE / f"{name}.c"))], bare_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip().endswith(("works", "work"))
+
+
+@pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
+def test_hello(compiler: list[str], compiled: Compile, bare_environment: dict[str, str]) -> None:
+    done = run([str(compiled(EXAMPLES / "hello.c", compiler))], bare_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["y        = 4 6 8", "gradient = 2 2 2"]
+    assert re.search(r"evaluation 1: read at .*hello\.c:\d+", lines[2])
+
+
+def test_digits(compiled: Compile, bare_environment: dict[str, str], tmp_path: Path) -> None:
+    """The demo's C program learns, and a step of it is one run of one program."""
+    report_file = tmp_path / "report.json"
+    done = run(
+        [str(compiled(EXAMPLES / "digits.c")), str(EXAMPLES / "data" / "digits"),
+         str(report_file)], bare_environment)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(report_file.read_text())
+    assert report["test_accuracy"] >= 0.95
+    assert report["executions_per_step"] == 1
+    assert report["ops_per_step"] >= 30
+    assert report["programs_compiled"] + report["programs_from_disk"] == 2
+    assert len(report["losses"]) == 20 * (1437 // 32)
+    assert report["final_loss"] == report["losses"][-1]
+
+
+def test_every_public_function_is_called_by_a_c_program() -> None:
+    """The programs above run, so what they contain is called."""
+    sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in PROGRAMS)]
+    text = "\n".join(re.sub(r"/\*.*?\*/", "", s.read_text(), flags=re.S) for s in sources)
+    public = header.functions((header.include_dir() / "lazyloom.h").read_text())
+    assert not [name for name in public if not re.search(rf"\b{name}\)?\(", text)]
+
+
+def test_hostile_python_variables_change_nothing(
+    compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    hostile = {**bare_environment, "PYTHONHOME": "/nonexistent", "PYTHONPATH": "/nonexistent",
+               "PYTHONSTARTUP": "/nonexistent", "VIRTUAL_ENV": "/nonexistent"}  # fmt: skip
+    done = run([str(compiled(EXAMPLES / "hello.c"))], hostile)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_working_folder_is_not_imported_from(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("lazyloom", "numpy", "types"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported by mistake')\n")
+    done = run([str(compiled(EXAMPLES / "hello.c"))], bare_environment, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_library_of_other_sources_is_refused(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    library = tmp_path / build.LIBRARY
+    shutil.copy(build.build(), library)
+    bytes_ = library.read_bytes()
+    digest = build.digest().encode()
+    assert digest in bytes_
+    library.write_bytes(bytes_.replace(digest, b"0" * len(digest)))
+    program = compiled(EXAMPLES / "hello.c")
+    done = run([str(program)], {**bare_environment, "LD_PRELOAD": str(library)})
+    assert done.returncode == 1
+    assert "other sources" in done.stderr and "--build" in done.stderr
+
+
+def test_missing_environment_is_an_error(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    library = tmp_path / build.LIBRARY
+    executable = str(build.executable()).encode()
+    text = build.build().read_bytes()
+    assert executable in text
+    library.write_bytes(text.replace(executable, b"/" + b"x" * (len(executable) - 1)))
+    done = run([str(compiled(EXAMPLES / "hello.c"))],
+               {**bare_environment, "LD_PRELOAD": str(library)})  # fmt: skip
+    assert done.returncode == 1
+    assert "environment" in done.stderr and "is gone" in done.stderr
+
+
+def test_flags_are_what_a_compiler_takes(tmp_path: Path) -> None:
+    flags = subprocess.run(
+        [str(build.executable()), "-m", "lazyloom_capi", "--cflags", "--libs"],
+        capture_output=True, text=True, check=True, env=os.environ).stdout  # fmt: skip
+    done = subprocess.run(
+        f"cc {EXAMPLES / 'hello.c'} -o {tmp_path / 'hello'} {flags}", shell=True,
+        capture_output=True, text=True)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
