@@ -34,6 +34,8 @@ def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     A negative start counts from the end; then starts are clamped so that the block
     lies inside x. Raises ShapeError, ArgumentError.
     """
+    if not starts:  # the text of a 0-d stablehlo.dynamic_slice cannot be parsed back
+        return x
     return lax.dynamic_slice(x, _starts(starts, x.shape), sizes)
 
 
