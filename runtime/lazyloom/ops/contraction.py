@@ -167,7 +167,7 @@ def vecdot(x: T, y: T, *, axis: int = -1) -> Array:
 
 
 @op(
-    rules.outer, T="number", source="NumPy multiply.outer", reference="numpy.multiply.outer",
+    rules.outer, T="number", source="NumPy multiply.outer",
     samples=Cases(
         case((2,), (3,)), case((), (3,)), case((2, 2), (3,)), case((0,), (3,))),
 )  # fmt: skip

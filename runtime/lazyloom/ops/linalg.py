@@ -141,7 +141,8 @@ def eigh(x: T, *, upper: bool = False) -> Array:
     """Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
 
     Only the lower triangle (or the upper) is looked at. The derivative asks for
-    distinct eigenvalues. Raises ShapeError, DTypeError.
+    distinct eigenvalues, and of complex vectors it holds for what their phases, which
+    are any, do not change. Raises ShapeError, DTypeError.
     """
     if not x.size:
         return lax.full(x.shape[:-1], 0, _real(x)), x
@@ -169,7 +170,8 @@ def svd(x: T) -> Array:
     """x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
 
     u is (..., m, k) and vh (..., k, n), k = min(m, n). The derivative asks for distinct
-    s. Raises ShapeError, DTypeError.
+    s, and of complex vectors it holds for what their phases do not change. Raises
+    ShapeError, DTypeError.
     """
     return tuple(lax.linalg.svd(x, full_matrices=False))
 

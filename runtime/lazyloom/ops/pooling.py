@@ -6,9 +6,11 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
+
 from . import rules_windows as rules
 from ._helpers import is_inexact, widened
-from ._jax import jnp, lax
+from ._jax import lax
 from .cases import Cases, case, distinct
 from .kinds import Array, Ints, T
 from .rules_shape import product
@@ -87,7 +89,7 @@ def avg_pool(
     lead = x.ndim - n
     v = widened(x)
     total = lax.reduce_window(
-        v, jnp.zeros((), v.dtype), lax.add, (1,) * lead + window, (1,) * lead + steps,
+        v, np.zeros((), v.dtype), lax.add, (1,) * lead + window, (1,) * lead + steps,
         [(0, 0)] * lead + list(zip(low, high, strict=True)), window_dilation=(1,) * lead + away)
     if count_include_pad:
         count = lax.full_like(total, product(window))
@@ -157,9 +159,8 @@ def adaptive_max_pool(x: T, *, output: Ints) -> Array:
 
 
 def _least(dtype: Any) -> Any:
-    if dtype.kind in "iu":
-        return jnp.array(jnp.iinfo(dtype).min, dtype)
-    return jnp.array(-math.inf, dtype)
+    # a host constant, by which JAX knows the reduction and its derivative
+    return np.array(np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf, dtype)
 
 
 def _int(shape: Ints, value: int) -> Array:
