@@ -1102,6 +1102,7 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
 }
 
 /* The largest element up to each one; NaN from the first NaN on.
+   The gradient goes to the latest of the elements that tie.
      x: an ordered type (not complex)
      axis: int
      reverse: bool, default false
@@ -1117,6 +1118,7 @@ static inline LOOM_CHECK loom_status loom_cummax(loom_tensor x, int64_t axis, bo
 }
 
 /* The smallest element up to each one; NaN from the first NaN on.
+   The gradient goes to the latest of the elements that tie.
      x: an ordered type (not complex)
      axis: int
      reverse: bool, default false
@@ -1131,7 +1133,8 @@ static inline LOOM_CHECK loom_status loom_cummin(loom_tensor x, int64_t axis, bo
   return loom_record_("cummin", operands_, 1, attributes_, 2, result, 1);
 }
 
-/* The products of the elements up to each one. The gradient is right at zeros.
+/* The products of the elements up to each one; integers wrap.
+   The gradient is right where elements are 0, second derivatives where at most one is.
      x: a number (not bool)
      axis: int
      reverse: bool, default false
@@ -1435,7 +1438,8 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
 
 /* Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
    Only the lower triangle (or the upper) is looked at. The derivative asks for distinct
-   eigenvalues. Raises ShapeError, DTypeError.
+   eigenvalues, and of complex vectors it holds for what their phases, which are any, do not
+   change. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      upper: bool, default false
    Source: array API linalg.eigh */
@@ -1780,6 +1784,7 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
 }
 
 /* The regularised lower incomplete gamma function, for positive a and x >= 0.
+   There is no second derivative in a.
      a: T
      x: T
      T: one dtype, float16 or bfloat16 or float32 or float64
@@ -3268,7 +3273,7 @@ static inline LOOM_CHECK loom_status loom_prelu_with(loom_operand x, loom_operan
 
 /* The product of the elements, cast to dtype first if that is given; 1 of none.
    The result of bool is bool (whether all are true) unless dtype says otherwise; integers
-   wrap. The gradient is right where elements are 0.
+   wrap. The gradient is right where elements are 0, second derivatives where at most one is.
      x: any dtype
      axes: ints, may be absent, default absent
      dtype: dtype, may be absent, default absent
@@ -3469,7 +3474,7 @@ static inline LOOM_CHECK loom_status loom_random_fold_in_with(loom_operand key, 
   return loom_record_("random_fold_in", operands_, 2, NULL, 0, result, 1);
 }
 
-/* Gamma numbers of shape parameter a and scale 1.
+/* Gamma numbers of shape parameter a and scale 1. There is no second derivative.
      key: an integer type
      a: float16 or bfloat16 or float32 or float64
      shape: ints
@@ -4552,8 +4557,9 @@ static inline LOOM_CHECK loom_status loom_sum(loom_tensor x, const int64_t *axes
 }
 
 /* x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
-   u is (..., m, k) and vh (..., k, n), k = min(m, n). The derivative asks for distinct s.
-   Raises ShapeError, DTypeError.
+   u is (..., m, k) and vh (..., k, n), k = min(m, n). The derivative asks for distinct s,
+   and of complex vectors it holds for what their phases do not change. Raises ShapeError,
+   DTypeError.
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.svd */
 static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loom_tensor *s,

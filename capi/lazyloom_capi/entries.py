@@ -7,6 +7,7 @@ imported only in a process that has loaded the library.
 
 from __future__ import annotations
 
+import _thread
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,7 +22,6 @@ from . import calls, describe, handles
 from .handles import BUFFER, PROGRAM, TENSOR
 
 INTERNAL: Final = 102
-START: Final = 101
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 _files: dict[int, str] = {}
@@ -54,6 +54,9 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     if isinstance(value, LoomError):
         code, message, op, site = value.code, str(value), value.op or "", value.site or ""
     else:
+        if issubclass(exception, KeyboardInterrupt):
+            # the Python program around the caller is to hear of it, not this call alone
+            _thread.interrupt_main()
         code, op, site = INTERNAL, "", ""
         message = f"{exception.__name__}: {value}"
         while traceback is not None and traceback.tb_next is not None:
@@ -62,7 +65,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
             code_object = traceback.tb_frame.f_code
             message += f" (in {code_object.co_name}, {code_object.co_filename}:"
             message += f"{traceback.tb_lineno})"
-    lib.loomp_set_error(code, message.encode(), op.encode(), site.encode())
+    texts = [t.encode("utf-8", "backslashreplace") for t in (message, op, site)]
+    lib.loomp_set_error(code, *texts)
     return -code
 
 
