@@ -119,14 +119,15 @@ def test_errors(
     assert caught.value.op == op
 
 
-@pytest.mark.parametrize("kind, op, operands, attributes, words", WRONG)
+# in Python numbers come with a dtype
+WITHOUT_NUMBERS = [w for w in WRONG if not any(isinstance(x, (int, float)) for x in w[2])]
+
+
+@pytest.mark.parametrize("kind, op, operands, attributes, words", WITHOUT_NUMBERS)
 def test_errors_are_those_of_python(
     client: Client, kind: type[errors.LoomError], op: str, operands: list[Any],
     attributes: dict[str, Any], words: str,
 ) -> None:  # fmt: skip
-    numbers = any(isinstance(x, (int, float)) for x in operands)
-    if numbers:
-        pytest.skip("in Python numbers come with a dtype")
     with pytest.raises(kind) as in_c:
         client.apply(op, operands, attributes)
     with pytest.raises(kind) as in_python:
