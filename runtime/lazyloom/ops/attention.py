@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from . import rules_nn as rules
-from ._helpers import broadcast_to, widened
+from ._helpers import broadcast_to, is_half, widened
 from ._jax import lax
 from .cases import Cases, case
-from .contraction import matmul
+from .contraction import product_of
 from .kinds import AnyType, Array, T
 from .normalization import stable_softmax
 from .spec import op
@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
     factor = (1.0 / math.sqrt(max(features, 1))) if scale is None else scale
     last = k.ndim - 1
     turned = lax.transpose(k, (*range(last - 1), last, last - 1))
-    scores = widened(matmul(q, turned))
+    scores = product_of(q, turned, "float32" if is_half(q) else None)
     scores = lax.mul(scores, lax.full_like(scores, factor))
     nothing = lax.full_like(scores, -math.inf)
     if mask is not None and mask.dtype.name == "bool":
@@ -65,4 +65,4 @@ def scaled_dot_product_attention(
         weights = lax.select(blind, lax.full_like(weights, 0.0), weights)
     else:
         weights = stable_softmax(scores, scores.ndim - 1)
-    return matmul(lax.convert_element_type(weights, v.dtype), v)
+    return product_of(lax.convert_element_type(weights, v.dtype), v)

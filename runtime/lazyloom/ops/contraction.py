@@ -7,6 +7,8 @@ float32 inside XLA where the hardware has no better, and rounded once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..dtypes import int32
@@ -33,42 +35,7 @@ def matmul(x: T, y: T) -> Array:
     Leading axes broadcast. A 1-d operand is one row on the left, one column on the
     right, and its axis goes from the result. Raises ShapeError.
     """
-    last, inner = x.ndim - 1, max(y.ndim - 2, 0)
-    nx, ny = max(x.ndim - 2, 0), max(y.ndim - 2, 0)
-    total = max(nx, ny)
-    # an axis that only one side has (or has with more than one element) stays a free
-    # axis of that side: nothing is copied to make the other side as large
-    both: list[int] = []
-    squeeze_x: list[int] = []
-    squeeze_y: list[int] = []
-    for d in range(total):
-        i, j = d - (total - nx), d - (total - ny)
-        if i < 0 or j < 0:
-            continue
-        if x.shape[i] == y.shape[j]:
-            both.append(d)
-        elif x.shape[i] == 1:
-            squeeze_x.append(i)
-        else:
-            squeeze_y.append(j)
-    keep_x = [i for i in range(nx) if i not in squeeze_x]
-    keep_y = [j for j in range(ny) if j not in squeeze_y]
-    if squeeze_x:
-        x = lax.squeeze(x, squeeze_x)
-        last -= len(squeeze_x)
-    if squeeze_y:
-        y = lax.squeeze(y, squeeze_y)
-        inner -= len(squeeze_y)
-    at_x = {i + total - nx: n for n, i in enumerate(keep_x)}
-    at_y = {j + total - ny: n for n, j in enumerate(keep_y)}
-    batch = ([at_x[d] for d in both], [at_y[d] for d in both])
-    product = lax.dot_general(x, y, (((last,), (inner,)), batch))
-    free_x = [d for d in at_x if d not in both] + (["m"] if x.ndim > 1 else [])
-    free_y = [d for d in at_y if d not in both] + (["n"] if y.ndim > 1 else [])
-    found = [*both, *free_x, *free_y]
-    wanted = [*range(total), *(c for c in ("m", "n") if c in found)]
-    order = [found.index(d) for d in wanted]
-    return product if order == list(range(len(order))) else lax.transpose(product, order)
+    return product_of(x, y)
 
 
 @op(
@@ -194,3 +161,44 @@ def kron(x: T, y: T) -> Array:
     x = lax.reshape(x, [d for n in left for d in (n, 1)])
     y = lax.reshape(y, [d for n in right for d in (1, n)])
     return lax.reshape(lax.mul(*broadcast(x, y)), [a * b for a, b in zip(left, right, strict=True)])
+
+
+def product_of(x: Array, y: Array, dtype: Any = None) -> Array:
+    """The matrix product of ``matmul``, summed and returned in ``dtype`` if there is one."""
+    last, inner = x.ndim - 1, max(y.ndim - 2, 0)
+    nx, ny = max(x.ndim - 2, 0), max(y.ndim - 2, 0)
+    total = max(nx, ny)
+    # an axis that only one side has (or has with more than one element) stays a free
+    # axis of that side: nothing is copied to make the other side as large
+    both: list[int] = []
+    squeeze_x: list[int] = []
+    squeeze_y: list[int] = []
+    for d in range(total):
+        i, j = d - (total - nx), d - (total - ny)
+        if i < 0 or j < 0:
+            continue
+        if x.shape[i] == y.shape[j]:
+            both.append(d)
+        elif x.shape[i] == 1:
+            squeeze_x.append(i)
+        else:
+            squeeze_y.append(j)
+    keep_x = [i for i in range(nx) if i not in squeeze_x]
+    keep_y = [j for j in range(ny) if j not in squeeze_y]
+    if squeeze_x:
+        x = lax.squeeze(x, squeeze_x)
+        last -= len(squeeze_x)
+    if squeeze_y:
+        y = lax.squeeze(y, squeeze_y)
+        inner -= len(squeeze_y)
+    at_x = {i + total - nx: n for n, i in enumerate(keep_x)}
+    at_y = {j + total - ny: n for n, j in enumerate(keep_y)}
+    batch = ([at_x[d] for d in both], [at_y[d] for d in both])
+    product = lax.dot_general(
+        x, y, (((last,), (inner,)), batch), preferred_element_type=dtype)
+    free_x = [d for d in at_x if d not in both] + (["m"] if x.ndim > 1 else [])
+    free_y = [d for d in at_y if d not in both] + (["n"] if y.ndim > 1 else [])
+    found = [*both, *free_x, *free_y]
+    wanted = [*range(total), *(c for c in ("m", "n") if c in found)]
+    order = [found.index(d) for d in wanted]
+    return product if order == list(range(len(order))) else lax.transpose(product, order)
