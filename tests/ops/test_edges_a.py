@@ -180,6 +180,10 @@ GRADIENTS: list[tuple[str, list[Any], dict[str, Any], list[Any]]] = [
     ("prod", [[2, 0, 3]], {}, [[0, 6, 0]]),
     ("prod", [[0, 0, 3]], {}, [[0, 0, 0]]),
     ("cumprod", [[2, 0, 3]], {"axis": 0}, [[1, 8, 0]]),
+    ("cumprod", [[2, 0, 3, 0, 5]], {"axis": 0}, [[1, 8, 0, 0, 0]]),
+    ("cumprod", [[3, 0, 2]], {"axis": 0, "reverse": True}, [[0, 8, 1]]),
+    ("cummax", [[1, 3, 2, 3, 4]], {"axis": 0}, [[1, 2, 0, 1, 1]]),
+    ("cummin", [[1, 3, 2]], {"axis": 0, "reverse": True}, [[1, 0, 2]]),
     ("max", [[1, 3, 3]], {}, [[0, 0.5, 0.5]]),
     ("std", [[2, 2, 2]], {}, [[0, 0, 0]]),
     ("norm", [[0, 0]], {}, [[0, 0]]),
@@ -208,6 +212,24 @@ def test_gradients_at_edges(
         found = gradients(name, *operands, **attributes)
     for got, want in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "attributes"), [("prod", {}), ("cumprod", {"axis": 0})])
+@pytest.mark.parametrize("values", [[2.0, 0.0, 3.0], [2.0, 5.0, 3.0]])
+def test_second_derivatives_of_products(
+    name: str, attributes: dict[str, Any], values: list[float]
+) -> None:
+    op = lookup(name)
+    attributes = op.canonical_attributes(attributes)
+
+    def last(x: Any) -> Any:
+        return jax.numpy.ravel(op.fn(x, **attributes))[-1]
+
+    a, b, c = values
+    expected = [[0, c, b], [c, 0, a], [b, a, 0]]
+    with jax.enable_x64(True):
+        found = jax.hessian(last)(jax.numpy.asarray(values))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_gradient_of_complex_modulus_at_zero_is_zero() -> None:

@@ -232,8 +232,7 @@ def hypot(x: T, y: T) -> Array:
     return in_float32(definition, *broadcast(x, y))
 
 
-@op(rules.elementwise, T="floating", source="C99 copysign", reference="numpy.copysign",
-    samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="floating", source="C99 copysign", reference="numpy.copysign")
 def copysign(x: T, y: T) -> Array:
     """The magnitude of x with the sign of y, zeros included."""
     return _with_sign_of(*broadcast(x, y))
@@ -246,8 +245,7 @@ def nextafter(x: T, y: T) -> Array:
     return lax.nextafter(*broadcast(x, y))
 
 
-@op(rules.elementwise, T="floating", source="NumPy heaviside", reference="numpy.heaviside",
-    samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="floating", source="NumPy heaviside", reference="numpy.heaviside")
 def heaviside(x: T, y: T) -> Array:
     """0 for negative x, 1 for positive x, y where x is 0, NaN for NaN."""
     x, y = broadcast(x, y)
@@ -290,22 +288,19 @@ def lcm(x: T, y: T) -> Array:
 # Rounding: the gradients are zero
 
 
-@op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
-    samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor")
 def floor(x: T) -> Array:
     """The largest integer not above x."""
     return lax.floor(x) if is_inexact(x) else x
 
 
-@op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
-    samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil")
 def ceil(x: T) -> Array:
     """The smallest integer not below x."""
     return lax.ceil(x) if is_inexact(x) else x
 
 
-@op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
-    samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc")
 def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
@@ -315,7 +310,7 @@ def trunc(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
     samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
-                        high=60.0, kinks=True))
+                        high=60.0))
 def round_(x: T, *, decimals: int = 0) -> Array:
     """x rounded to ``decimals`` decimal places, halves to the even neighbour.
 
@@ -432,7 +427,7 @@ def lerp(x: T, y: T, weight: T) -> Array:
     return lax.select(lax.lt(weight, constant(x, 0.5)), near_x, near_y)
 
 
-@op(rules.elementwise, T="ordered", source="array API clip", samples=Elementwise(kinks=True))
+@op(rules.elementwise, T="ordered", source="array API clip")
 def clip(x: T, min: T = None, max: T = None) -> Array:
     """x limited to [min, max], NaN where any is; max where min > max.
 

@@ -375,7 +375,10 @@ def polygamma(x: T, *, order: int) -> Array:
 @op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",
     samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
 def gammainc(a: T, x: T) -> Array:
-    """The regularised lower incomplete gamma function, for positive a and x >= 0."""
+    """The regularised lower incomplete gamma function, for positive a and x >= 0.
+
+    There is no second derivative in a.
+    """
     return in_float32(lax.igamma, *broadcast(a, x))
 
 

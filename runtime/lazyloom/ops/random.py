@@ -204,7 +204,7 @@ def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array
 @op(rules.draw, T="floating", source=_SOURCE + "; Marsaglia and Tsang 2000; gradient by implicit "
     "differentiation", differentiable=("a",), heavy=True, samples=_draws(2.0))
 def random_gamma(key: Integer, a: T, *, shape: Ints) -> Array:
-    """Gamma numbers of shape parameter a and scale 1."""
+    """Gamma numbers of shape parameter a and scale 1. There is no second derivative."""
     dtype = a.dtype
     wide = broadcast_to(widened(a), shape)
     return convert(_drawn("gamma", key, wide, shape, wide.dtype), dtype)

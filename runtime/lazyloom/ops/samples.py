@@ -140,18 +140,16 @@ class Elementwise:
         variants: attribute values; the first serves every sample.
         low, high: the interval that random values come from.
         special: also give :func:`special_values` (all pairs of them for two operands).
-        kinks: the op has no derivative at places that random values may meet.
     """
 
     def __init__(
         self, *variants: Mapping[str, Any], low: float = -2.5, high: float = 2.5,
-        special: bool = True, kinks: bool = False,
+        special: bool = True,
     ) -> None:  # fmt: skip
         self.variants: Final = variants or ({},)
         self.low: Final = low
         self.high: Final = high
         self.special: Final = special
-        self.kinks: Final = kinks
 
     def _operands(
         self, op: OpDef, rng: np.random.Generator, dtype: DType, shapes: Sequence[Shape]
@@ -186,23 +184,22 @@ class Elementwise:
         classes = op.T if "T" in variable else variable[0]
         dtypes = CLASSES_SORTED[classes]
         main = preferred(dtypes)
-        smooth = not self.kinks
         for d in dtypes:
-            yield Sample(self._operands(op, rng, d, _BROADCAST[0]), first, d.name, smooth=smooth)
+            yield Sample(self._operands(op, rng, d, _BROADCAST[0]), first, d.name)
             if self.special:
                 yield Sample(self._special(op, d), first, f"{d.name} special", smooth=False)
         for label, shapes in (("0-d", _SCALAR), ("empty", _EMPTY), ("broadcast", _BROADCAST[1]),
                               ("0-d with 2-d", _MIXED)):
-            yield Sample(self._operands(op, rng, main, shapes), first, label, smooth=smooth)
+            yield Sample(self._operands(op, rng, main, shapes), first, label)
         for variant in self.variants[1:]:
             for d in (main, float64) if float64 in dtypes else (main,):
                 yield Sample(self._operands(op, rng, d, _BROADCAST[0]), variant,
-                             f"{d.name} {variant}", smooth=smooth)
+                             f"{d.name} {variant}")
         for i, o in enumerate(op.operands):
             if o.optional:
                 some = self._operands(op, rng, main, _BROADCAST[0])
                 some[i] = None
-                yield Sample(some, first, f"without {o.name}", smooth=smooth)
+                yield Sample(some, first, f"without {o.name}")
         if classes == "any" and "T" not in variable and len(variable) > 1:
             mixed = [data(rng, d, (3,)) for d, _ in zip((bool_, float64, int64), variable,
                                                        strict=False)]
