@@ -45,11 +45,7 @@ def source(
     So a loop's first iteration, which starts from what was created, has the same program as
     the later ones.
     """
-    from .graph import record_spec, spec_of
-    from .ops.spec import lookup
-
-    found = lookup(op) if isinstance(op, str) else op
-    return record_spec(spec_of(found, attributes, len(operands)), operands, boundary=True)
+    return record(op, operands, attributes, boundary=True)
 
 
 def boundary(value: Value) -> Value:

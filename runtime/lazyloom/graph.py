@@ -83,7 +83,11 @@ def spec_of(op: OpDef, attributes: Mapping[str, Any] | None, arity: int) -> Spec
         found = _given_specs.get(given)
         if found is not None:
             return found
-    attrs = op.canonical_attributes(attributes or {})
+    try:
+        attrs = op.canonical_attributes(attributes or {})
+    except LoomError as error:
+        _place(error, op.name)
+        raise
     bits = tuple(attribute_bits(v) for v in attrs.values())
     key = (op, bits, arity)
     found = _specs.get(key)
@@ -480,14 +484,17 @@ Operandlike: TypeAlias = "Value | Scalar | None"
 
 
 def record(
-    op: str | OpDef, operands: Sequence[Operandlike], attributes: Mapping[str, Any] | None = None
-) -> Any:
+    op: str | OpDef, operands: Sequence[Operandlike],
+    attributes: Mapping[str, Any] | None = None, *, boundary: bool = False,
+) -> Any:  # fmt: skip
     """Record one operation and return its result, or a tuple of its results.
 
     Args:
         op: the op, or its name.
         operands: values, scalars, or None where an optional operand is absent.
         attributes: the op's attributes; missing ones take their defaults.
+        boundary: make the result the boundary of its own program; see
+            :func:`lazyloom.source`.
 
     Returns:
         a :class:`Value` for an op of one result, else a tuple of them.
@@ -495,9 +502,16 @@ def record(
     Raises:
         UnknownOpError, ArgumentError, ShapeError, DTypeError: at once, for this call.
     """
-    if type(op) is str:
-        op = lookup(op)
-    return record_spec(spec_of(op, attributes, len(operands)), operands)  # type: ignore[arg-type]
+    while operands and operands[-1] is None:
+        # absent optional operands at the end are no part of the structure
+        operands = operands[:-1]
+    try:
+        found = lookup(op) if type(op) is str else op
+        spec = spec_of(found, attributes, len(operands))  # type: ignore[arg-type]
+    except LoomError as error:
+        _place(error, op if type(op) is str else op.name)  # type: ignore[union-attr]
+        raise
+    return record_spec(spec, operands, boundary=boundary)
 
 
 def record_spec(
