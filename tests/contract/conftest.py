@@ -10,7 +10,7 @@ import pytest
 
 import lazyloom as ll
 
-from .ffi import Handlers, build, compiler
+from tests.contract.ffi import Handlers, build, compiler
 
 
 @pytest.fixture(scope="session")
