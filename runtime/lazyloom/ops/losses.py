@@ -34,7 +34,7 @@ from .spec import op
 )  # fmt: skip
 def cross_entropy(
     logits: T, labels: Integer, weight: T = None, *, axis: int = -1,
-    label_smoothing: float = 0.0, ignore_index: int | None = None, reduction: str = "mean",
+    label_smoothing: float = 0.0, ignore_index: int | None = -100, reduction: str = "mean",
 ) -> Array:  # fmt: skip
     """-log_softmax(logits)[label], per element of ``labels``.
 
@@ -60,7 +60,7 @@ def cross_entropy(
 )  # fmt: skip
 def nll_loss(
     log_probabilities: T, labels: Integer, weight: T = None, *, axis: int = -1,
-    ignore_index: int | None = None, reduction: str = "mean",
+    ignore_index: int | None = -100, reduction: str = "mean",
 ) -> Array:  # fmt: skip
     """-log_probabilities[label], per element of ``labels``; else as ``cross_entropy``.
 
