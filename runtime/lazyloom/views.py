@@ -257,7 +257,10 @@ class Imag(ViewStep):
 
 
 class Bitcast(ViewStep):
-    """The same bits as another dtype of the same size."""
+    """The same bits as another dtype; a last axis carries the ratio of unequal sizes.
+
+    A smaller dtype appends that axis, a larger one takes it, as the op ``bitcast`` does.
+    """
 
     __slots__ = ("dtype",)
 
@@ -265,11 +268,10 @@ class Bitcast(ViewStep):
         self.dtype: Final = dtype
 
     def out_type(self, t: TensorType) -> TensorType:
-        if t.dtype.itemsize != self.dtype.itemsize:
-            raise ArgumentError(
-                f"a view of {t.text} as {self.dtype.name} was asked for; expected a dtype of "
-                f"{t.dtype.itemsize} bytes")
-        return tensor_type(t.shape, self.dtype, t.placement)
+        from .graph import spec_of
+        from .ops.spec import lookup
+
+        return spec_of(lookup("bitcast"), {"dtype": self.dtype}, 1).infer((t,))[0]
 
     def forward(self, base: Value) -> Value:
         if base.dtype is self.dtype:
