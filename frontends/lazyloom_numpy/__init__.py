@@ -18,7 +18,7 @@ import lazyloom as _lazyloom
 
 _lazyloom.skip_folder(_os.path.dirname(_os.path.abspath(__file__)))
 
-# ruff: noqa: E402, A004
+# ruff: noqa: E402, F401, I001
 import numpy as _onp
 from numpy import (
     bool_, complex64, complex128, complexfloating, double, dtype, e, euler_gamma, finfo, float16,
@@ -63,13 +63,15 @@ from ._linalg import (
     cross, dot, einsum, einsum_path, inner, kron, matvec, outer, tensordot, trace, vdot, vecdot,
     vecmat,
 )  # fmt: skip
+from ._joining import (
+    append, block, column_stack, concat, concatenate, delete, dstack, hstack, insert, pad,
+    stack, trim_zeros, vstack,
+)  # fmt: skip
 from ._manipulation import (
-    append, array_split, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays,
-    broadcast_shapes, broadcast_to, column_stack, concat, concatenate, copyto, delete, diagonal,
-    dsplit, dstack, expand_dims, flip, fliplr, flipud, hsplit, hstack, insert, matrix_transpose,
-    moveaxis, ndim, pad, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90,
-    shape, size, split, squeeze, stack, swapaxes, tile, transpose, trim_zeros, unstack, vsplit,
-    vstack,
+    array_split, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes,
+    broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud, hsplit,
+    matrix_transpose, moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll,
+    rollaxis, rot90, shape, size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
 from ._reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
@@ -97,8 +99,6 @@ False_ = _onp.False_
 __version__ = _onp.__version__
 __array_api_version__ = "2024.12"
 
-__all__ = sorted(n for n in globals() if not n.startswith("_") and n != "annotations")
-
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(n for n in globals() if not n.startswith("_") and n != "annotations")

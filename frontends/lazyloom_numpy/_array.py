@@ -10,8 +10,9 @@ import operator
 from collections.abc import Iterator
 from typing import Any, Final
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import as_dtype
 
 from ._layout import ViewInfo, c_strides, element_strides, flagsobj, is_writeable, view_info
@@ -30,7 +31,7 @@ class ndarray(lazyloom.Tensor):
     pending. Semantics of every method and operator: ``numpy.ndarray``.
     """
 
-    __slots__ = ("_info", "__weakref__") if "__weakref__" not in dir(lazyloom.Tensor) else ("_info",)
+    __slots__ = ("_info",) if "__weakref__" in dir(lazyloom.Tensor) else ("_info", "__weakref__")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
@@ -196,7 +197,12 @@ class ndarray(lazyloom.Tensor):
         return _t["divmod"](other, self)
 
     def __pow__(self, other: Any, modulo: Any = None) -> Any:
-        return NotImplemented if modulo is not None else _u.binary(_t["power"], self, other)
+        if modulo is not None:
+            return NotImplemented
+        if self._type.dtype.kind == "b" and type(other) is int and other == 2:
+            # NumPy squares here, and the square of bool is int8
+            return _t["square"](self)
+        return _u.binary(_t["power"], self, other)
 
     def __rpow__(self, other: Any) -> Any:
         return _u.binary(_t["power"], other, self)
@@ -443,7 +449,7 @@ class ndarray(lazyloom.Tensor):
         return _manipulation.repeat(self, repeats, axis)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
-        raise ValueError("resize: an array cannot change its size in place; use np.resize(a, shape)")
+        raise ValueError("resize: an array has a fixed size; use np.resize(a, shape)")
 
     def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:
         if write is None:
@@ -637,10 +643,16 @@ def _compare(name: str, a: ndarray, b: Any) -> Any:
 
 
 # at the end, because these modules need the class
-from . import _ufuncs as _u  # noqa: E402
 from . import (  # noqa: E402
-    _elementwise, _indexing, _interop, _linalg, _manipulation, _reductions, _sorting,
+    _elementwise,
+    _indexing,
+    _interop,
+    _linalg,
+    _manipulation,
+    _reductions,
+    _sorting,
 )  # fmt: skip
+from . import _ufuncs as _u  # noqa: E402
 
 _t: Final = _u.TABLE
 _add: Final = _t["add"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import DType, as_dtype
 
 from . import _dtypes as dt

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap

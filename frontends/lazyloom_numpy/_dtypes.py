@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import lazyloom
 import ml_dtypes
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import ALL, DType, as_dtype
 
 bfloat16: Final = ml_dtypes.bfloat16
@@ -172,7 +173,8 @@ def normalize_axes(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, .
 
 def shape_tuple(shape: Any) -> tuple[int, ...]:
     """A shape given as an int or a sequence of ints."""
-    if hasattr(shape, "__index__") and not (isinstance(shape, lazyloom.Tensor) and shape.type.shape):
+    sequence = isinstance(shape, lazyloom.Tensor) and bool(shape.type.shape)
+    if hasattr(shape, "__index__") and not sequence:
         result = (int(shape.__index__()),)
     else:
         result = tuple(int(n.__index__()) for n in shape)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
@@ -216,7 +217,8 @@ def sinc(x: Any) -> Any:
     return where(a == 0, 1.0, TABLE["sin"](y) / y).astype(a.dtype)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
+           period: Any = None) -> Any:  # fmt: skip
     """Piecewise linear interpolation at ``x`` of points ``(xp, fp)``. See ``numpy.interp``."""
     from ._sorting import argsort, searchsorted, take
 
@@ -224,7 +226,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     points, values = wrap(value_of(xp, dt.FLOAT64)), wrap(value_of(fp))
     values = values.astype(dt.promote(values.type.dtype, dt.FLOAT64).numpy)
     if period is not None:
-        from ._manipulation import concatenate
+        from ._joining import concatenate
 
         a, points = a % period, points % period
         order = argsort(points)
@@ -250,7 +252,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * onp.pi) -> Any:
     """Differences larger than half a period taken out. See ``numpy.unwrap``."""
-    from ._manipulation import concatenate
+    from ._joining import concatenate
     from ._sequences import diff
 
     a = wrap(value_of(p))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import lazyloom
 import numpy as onp
 
+import lazyloom
+
 from . import _dtypes as dt
-from ._array import ScalarArray, ViewInfo, alias, assign, element_strides, ndarray, view_info, wrap
-from ._convert import as_value, host_value, operand
+from ._array import ScalarArray, alias, assign, element_strides, ndarray, view_info, wrap
+from ._convert import as_value, operand
 
 record = lazyloom.record
 views = lazyloom.views
@@ -439,8 +440,8 @@ class flatiter:
         if isinstance(key, slice):
             # NumPy repeats the values to the length of the selection
             n = len(range(*_slice_bounds(key, len(self))))
-            from ._manipulation import resize
             from ._creation import asarray
+            from ._manipulation import resize
 
             value = resize(asarray(value).astype(self._array.dtype), (n,))
         flat[key] = value
@@ -477,8 +478,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """Coordinates of flat indices, as ``numpy.unravel_index``."""
-    from ._ufuncs import TABLE
     from ._creation import asarray
+    from ._ufuncs import TABLE
 
     rest = asarray(indices).astype(onp.int64)
     dims = dt.shape_tuple(shape)
@@ -491,8 +492,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """Flat indices of coordinates, as ``numpy.ravel_multi_index``."""
-    from ._ufuncs import TABLE
     from ._creation import asarray
+    from ._ufuncs import TABLE
 
     shape = dt.shape_tuple(dims)
     strides = onp.cumprod((1, *shape[:0:-1]))[::-1] if order == "C" else onp.cumprod(
@@ -507,7 +508,3 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         part = c * int(stride)
         total = part if total is None else total + part
     return total
-
-
-__all__ = ["ViewInfo", "flatiter", "get_item", "host_value", "ix_", "ravel_multi_index",
-           "set_item", "unravel_index"]  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from ._array import ScalarArray, ndarray, wrap
 

@@ -37,11 +37,11 @@ class flagsobj:
         self._array.setflags(write=flag)
 
     @property
-    def ccontiguous(self) -> bool:
+    def c_contiguous(self) -> bool:
         return contiguous(self._array.shape, element_strides(self._array))
 
     @property
-    def fcontiguous(self) -> bool:
+    def f_contiguous(self) -> bool:
         return contiguous(self._array.shape[::-1], element_strides(self._array)[::-1])
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
@@ -155,7 +156,8 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
           axis: int | None = None) -> Any:  # fmt: skip
     """The cross product of vectors of 2 or 3 elements. See ``numpy.cross``."""
-    from ._manipulation import concatenate, moveaxis, zeros_after
+    from ._joining import concatenate, zeros_after
+    from ._manipulation import moveaxis
 
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, param, value_of
+from ._convert import as_value, param, value_of
 from ._ufuncs import TABLE, cast_values, full_value, store, ufunc
 
 record = lazyloom.record
@@ -278,7 +279,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 
 def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, out: Any,
                           include_initial: bool) -> Any:  # fmt: skip
-    from ._manipulation import concatenate
+    from ._joining import concatenate
 
     x = wrap(value_of(x))
     if axis is None:
@@ -413,6 +414,3 @@ def accumulate(function: ufunc, array: Any, axis: int, dtype: Any, out: Any) -> 
     results[0] = as_value(results[0], results[-1].type.dtype)
     stacked = record("stack", results, {"axis": position})
     return finish(stacked, out, function.__name__)
-
-
-__all__ = ["operand"]

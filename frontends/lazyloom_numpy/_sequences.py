@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from . import _dtypes as dt
 from . import _reductions
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, value_of
+from ._convert import value_of
 from ._elementwise import where
+from ._joining import concatenate
 from ._linalg import common
-from ._manipulation import broadcast_to, concatenate, moveaxis
+from ._manipulation import broadcast_to, moveaxis
 from ._reductions import finish
 from ._sorting import searchsorted, sort, take
 from ._ufuncs import TABLE
@@ -514,6 +516,3 @@ def polyval(p: Any, x: Any) -> Any:
     for c in coefficients:
         y = y * points + c
     return y
-
-
-__all__ = ["as_value", "operand"]

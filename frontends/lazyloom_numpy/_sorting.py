@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, operand_key, param, value_of
+from ._convert import as_value, operand, operand_key, value_of
 from ._reductions import finish
 
 record = lazyloom.record
@@ -186,7 +187,8 @@ def unique_values(x: Any, /) -> Any:
     return _wrapped(onp.unique(_host(x)))
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False,
+                return_indices: bool = False) -> Any:  # fmt: skip
     """Elements in both; reads. See ``numpy.intersect1d``."""
     return _wrapped(onp.intersect1d(_host(ar1), _host(ar2), assume_unique, return_indices))
 
@@ -267,7 +269,8 @@ def _checked(indices: Any, n: int, axis: Any, mode: str) -> Any:
     d = value.type.dtype
     if d.kind not in "iub":
         raise TypeError(
-            f"Cannot cast array data from {d.numpy!r} to dtype('int64') according to the rule 'safe'")
+            f"Cannot cast array data from {d.numpy!r} to dtype('int64') according to the rule "
+            "'safe'")
     if d is dt.BOOL:
         value = record("cast", (value,), {"dtype": dt.INT64})
         d = dt.INT64
@@ -349,7 +352,8 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each element the choice of that number. See ``numpy.choose``."""
-    from ._manipulation import broadcast_arrays, stack
+    from ._joining import stack
+    from ._manipulation import broadcast_arrays
 
     items = list(choices)
     arrays = broadcast_arrays(_array(a), *(_array(c) for c in items))
@@ -404,6 +408,3 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
     if w.type.shape != a.shape:
         raise ValueError("The weights and list don't have the same length.")
     return ndarray._wrap(record("bincount", (value, w), {"length": length}))
-
-
-__all__ = ["param"]

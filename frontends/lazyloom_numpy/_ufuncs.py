@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 from lazyloom.dtypes import DType, as_dtype
 
 from . import _dtypes as dt

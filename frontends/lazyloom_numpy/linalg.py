@@ -6,10 +6,11 @@ infinities instead of ``LinAlgError``, as an error would need a read.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as onp
 
 import lazyloom
-import numpy as onp
 from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
@@ -119,11 +120,7 @@ def slogdet(a: Any) -> SlogdetResult:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The lower (or upper) Cholesky factor. See ``numpy.linalg.cholesky``."""
     (x,) = _inexact(a)
-    factor = wrap(record("cholesky", (_matrix(x, True),)))
-    if not upper:
-        return factor
-    swapped = _manipulation.swapaxes(factor, -1, -2)
-    return swapped.conj() if swapped.dtype.kind == "c" else swapped
+    return wrap(record("cholesky", (_matrix(x, True),), {"upper": upper}))
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -131,43 +128,43 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode {mode!r}")
     (x,) = _inexact(a)
-    q, r = record("qr", (_matrix(x),), {"full_matrices": mode == "complete"})
+    kind = "complete" if mode == "complete" else "reduced"
+    q, r = record("qr", (_matrix(x),), {"mode": kind})
     return wrap(r) if mode == "r" else QRResult(wrap(q), wrap(r))
 
 
-def _triangle(x: Any, UPLO: str) -> Any:
+def _upper(UPLO: str) -> bool:
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    lower = wrap(x)
-    if UPLO.upper() == "U":
-        lower = _manipulation.swapaxes(lower, -1, -2)
-        lower = lower.conj() if lower.dtype.kind == "c" else lower
-    return lower.value
+    return UPLO.upper() == "U"
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and -vectors of a Hermitian matrix. See ``numpy.linalg.eigh``."""
     (x,) = _inexact(a)
-    return EighResult(*map(wrap, record("eigh", (_triangle(_matrix(x, True), UPLO),))))
+    return EighResult(*map(wrap, record("eigh", (_matrix(x, True),), {"upper": _upper(UPLO)})))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of a Hermitian matrix. See ``numpy.linalg.eigvalsh``."""
-    return eigh(a, UPLO).eigenvalues
+    (x,) = _inexact(a)
+    return wrap(record("eigvalsh", (_matrix(x, True),), {"upper": _upper(UPLO)}))
 
 
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
+        hermitian: bool = False) -> Any:  # fmt: skip
     """The singular value decomposition. See ``numpy.linalg.svd``."""
     (x,) = _inexact(a)
     if not compute_uv:
         return svdvals(a)
-    return SVDResult(*map(wrap, record("svd", (_matrix(x),), {"full_matrices": full_matrices})))
+    op = "svd_full" if full_matrices else "svd"
+    return SVDResult(*map(wrap, record(op, (_matrix(x),))))
 
 
 def svdvals(x: Any, /) -> Any:
     """The singular values, largest first. See ``numpy.linalg.svdvals``."""
     (value,) = _inexact(x)
-    return wrap(record("svd", (_matrix(value),), {"full_matrices": False})[1])
+    return wrap(record("svdvals", (_matrix(value),)))
 
 
 def matrix_power(a: Any, n: int) -> Any:
@@ -268,9 +265,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     """The pseudo-inverse. See ``numpy.linalg.pinv``."""
     (value,) = _inexact(a)
     x = wrap(value)
-    u, s, vh = svd(x, full_matrices=False)
     if rtol is None:
         rtol = 1e-15 if rcond is None else rcond
+    if isinstance(rtol, (int, float)):
+        return wrap(record("pinv", (_matrix(value),), {"rtol": float(rtol)}))
+    u, s, vh = svd(x, full_matrices=False)
     cutoff = s.max(-1, keepdims=True) * rtol
     large = s > cutoff
     from ._elementwise import where

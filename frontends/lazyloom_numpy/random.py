@@ -11,8 +11,9 @@ import secrets
 import threading
 from typing import Any, Final
 
-import lazyloom
 import numpy as onp
+
+import lazyloom
 
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap
