@@ -153,6 +153,8 @@ class _Pull:
 
     def _visit(self, outputs: Sequence[Value]) -> None:
         """Find the tracked nodes below the outputs, and which of them lead to a target."""
+        from .evaluate import again
+
         stack = [o.node for o in outputs if o.requires_grad]
         order: list[Node] = []
         while stack:
@@ -162,6 +164,8 @@ class _Pull:
             self.visited[n] = self.targets is None
             order.append(n)
             if n.tracked:
+                if n.state == graph.FAILED and n.error is not None:
+                    raise again(n.error)
                 if n.freed:
                     raise GradientError(
                         f"the tape through {n.spec.op.name if n.spec else 'a leaf'}, recorded at "
