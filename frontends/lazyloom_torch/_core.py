@@ -40,9 +40,12 @@ def cast(value: Value, to: DType) -> Value:
     return found
 
 
-def scalar(number: Any, dtype: DType) -> Scalar:
-    """A Python number as a run-time parameter of that dtype."""
-    return Scalar(number, dtype)
+def scalar(number: Any, dtype: DType, *, bake: bool = True) -> Scalar:
+    """A Python number as a run-time parameter of that dtype.
+
+    With ``bake=False`` not even 0, 1 and -1 become part of the program's structure.
+    """
+    return Scalar(number, dtype, bake=bake)
 
 
 def axis(dim: Any, ndim: int) -> int:

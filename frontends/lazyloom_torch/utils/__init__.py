@@ -1,0 +1,7 @@
+"""``torch.utils``."""
+
+from __future__ import annotations
+
+from . import data
+
+__all__ = ["data"]

@@ -1,0 +1,1 @@
+"""The classes of ``torch.nn``, by topic."""

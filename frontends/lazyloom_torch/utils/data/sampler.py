@@ -1,0 +1,122 @@
+"""Samplers: in which order a dataset's positions are visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ...random import Generator, multinomial, randint, randperm
+
+
+class Sampler:
+    """An iterable of positions."""
+
+    def __init__(self, data_source: Any = None) -> None:
+        pass
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return cls
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError("subclasses of Sampler should implement __iter__")
+
+
+class SequentialSampler(Sampler):
+    """Positions in order."""
+
+    def __init__(self, data_source: Any) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """Positions in random order: a permutation, or independent draws with replacement."""
+
+    def __init__(self, data_source: Any, replacement: bool = False,
+                 num_samples: int | None = None, generator: Generator | None = None) -> None:
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._number = num_samples
+        if num_samples is not None and num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer, got {num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.data_source) if self._number is None else self._number
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.data_source)
+        if self.replacement:
+            yield from randint(0, n, (self.num_samples,), generator=self.generator).tolist()
+            return
+        left = self.num_samples
+        while left > 0:
+            order = randperm(n, generator=self.generator).tolist()
+            yield from order[:left]
+            left -= n
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """Given positions in random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Positions drawn with given weights."""
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True,
+                 generator: Generator | None = None) -> None:
+        from ..._dtypes import float64
+        from ..._functions.creation import as_tensor
+
+        self.weights = as_tensor(weights, dtype=float64)
+        self.num_samples, self.replacement = num_samples, replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = multinomial(self.weights, self.num_samples, self.replacement,
+                            generator=self.generator)
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of positions from another sampler."""
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for position in self.sampler:
+            batch.append(position)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        n = len(self.sampler)  # type: ignore[arg-type]
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
