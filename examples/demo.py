@@ -27,6 +27,7 @@ DATA = HERE / "data" / "digits"
 ACCURACY = 0.95
 AGREEMENT = 1e-5
 OPS_PER_STEP = 30
+STEPS_PER_EPOCH = 1437 // 32
 
 Report = dict[str, Any]
 
@@ -122,7 +123,7 @@ def complaints(reports: list[Report]) -> list[str]:
 
 
 def draw(reports: list[Report], path: Path) -> None:
-    """The loss of every step of the three, and how far the others are from the first."""
+    """The losses of the three, averaged over an epoch, and how far each step's are apart."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     import matplotlib.pyplot as plt
     import numpy as np
@@ -130,22 +131,29 @@ def draw(reports: list[Report], path: Path) -> None:
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(8, 6), sharex=True, height_ratios=(3, 1), layout="constrained"
     )
-    styles = [(5.0, "-", "#9ecae1"), (2.5, "--", "#e6550d"), (1.0, "-", "#252525")]
+    styles = [(7.0, "-", "#9ecae1"), (3.0, "--", "#e6550d"), (1.2, "-", "#252525")]
     first = np.asarray(reports[0]["losses"])
+    furthest = 0.0
+    above.plot(first, color="#dddddd", linewidth=0.6, label=f"{reports[0]['frontend']}, each step")
     for r, (width, line, colour) in zip(reports, styles):
         losses = np.asarray(r["losses"])
-        above.plot(losses, line, linewidth=width, color=colour, label=r["frontend"])
+        smooth = np.convolve(losses, np.ones(STEPS_PER_EPOCH) / STEPS_PER_EPOCH, "valid")
+        steps = np.arange(len(smooth)) + STEPS_PER_EPOCH / 2
+        look = {"linestyle": line, "linewidth": width, "color": colour}
+        above.plot(steps, smooth, label=f"{r['frontend']}, mean of {STEPS_PER_EPOCH} steps", **look)
         if r is not reports[0]:
             apart = np.abs(losses - first) / np.abs(first)
-            below.plot(apart, line, linewidth=width, color=colour, label=r["frontend"])
+            furthest = max(furthest, float(apart.max()))
+            below.plot(apart, label=r["frontend"], **look)
     above.set_yscale("log")
     above.set_ylabel("training loss (cross-entropy)")
     above.set_title("One program, three frontends: handwritten digits")
     above.legend()
+    below.axhline(AGREEMENT, color="#888888", linestyle=":", label="accepted")
+    below.set_ylim(-0.1 * AGREEMENT, max(1.2 * AGREEMENT, 1.1 * furthest))
     below.set_ylabel(f"relative difference\nfrom {reports[0]['frontend']}")
     below.set_xlabel("step")
-    if below.get_ylim()[1] < AGREEMENT:
-        below.set_ylim(-AGREEMENT / 20, AGREEMENT)
+    below.legend(loc="center right")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
