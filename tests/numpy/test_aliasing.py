@@ -112,11 +112,13 @@ def test_random_programs(block: int) -> None:
 
 def test_views_and_copies_of_functions() -> None:
     calls: list[Any] = [
-        lambda m, x: x.T, lambda m, x: x[1:], lambda m, x: x.reshape(6), lambda m, x: x.T.reshape(6),
+        lambda m, x: x.T, lambda m, x: x[1:], lambda m, x: x.reshape(6),
+        lambda m, x: x.T.reshape(6),
         lambda m, x: m.ravel(x), lambda m, x: m.ravel(x.T), lambda m, x: x.flatten(),
         lambda m, x: m.squeeze(x), lambda m, x: m.split(x, 2)[0], lambda m, x: x[[0, 1]],
         lambda m, x: x[x > 0], lambda m, x: m.atleast_3d(x), lambda m, x: m.asarray(x),
-        lambda m, x: m.array(x), lambda m, x: x.astype("f8"), lambda m, x: x.astype("f8", copy=False),
+        lambda m, x: m.array(x), lambda m, x: x.astype("f8"),
+        lambda m, x: x.astype("f8", copy=False),
         lambda m, x: m.rot90(x), lambda m, x: m.moveaxis(x, 0, 1), lambda m, x: x.view("i8"),
         lambda m, x: x.swapaxes(0, 1)[::-1], lambda m, x: x + 0, lambda m, x: m.roll(x, 0),
         lambda m, x: x.reshape(3, 2, order="F"), lambda m, x: x.T.ravel("F"), lambda m, x: x.mT,
