@@ -273,7 +273,8 @@ def slice_update(
         update = lax.select(hit, spread, inside)
     if update.shape == x.shape:
         return update
-    return lax.dynamic_update_slice(x, update, [_position(low) for low, _, _ in box])
+    wide = "int64" if max(x.shape) >= 2**31 else "int32"
+    return lax.dynamic_update_slice(x, update, [lax.full((), low, wide) for low, _, _ in box])
 
 
 @op(
@@ -411,10 +412,6 @@ def diag_embed(x: T, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Ar
 
 def _zero(x: Array) -> Array:
     return lax.full((), 0, x.dtype)
-
-
-def _position(value: int) -> Array:
-    return lax.full((), value, "int32" if value < 2**31 else "int64")
 
 
 def _reversed(x: Array, axes: Ints) -> Array:
