@@ -79,9 +79,21 @@ def test_sorting_puts_nan_last_and_first_when_descending() -> None:
     np.testing.assert_array_equal(run("sort", x, descending=True), [NAN, INF, 1, 0, 0, -INF])
     np.testing.assert_array_equal(run("argsort", x), [2, 4, 5, 0, 3, 1])
     np.testing.assert_array_equal(run("argsort", x, descending=True), [1, 3, 0, 4, 5, 2])
-    values, where = run("top_k", x, k=2, largest=False)
-    np.testing.assert_array_equal(values, [-INF, 0.0])
-    np.testing.assert_array_equal(where, [2, 4])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_top_k_orders_as_sort_does(dtype: str) -> None:
+    x = jax.numpy.asarray(np.array([1.0, NAN, -INF, INF, -0.0, 0.0, -NAN]), dtype)
+    values, where = run("top_k", x, k=7)
+    np.testing.assert_array_equal(where, [1, 6, 3, 0, 4, 5, 2])
+    np.testing.assert_array_equal(values.astype("float64"), [NAN, NAN, INF, 1, -0.0, 0.0, -INF])
+    values, where = run("top_k", x, k=6, largest=False)
+    np.testing.assert_array_equal(where, [2, 4, 5, 0, 3, 1])
+    assert slope("top_k", x, k=3, largest=False).tolist() == [0, 0, 1, 0, 1, 1, 0]
+    numbers = jax.numpy.asarray(np.array([[0, 255, 7], [7, 7, 1]], np.uint8))
+    values, where = run("top_k", numbers, k=1, axis=0, largest=False)
+    np.testing.assert_array_equal(values, [[0, 7, 1]])
+    np.testing.assert_array_equal(where, [[0, 1, 1]])
 
 
 def test_softmax_of_large_and_infinite_numbers() -> None:

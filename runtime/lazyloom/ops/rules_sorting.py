@@ -10,6 +10,7 @@ from ..types import tensor_type
 from .rules import (
     Attributes,
     Operands,
+    Shape,
     Types,
     check_choice,
     check_ndim,
@@ -20,6 +21,13 @@ from .rules import (
 
 if TYPE_CHECKING:
     from .spec import OpDef
+
+
+def swapped_last(ndim: int, axis: int) -> Shape:
+    """The permutation that exchanges an axis and the last one."""
+    order = list(range(ndim))
+    order[axis], order[-1] = order[-1], order[axis]
+    return tuple(order)
 
 
 def sorted_axis(op: OpDef, types: Operands, attrs: Attributes) -> Types:

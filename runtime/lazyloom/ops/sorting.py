@@ -13,9 +13,15 @@ from ..dtypes import DType
 from . import rules_sorting as rules
 from ._jax import jnp, lax
 from .cases import Cases, case, distinct, rough
+from .indexing import take_along_axis
 from .kinds import Array, T
 from .samples import Host
 from .spec import op
+
+#: Selection in float32 is what XLA's CPU backend is fast at: the 10 largest of 10,000
+#: in 128 rows take 2 to 12 ms, by a sort 300 to 400.
+_EXACT_IN_FLOAT32 = frozenset(
+    {"bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32"})
 
 
 def _ascending(rng: np.random.Generator, dtype: DType) -> Host:
@@ -86,6 +92,9 @@ def top_k(x: T, *, k: int, axis: int = -1, largest: bool = True) -> Array:
     first comes first. NaN is larger than inf. Raises ArgumentError.
     """
     at = axis % x.ndim
+    if x.dtype.name in _EXACT_IN_FLOAT32 and k and x.size:
+        indices = _largest_float32(x, k, at, largest)
+        return take_along_axis(x, indices, axis=at), lax.convert_element_type(indices, "int64")
     values, indices = _sorted_pair(x, at, largest, True)
     return (lax.slice_in_dim(values, 0, k, axis=at), lax.slice_in_dim(indices, 0, k, axis=at))
 
@@ -108,6 +117,22 @@ def searchsorted(sorted: T, values: T, *, side: str = "left") -> Array:
         return lax.full(values.shape, 0, "int64")
     found = jnp.searchsorted(sorted, values, side=side)
     return lax.convert_element_type(found, "int64")
+
+
+def _largest_float32(x: Array, k: int, axis: int, largest: bool) -> Array:
+    """Positions (int32) of the k largest or smallest elements, by XLA's selection.
+
+    It orders by the bits: -0.0 below 0.0, and NaN by its sign.
+    """
+    key = lax.convert_element_type(lax.stop_gradient(x), "float32")
+    key = key if largest else lax.neg(key)
+    key = lax.select(lax.eq(key, lax.full_like(key, 0.0)), lax.full_like(key, 0.0), key)
+    nan = np.float32(np.copysign(np.nan, 1.0 if largest else -1.0))
+    key = lax.select(lax.ne(key, key), lax.full_like(key, nan), key)
+    if axis == x.ndim - 1:
+        return lax.top_k(key, k)[1]
+    order = rules.swapped_last(x.ndim, axis)
+    return lax.transpose(lax.top_k(lax.transpose(key, order), k)[1], order)
 
 
 def _sorted_pair(x: Array, axis: int, descending: bool, stable: bool) -> tuple[Array, Array]:
