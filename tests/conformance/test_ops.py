@@ -1,0 +1,85 @@
+"""Every op of the table on its samples, through the three frontends.
+
+The samples of an op are recorded as values that share nothing and run as one program. The C
+ABI and ``lazyloom.apply`` record the same program, so that it compiles once; a frontend's own
+function may record more (casts of NumPy's promotion). Results are equal bit for bit in all,
+and close to those of NumPy or SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom
+from lazyloom.ops.samples import Sample, samples
+from lazyloom.ops.spec import OpDef, lookup
+from tests.conformance import compare, exclusions
+from tests.conformance.frontends import Driver, call, drivers, join
+
+OPS = sorted(lazyloom.ops.table())
+
+#: reduced set for `make test-quick`: one op of each family
+_FAMILIES = {lookup(name).family: name for name in OPS}
+
+
+def run(driver: Driver, op: OpDef, given: list[Sample]) -> tuple[list[list[np.ndarray]], int]:
+    """The results of each sample, and how many the frontend's own function made."""
+    recorded: list[list[Any]] = []
+    operands = []
+    named = 0
+    for sample in given:
+        tensors = [None if x is None else driver.tensor(x) for x in sample.operands]
+        operands.append(tensors)
+        results, own = call(driver, op, tensors, sample.attributes)
+        recorded.append(results)
+        named += own
+    join(driver, [x for results in recorded for x in results])
+    return [[driver.read(x) for x in results] for results in recorded], named
+
+
+def run_or_name(driver: Driver, op: OpDef, given: list[Sample]) -> tuple[Any, int]:
+    """:func:`run`; where the joint program fails, say which samples do on their own."""
+    try:
+        return run(driver, op, given)
+    except lazyloom.errors.ExecutionError as error:
+        failing = []
+        for sample in given:
+            try:
+                run(driver, op, [sample])
+            except lazyloom.errors.ExecutionError as alone:
+                failing.append(f"{sample}: {alone}")
+        raise AssertionError("\n".join(failing) or f"only together: {error}") from None
+
+
+def compiled() -> int:
+    return int(lazyloom.stats()["programs_compiled"])
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if _FAMILIES[lookup(n).family] == n else pytest.mark.slow)
+             for n in OPS])
+def test_the_frontends_agree_bit_for_bit_and_with_the_reference(
+    name: str, record_property: Any
+) -> None:
+    op = lookup(name)
+    given = list(samples(op))
+    first, *others = drivers()
+    expected, _ = run_or_name(first, op, given)
+    for driver in others:
+        before = compiled()
+        found, named = run_or_name(driver, op, given)
+        record_property(f"by name in {driver.name}", named)
+        if not named:
+            assert compiled() == before, f"{driver.name} recorded another program than C"
+        for sample, mine, theirs in zip(given, found, expected):
+            assert len(mine) == len(theirs), sample
+            for a, b in zip(mine, theirs):
+                unlike = compare.difference(a, b)
+                assert unlike is None, f"{driver.name} and C: {sample}: {unlike}"
+    for sample, results in zip(given, expected):
+        compare.check_reference(op, sample, results)
+    if compare.reference_of(op) is None and name not in compare.FACTORED:
+        assert name.startswith("random_") or name in exclusions.NO_REFERENCE
