@@ -112,9 +112,9 @@ def eigh(A: Tensor) -> Any:  # noqa: N803
     return _square("eigh", A)
 
 
-def svd(A: Tensor, full_matrices: bool = False) -> Any:  # noqa: N803
+def svd(A: Tensor, full_matrices: bool = True) -> Any:  # noqa: N803
     """U, S and Vh of the singular value decomposition."""
-    return _table("svd", A, full_matrices=full_matrices)
+    return _table("svd_full" if full_matrices else "svd", A)
 
 
 def qr(A: Tensor) -> Any:  # noqa: N803
