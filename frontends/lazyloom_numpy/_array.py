@@ -15,7 +15,15 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import as_dtype
 
-from ._layout import ViewInfo, c_strides, element_strides, flagsobj, is_writeable, view_info
+from ._layout import (
+    ViewInfo,
+    c_strides,
+    element_strides,
+    flagsobj,
+    is_writeable,
+    lay_out,
+    view_info,
+)  # fmt: skip
 
 views = lazyloom.views
 
@@ -45,7 +53,7 @@ class ndarray(lazyloom.Tensor):
     # ------------------------------------------------------------- properties
 
     @property
-    def dtype(self) -> onp.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> Any:
         return self.type.dtype.numpy
 
     @property
@@ -133,7 +141,7 @@ class ndarray(lazyloom.Tensor):
 
     # --------------------------------------------------------------- indexing
 
-    def __getitem__(self, key: Any) -> ndarray:
+    def __getitem__(self, key: Any) -> Any:
         return _indexing.get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -291,7 +299,7 @@ class ndarray(lazyloom.Tensor):
     def __imod__(self, other: Any) -> Any:
         return _u.inplace(_t["remainder"], self, other)
 
-    def __ipow__(self, other: Any) -> Any:
+    def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]
         return _u.inplace(_t["power"], self, other)
 
     def __imatmul__(self, other: Any) -> Any:
@@ -326,7 +334,7 @@ class ndarray(lazyloom.Tensor):
         return self.read().tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
-        return self.read().tobytes(order)  # type: ignore[arg-type]
+        return bytes(self.read().tobytes(order))
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -363,7 +371,7 @@ class ndarray(lazyloom.Tensor):
         if copy is False:
             raise ValueError("__array__: the data is not in host memory, it cannot be given "
                              "without a copy; pass copy=None or copy=True")
-        data = self.read()
+        data: onp.ndarray[Any, Any] = self.read()
         return data if dtype is None else data.astype(dtype, copy=False)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -408,14 +416,14 @@ class ndarray(lazyloom.Tensor):
 
     def copy(self, order: str = "C") -> ndarray:
         """An independent array of the same data; records nothing."""
-        return type(self)._wrap(self.value)
+        return lay_out(type(self)._wrap(self.value), order, self)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
         target = as_dtype(dtype)
         if target is self.type.dtype:
-            return self.copy() if copy else self
-        return type(self)._wrap(_u.cast_values(self.value, target, casting))
+            return lay_out(type(self)._wrap(self.value), order, self) if copy else self
+        return lay_out(type(self)._wrap(_u.cast_values(self.value, target, casting)), order, self)
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """A view of the same bytes, as ``numpy.ndarray.view``."""

@@ -68,23 +68,22 @@ def contains_tensor(given: Any) -> bool:
 
 
 def _stack(given: Any, dtype: Any) -> Any:
-    parts = []
+    parts: list[Any] = []
     for x in given:
-        if isinstance(x, lazyloom.Tensor):
-            parts.append(x.value)
+        if isinstance(x, (bool, int, float, complex)):
+            parts.append(x)
         else:
-            parts.append(host_value(x) if not isinstance(x, (int, float, complex)) else x)
-    target = dt.internal(dtype) if dtype is not None else dt.promote(
-        *(DEFAULT if isinstance(p, bool) else operand_key(p) for p in parts))
+            parts.append(x.value if isinstance(x, lazyloom.Tensor) else host_value(x))
+    # in a sequence, unlike in an operation, a Python number has its own dtype
+    keys = [dt.DEFAULT_OF_WEAK[type(p)] if isinstance(p, (int, float, complex)) else operand_key(p)
+            for p in parts]  # fmt: skip
+    target = dt.internal(dtype) if dtype is not None else dt.promote(*keys)
     values = [as_value(p, target) for p in parts]
     shapes = {v.type.shape for v in values}
     if len(shapes) > 1:
         raise ValueError(
             f"array: the sequence's elements have different shapes: {sorted(shapes)}")
     return lazyloom.record("stack", values, {"axis": 0})
-
-
-DEFAULT = dt.BOOL
 
 
 def as_value(x: Any, dtype: DType | None = None) -> Any:

@@ -13,6 +13,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
+from ._layout import ViewInfo, keep_order, lay_out
 
 record = lazyloom.record
 source = lazyloom.source
@@ -39,15 +40,28 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
             if copy is False:
                 raise ValueError(
                     "Unable to avoid copy while creating an array as requested; use copy=None")
-            result = ndarray._wrap(as_value(object.value, target))
+            result = lay_out(ndarray._wrap(as_value(object.value, target)), order, object)
     else:
         if copy is False:
             raise ValueError(
                 "Unable to avoid copy while creating an array as requested: host data is always "
                 "copied; use copy=None")
-        result = ndarray._wrap(host_value(object, dtype))
+        result = lay_out(ndarray._wrap(host_value(object, dtype)), order)
+        if order in ("K", "A") and isinstance(object, onp.ndarray):
+            result = _host_order(result, object, order)
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> ndarray:
+    """The order of a copied NumPy array."""
+    if order == "A":
+        return lay_out(result, "F" if host.flags.fnc else "C")
+    if host.ndim > 1 and not host.flags.c_contiguous:
+        like = ndarray._wrap(result.value)
+        like._info = ViewInfo(tuple(s // host.itemsize for s in host.strides), None, True)
+        return keep_order(result, like)
     return result
 
 
@@ -82,7 +96,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray:
     """An independent array of the same data. See ``numpy.copy``."""
-    return array(a)
+    return array(a, order=order)
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
@@ -123,30 +137,32 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
         target = dt.DEFAULT_OF_WEAK[type(x)]
     if isinstance(x, lazyloom.Value):
         value = as_value(x, target)
-        return ndarray._wrap(record("broadcast_to", (value,), {"shape": dims}))
+        return lay_out(ndarray._wrap(record("broadcast_to", (value,), {"shape": dims})), order)
     if not isinstance(x, lazyloom.Scalar) and target.kind in "iu" and isinstance(x, float):
         x = int(x)
-    return ndarray._wrap(source("full", (param(x, target),), {"shape": dims}))
+    return lay_out(ndarray._wrap(source("full", (param(x, target),), {"shape": dims})), order)
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros. See ``numpy.zeros``."""
     target = dt.internal(float if dtype is None else dtype)
-    return ndarray._wrap(source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)}))
+    value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
+    return lay_out(ndarray._wrap(value), order)
 
 
 def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of ones. See ``numpy.ones``."""
     target = dt.internal(float if dtype is None else dtype)
-    return ndarray._wrap(source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)}))
+    value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
+    return lay_out(ndarray._wrap(value), order)
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros; NumPy leaves the content open. See ``numpy.empty``."""
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, order)
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
@@ -159,25 +175,25 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
               shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, with the shape and dtype of ``a``. See ``numpy.full_like``."""
     dims, kind = _like(a, dtype, shape)
-    return full(dims, fill_value, kind)
+    return lay_out(full(dims, fill_value, kind), order if shape is None else "C", a)
 
 
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
                *, device: Any = None) -> ndarray:  # fmt: skip
     """Zeros with the shape and dtype of ``a``. See ``numpy.zeros_like``."""
-    return zeros(*_like(a, dtype, shape))
+    return lay_out(zeros(*_like(a, dtype, shape)), order if shape is None else "C", a)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
               *, device: Any = None) -> ndarray:  # fmt: skip
     """Ones with the shape and dtype of ``a``. See ``numpy.ones_like``."""
-    return ones(*_like(a, dtype, shape))
+    return lay_out(ones(*_like(a, dtype, shape)), order if shape is None else "C", a)
 
 
 def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,
                shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
     """Zeros with the shape and dtype of ``prototype``. See ``numpy.empty_like``."""
-    return zeros(*_like(prototype, dtype, shape))
+    return zeros_like(prototype, dtype, order, subok, shape)
 
 
 # ---------------------------------------------------------------------- counted
@@ -185,7 +201,7 @@ def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool 
 
 def _number(x: Any) -> Any:
     """A Python number of a number, a NumPy scalar or (by a read) a 0-d array."""
-    return x.item() if isinstance(x, (lazyloom.Tensor, onp.generic, onp.ndarray)) else x
+    return x.item() if isinstance(x, (ndarray, onp.generic, onp.ndarray)) else x
 
 
 def _key(x: Any) -> Any:
@@ -261,7 +277,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
-             dtype: Any = None, axis: int = 0) -> ndarray:  # fmt: skip
+             dtype: Any = None, axis: int = 0) -> Any:  # fmt: skip
     """Numbers whose logarithms are evenly spaced. See ``numpy.logspace``."""
     from ._ufuncs import TABLE
 
@@ -271,7 +287,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
-              axis: int = 0) -> ndarray:  # fmt: skip
+              axis: int = 0) -> Any:  # fmt: skip
     """Numbers in a geometric progression (of real endpoints). See ``numpy.geomspace``."""
     from ._ufuncs import TABLE
 

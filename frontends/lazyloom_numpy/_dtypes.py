@@ -57,7 +57,7 @@ def internal(given: Any) -> DType:
 def in_range(number: Any, dtype: DType) -> bool:
     """Whether a Python int fits the integer dtype."""
     low, high = _INT_RANGE[dtype]
-    return low <= number <= high
+    return bool(low <= number <= high)
 
 
 def scalar(number: Any, dtype: DType) -> Any:
@@ -118,12 +118,12 @@ def promote(*keys: Any) -> DType:
     return found
 
 
-def result_type(*arrays_and_dtypes: Any) -> onp.dtype[Any]:
+def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype that the arguments promote to, as ``numpy.result_type``."""
     return promote(*map(_result_key, arrays_and_dtypes)).numpy
 
 
-def promote_types(type1: Any, type2: Any) -> onp.dtype[Any]:
+def promote_types(type1: Any, type2: Any) -> Any:
     """The smallest dtype to which both may be cast, as ``numpy.promote_types``."""
     return promote(internal(type1), internal(type2)).numpy
 
@@ -140,7 +140,7 @@ def _result_key(given: Any) -> Any:
     return internal(given)
 
 
-def min_scalar_type(a: Any) -> onp.dtype[Any]:
+def min_scalar_type(a: Any) -> Any:
     """As ``numpy.min_scalar_type``; arrays answer with their dtype."""
     if isinstance(a, lazyloom.Tensor):
         return a.type.dtype.numpy
@@ -175,7 +175,7 @@ def shape_tuple(shape: Any) -> tuple[int, ...]:
     """A shape given as an int or a sequence of ints."""
     sequence = isinstance(shape, lazyloom.Tensor) and bool(shape.type.shape)
     if hasattr(shape, "__index__") and not sequence:
-        result = (int(shape.__index__()),)
+        result: tuple[int, ...] = (int(shape.__index__()),)
     else:
         result = tuple(int(n.__index__()) for n in shape)
     if any(n < 0 for n in result):

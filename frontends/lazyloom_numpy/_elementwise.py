@@ -11,6 +11,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, operand, operand_key, param, value_of
+from ._layout import keep_order
 from ._reductions import finish
 from ._ufuncs import TABLE, store
 
@@ -36,8 +37,8 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     a, b = operand(x), operand(y)
     d = _keyed(a, b)
-    return wrap(record("where", (param(value_of(condition, dt.BOOL), dt.BOOL), param(a, d),
-                                 param(b, d))))  # fmt: skip
+    chosen = record("where", (value_of(condition, dt.BOOL), param(a, d), param(b, d)))
+    return keep_order(wrap(chosen), condition, x, y)
 
 
 def clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, *,
@@ -65,7 +66,7 @@ def clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, 
         return finish(value.value, out, "clip")
     result = record("clip", (param(x, d), *(None if b is None else param(b, d) for b in bounds)))
     if out is None:
-        return wrap(result)
+        return keep_order(wrap(result), a, low, high)
     store("clip", out, result, casting)
     return out
 
@@ -78,7 +79,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     decimals = int(decimals.__index__())
     if value.type.dtype.kind in "iu" and decimals >= 0:
         return finish(value, out, "round")
-    return finish(record("round", (value,), {"decimals": decimals}), out, "round")
+    rounded = finish(record("round", (value,), {"decimals": decimals}), out, "round")
+    return rounded if out is not None else keep_order(rounded, a)
 
 
 around = round

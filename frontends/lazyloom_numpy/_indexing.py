@@ -308,9 +308,9 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     axes = _array_axes(parsed)
     indices = [e.array for e in parsed if e.kind == "array"]
     shape = _broadcast_shape(indices)
-    rest = [n for a, n in enumerate(target.shape) if a not in axes]
+    kept = [n for a, n in enumerate(target.shape) if a not in axes]
     group = _group_axis(parsed)
-    wanted = (*rest[:group], *shape, *rest[group:])
+    wanted = (*kept[:group], *shape, *kept[group:])
     update = fitted(value, wanted, target)
     placed = axes[0] if len(axes) == 1 else _index_placement(axes)
     if placed != group and shape:

@@ -87,7 +87,7 @@ def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
 def rebuild(data: onp.ndarray[Any, Any], scalar: bool) -> ndarray:
     """The array that was pickled."""
     value = lazyloom.from_host(data)
-    return wrap(value) if scalar else ndarray._wrap(value)  # type: ignore[no-any-return]
+    return wrap(value) if scalar else ndarray._wrap(value)
 
 
 def dlpack(x: ndarray, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:

@@ -12,6 +12,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray
 from ._convert import as_value, operand, param
+from ._layout import keep_order
 from ._manipulation import (
     _array,
     atleast_1d,
@@ -72,8 +73,8 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
                 "all the input array dimensions except for the concatenation axis must match "
                 f"exactly, but the array at index 0 has {ndim} dimension(s) and the array at index "
                 f"{i} has {len(v.type.shape)} dimension(s)")
-    return finish(record("concatenate", values, {"axis": position}), out,  # type: ignore[no-any-return]
-                  "concatenate")  # fmt: skip
+    joined = finish(record("concatenate", values, {"axis": position}), out, "concatenate")
+    return keep_order(joined, *arrays) if out is None and ndim > 1 else joined  # type: ignore[no-any-return]
 
 
 concat = concatenate
@@ -215,7 +216,7 @@ def _pad_constant(x: ndarray, widths: list[tuple[int, int]], values: Any) -> nda
 def _pad_statistic(x: ndarray, widths: list[tuple[int, int]], mode: str, length: Any) -> ndarray:
     from . import _reductions
 
-    function = {"maximum": _reductions.max, "minimum": _reductions.min,
+    function: Any = {"maximum": _reductions.max, "minimum": _reductions.min,
                 "mean": _reductions.mean}[mode]  # fmt: skip
     lengths = _pairs(length, x.ndim)
     for axis, (pair, limits) in enumerate(zip(widths, lengths)):
@@ -282,7 +283,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
     return take_host(concatenate([x, new], position), order, position)
 
 
-def trim_zeros(filt: Any, trim: str = "fb") -> ndarray:
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     """Without leading and trailing zeros; reads. See ``numpy.trim_zeros``."""
     x = _array(filt)
     nonzero = onp.flatnonzero(x.read())

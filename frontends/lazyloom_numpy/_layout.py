@@ -6,9 +6,11 @@ they decide where a reshape is a view and where it is a copy.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import lazyloom
+
+Result = TypeVar("Result", bound=Any)
 
 
 class ViewInfo:
@@ -105,3 +107,75 @@ def is_writeable(x: lazyloom.Tensor) -> bool:
     """Whether the array may be written to."""
     info = view_info(x)
     return info is None or info.writeable
+
+
+def _axis_order(shape: tuple[int, ...], operands: list[tuple[int, ...]]) -> list[int]:
+    """Axes from the slowest to the fastest, as ``numpy.nditer`` orders them for 'K'."""
+    fastest_first: list[int] = []
+    for axis in range(len(shape) - 1, -1, -1):
+        place = len(fastest_first)
+        for i in range(len(fastest_first) - 1, -1, -1):
+            other = fastest_first[i]
+            ambiguous, swap = True, False
+            for strides in operands:
+                a, b = abs(strides[axis]), abs(strides[other])
+                if a and b and shape[axis] != 1 and shape[other] != 1:
+                    if b <= a:
+                        swap = False  # in a conflict between operands row-major order wins
+                    elif ambiguous:
+                        swap = True
+                    ambiguous = False
+            if not ambiguous:
+                if not swap:
+                    break
+                place = i
+        fastest_first.insert(place, axis)
+    return fastest_first[::-1]
+
+
+def ordered_strides(shape: tuple[int, ...], order: list[int]) -> tuple[int, ...]:
+    """Contiguous strides for axes given from the slowest to the fastest."""
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def keep_order(result: Result, *sources: Any) -> Result:
+    """Give a fresh result the memory order that NumPy's has when it keeps its sources' order.
+
+    Nothing moves: the order only decides what a later reshape of the result aliases.
+    """
+    shape = result.type.shape
+    ndim = len(shape)
+    if ndim < 2:
+        return result
+    if all(getattr(x, "_info", None) is None for x in sources):
+        return result
+    operands = []
+    for x in sources:
+        if isinstance(x, lazyloom.Tensor) and x.type.shape:
+            strides, own = element_strides(x), x.type.shape
+            strides = tuple(0 if n == 1 else s for s, n in zip(strides, own))
+            operands.append((0,) * (ndim - len(own)) + strides)
+    order = _axis_order(shape, [s for s in operands if len(s) == ndim])
+    if order != list(range(ndim)):
+        result._info = ViewInfo(ordered_strides(shape, order), None, True)
+    return result
+
+
+def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
+    """A fresh result with the memory order that an ``order`` argument asks for."""
+    if not isinstance(source, lazyloom.Tensor):
+        source = None
+    if order == "F" or (order == "A" and source is not None and flagsobj(source).fnc):
+        shape = result.type.shape
+        if len(shape) > 1:
+            axes = list(range(len(shape)))[::-1]
+            result._info = ViewInfo(ordered_strides(shape, axes), None, True)
+        return result
+    if order == "K" and source is not None:
+        return keep_order(result, source)
+    return result

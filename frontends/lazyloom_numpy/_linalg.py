@@ -96,7 +96,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         count = int(axes.__index__())
         pairs: tuple[Any, Any] = (tuple(range(x.ndim - count, x.ndim)), tuple(range(count)))
     else:
-        pairs = tuple(axes)  # type: ignore[assignment]
+        pairs = tuple(axes)
     left = dt.normalize_axes(tuple(pairs[0]) if not hasattr(pairs[0], "__index__") else pairs[0],
                              x.ndim)  # fmt: skip
     right = dt.normalize_axes(tuple(pairs[1]) if not hasattr(pairs[1], "__index__") else pairs[1],

@@ -106,7 +106,9 @@ def ravel(a: Any, order: str = "C") -> ndarray:
     """One-dimensional, a view where possible. See ``numpy.ravel``."""
     x = _array(a)
     if order == "K":
-        order = "F" if x.flags.fnc else "C"
+        steps = [abs(s) for s in element_strides(x)]
+        moved = transpose(x, sorted(range(x.ndim), key=lambda i: -steps[i]))
+        return ravel(moved if moved.flags.c_contiguous else x)
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
         return reshape(transpose(x), (-1,)) if x.size else reshape(x, (0,))
     if x.flags.c_contiguous:
@@ -245,7 +247,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     return moveaxis(x, i, to - 1 if i < to else to)
 
 
-def flip(m: Any, axis: Any = None) -> ndarray:
+def flip(m: Any, axis: Any = None) -> Any:
     """The elements along axes in reverse; a view. See ``numpy.flip``."""
     x = _array(m)
     axes = range(x.ndim) if axis is None else dt.normalize_axes(axis, x.ndim)
@@ -253,21 +255,21 @@ def flip(m: Any, axis: Any = None) -> ndarray:
     return x[key] if key else x[...]
 
 
-def fliplr(m: Any) -> ndarray:
+def fliplr(m: Any) -> Any:
     """Columns in reverse. See ``numpy.fliplr``."""
     if _array(m).ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
 
 
-def flipud(m: Any) -> ndarray:
+def flipud(m: Any) -> Any:
     """Rows in reverse. See ``numpy.flipud``."""
     if _array(m).ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return flip(m, 0)
 
 
-def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     """Rotated by 90 degrees k times; a view. See ``numpy.rot90``."""
     x = _array(m)
     i, j = dt.normalize_axes(tuple(axes), x.ndim, "axes")

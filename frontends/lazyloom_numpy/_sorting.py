@@ -15,6 +15,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, operand, operand_key, value_of
+from ._layout import keep_order
 from ._reductions import finish
 
 record = lazyloom.record
@@ -59,7 +60,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
     steady = _is_stable(kind, order, stable)
     value, position = _along(a, axis)
     attributes = {"axis": position, "descending": False, "stable": steady}
-    return ndarray._wrap(record("sort", (value,), attributes))
+    return keep_order(
+        ndarray._wrap(record("sort", (value,), attributes)), *(() if axis is None else (a,)))
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
@@ -163,7 +165,8 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
            sorted: bool = True) -> Any:  # fmt: skip
     """The distinct elements, sorted; reads. See ``numpy.unique``."""
-    return _wrapped(onp.unique(_host(ar), return_index, return_inverse, return_counts, axis,
+    find: Any = onp.unique
+    return _wrapped(find(_host(ar), return_index, return_inverse, return_counts, axis,
                                equal_nan=equal_nan))  # fmt: skip
 
 
@@ -190,7 +193,8 @@ def unique_values(x: Any, /) -> Any:
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False,
                 return_indices: bool = False) -> Any:  # fmt: skip
     """Elements in both; reads. See ``numpy.intersect1d``."""
-    return _wrapped(onp.intersect1d(_host(ar1), _host(ar2), assume_unique, return_indices))
+    find: Any = onp.intersect1d
+    return _wrapped(find(_host(ar1), _host(ar2), assume_unique, return_indices))
 
 
 def union1d(ar1: Any, ar2: Any) -> ndarray:

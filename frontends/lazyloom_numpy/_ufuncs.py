@@ -17,6 +17,7 @@ from lazyloom.dtypes import DType, as_dtype
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
 from ._convert import operand, operand_key
+from ._layout import keep_order
 
 record = lazyloom.record
 _BFLOAT16: Final = as_dtype(dt.bfloat16)
@@ -26,7 +27,7 @@ Compute = Callable[[Sequence[Any], tuple[DType, ...]], Any]
 class Plan:
     """How one ufunc runs for one combination of operand types."""
 
-    __slots__ = ("op", "inputs", "outputs", "compute")
+    __slots__ = ("op", "inputs", "outputs", "compute", "simple")
 
     def __init__(
         self, op: str | None, inputs: tuple[DType, ...], outputs: tuple[DType, ...],
@@ -36,6 +37,8 @@ class Plan:
         self.inputs: Final = inputs
         self.outputs: Final = outputs
         self.compute: Final = compute
+        #: the op alone does it: no casts, numbers are floats
+        self.simple = False
 
 
 class ufunc:
@@ -44,6 +47,9 @@ class ufunc:
     Signature of a call: ``f(*operands, out=None, where=True, casting="same_kind",
     dtype=None)``; operands are arrays or anything ``asarray`` takes. See ``numpy.ufunc``.
     """
+
+    #: the Python types that the fast path of operators may take as floats
+    weak: tuple[type, ...] = (int, float)
 
     def __init__(
         self, name: str, op: str | None, compute: Compute | None = None, doc: str | None = None
@@ -67,7 +73,7 @@ class ufunc:
 
     @property
     def nargs(self) -> int:
-        return self.nin + self.nout
+        return int(self.nin + self.nout)
 
     @property
     def types(self) -> list[str]:
@@ -95,9 +101,12 @@ class ufunc:
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
                 f"but {len(args)} were given")
         if out is None and where is True and dtype is None:
-            result = self.compute_values([operand(a) for a in args])
-            return tuple(map(wrap, result)) if self.nout > 1 else wrap(result)
-        return self._call_general([operand(a) for a in args], out, where, casting, dtype)
+            if self.nout == 1:
+                return keep_order(wrap(self.compute_values([operand(a) for a in args])), *args)
+            results = self.compute_values([operand(a) for a in args])
+            return tuple([keep_order(wrap(r), *args) for r in results])
+        operands = [operand(a) for a in args]
+        return self._call_general(operands, args, out, where, casting, dtype)
 
     def compute_values(self, operands: Sequence[Any], dtype: DType | None = None) -> Any:
         """The result's Value (a tuple of them if nout > 1) for Values, Scalars, numbers."""
@@ -126,7 +135,10 @@ class ufunc:
         assert plan.op is not None
         result = record(plan.op, values)
         if result.type.dtype is not plan.outputs[0]:
-            result = record("cast", (result,), {"dtype": plan.outputs[0]})
+            return record("cast", (result,), {"dtype": plan.outputs[0]})
+        if not plan.simple and self.nin == 2 and plan.inputs[0] is key[0]:
+            plan.simple = plan.inputs[1] is key[1] or (
+                key[1] in self.weak and plan.inputs[1].kind == "f")
         return result
 
     def _plan(self, key: tuple[Any, ...], dtype: DType | None) -> Plan:
@@ -173,10 +185,10 @@ class ufunc:
         results = result if isinstance(result, tuple) else (result,)
         outputs = tuple(as_dtype(r.dtype) for r in results)
         loop = outputs[0] if outputs[0] is not dt.BOOL else dt.FLOAT64
-        return (loop,) * self.nin + outputs
+        return (*(loop,) * self.nin, *outputs)
 
     def _call_general(
-        self, operands: list[Any], out: Any, where: Any, casting: str, dtype: Any
+        self, operands: list[Any], args: Any, out: Any, where: Any, casting: str, dtype: Any
     ) -> Any:
         loop = None if dtype is None else dt.internal(dtype)
         result = self.compute_values(operands, loop)
@@ -193,7 +205,7 @@ class ufunc:
             if mask is not None:
                 value = self._masked(value, mask, target, casting)
             if target is None:
-                finished.append(wrap(value))
+                finished.append(keep_order(wrap(value), *args))
             else:
                 store(self.__name__, target, value, casting)
                 finished.append(target)
@@ -262,6 +274,8 @@ class ufunc:
 class _Power(ufunc):
     """``x ** n``: a Python int exponent is part of the program (op ``integer_power``)."""
 
+    weak = (float,)
+
     def compute_values(self, operands: Sequence[Any], dtype: DType | None = None) -> Any:
         x, n = operands
         if type(n) is not int or dtype is not None or not isinstance(x, lazyloom.Value):
@@ -312,11 +326,24 @@ def store(name: str, target: ndarray, value: Any, casting: str = "same_kind") ->
 
 def binary(function: ufunc, a: Any, b: Any) -> Any:
     """An operator's result, or NotImplemented where an operand is not array-like."""
+    if isinstance(a, ndarray):
+        # what programs do most, without the detours of the general case
+        second = b._type.dtype if isinstance(b, ndarray) else type(b)
+        plan = function.plans.get((a._type.dtype, second))
+        if plan is not None and plan.simple and plan.op is not None:
+            if isinstance(b, ndarray):
+                value = record(plan.op, (a.value, b.value))
+            elif second is float or second is int:
+                value = record(plan.op, (a.value, lazyloom.Scalar(float(b), plan.inputs[1])))
+            else:
+                value = None
+            if value is not None:
+                return keep_order(wrap(value), a, b) if len(value.type.shape) > 1 else wrap(value)
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
         return NotImplemented
-    return wrap(function.compute_values(operands))
+    return keep_order(wrap(function.compute_values(operands)), a, b)
 
 
 def inplace(function: ufunc, target: ndarray, other: Any) -> Any:

@@ -34,7 +34,7 @@ def key_of(seed: Any = None) -> Any:
     if isinstance(seed, ndarray):
         seed = seed.read()
     if onp.ndim(seed) == 0 and 0 <= int(seed) < 2**64:
-        words = onp.array([int(seed) >> 32, int(seed) & 0xFFFFFFFF], onp.uint32)
+        words: Any = onp.array([int(seed) >> 32, int(seed) & 0xFFFFFFFF], onp.uint32)
     else:
         if onp.min(seed) < 0:
             raise ValueError("expected non-negative integer")
@@ -303,12 +303,10 @@ class Generator:
         factor = linalg.cholesky(spread)
         return self._finish((base @ factor.T + centre).value)
 
-    def bytes(self, length: int) -> bytes:
+    def bytes(self, length: int) -> Any:
         """Random bytes; reads. See ``numpy.random.Generator.bytes``."""
         attributes = {"shape": (length,), "dtype": dt.internal(onp.uint8)}
-        drawn: onp.ndarray[Any, Any] = record(
-            "random_bits", (self._draw_key(),), attributes).read()
-        return drawn.tobytes()
+        return record("random_bits", (self._draw_key(),), attributes).read().tobytes()
 
 
 def _row(pair: Any, i: int) -> Any:
