@@ -31,6 +31,8 @@ def _bits(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(x.shape)
 
 
+type_of = checks.type_of
+
 OWN: dict[str, Any] = {"identity": lambda x: x, "straight_through": lambda x, y: y}
 
 #: compared by what they are made of, since their factors are not unique

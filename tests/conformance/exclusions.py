@@ -14,6 +14,15 @@ NO_REFERENCE: dict[str, str] = {
 #: every random op
 RANDOM = "random; tests/ops checks its moments and that a key always gives the same numbers"
 
-#: differentiable ops whose derivative is not compared with a numerical one
+#: differentiable ops whose derivative no numerical one is compared with
 NO_NUMERICAL: dict[str, str] = {
+    "random_gamma": "the derivative is that of the distribution's inverse (implicit "
+                    "reparameterisation); the rejection sampler that draws is not smooth",
+    "straight_through": "its gradient is by definition not that of its data",
+}
+
+#: complex matrices are left out of the numerical comparison
+NO_NUMERICAL_COMPLEX: dict[str, str] = {
+    "eigh": "eigenvectors have any phase; the derivative keeps it still, LAPACK does not",
+    "svd": "singular vectors have any phase; the derivative keeps it still, LAPACK does not",
 }

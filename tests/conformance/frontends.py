@@ -31,10 +31,13 @@ class Driver(Protocol):
         name: for messages.
         named: the frontend's own function of an op, called with operands and all attributes;
             it gives NotImplemented for attributes that it has no counterpart for.
+        conjugates: a complex gradient is PyTorch's, the direction of steepest ascent, which is
+            the conjugate of the cotangent that the runtime and the other frontends give.
     """
 
     name: str
     named: Named
+    conjugates: bool
 
     def tensor(self, array: np.ndarray) -> Any: ...
 
@@ -57,6 +60,7 @@ class Python:
     name: str
     named: Named
     kind: type[lazyloom.Tensor]
+    conjugates = False
 
     def apply(self, op: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
         found = lazyloom.apply(op, operands, attributes)
@@ -88,6 +92,7 @@ class Torch(Python):
     name = "torch"
     named = TORCH
     kind = torch.Tensor
+    conjugates = True
 
     def tensor(self, array: np.ndarray) -> Any:
         return torch.tensor(array)
@@ -105,6 +110,7 @@ class Torch(Python):
 class C:
     name = "c"
     named: Named = {}
+    conjugates = False
 
     def __init__(self) -> None:
         self.client = lazyloom_capi.client.Client()
