@@ -23,7 +23,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
-	@echo "make test-quick  the tests that take no more than a few seconds each"
+	@echo "make test-quick  a part of the tests that takes a minute or two"
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
@@ -77,7 +77,7 @@ test: lint capi
 	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
 
 test-quick: env-test capi
-	@$(PY) -m pytest -n $(WORKERS) -m "not slow" $(TESTS)
+	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
 
 bench: env-bench
 	@$(PY) benchmarks/run.py

@@ -1,15 +1,24 @@
-"""One private disk cache per test run, shared by its worker processes."""
+"""One private disk cache per test run, shared by its worker processes; and ``--quick``."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from pathlib import Path
+import zlib
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+#: Of tests that exist once for every op or function, ``--quick`` runs one in this many.
+SAMPLE = 12
+SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true",
+        help=f"leave out slow tests, and all but one in {SAMPLE} of those that go through every op",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -20,7 +29,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-@pytest.fixture(scope="session")
-def root() -> Path:
-    """The repository's top folder."""
-    return ROOT
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    chosen = [item for item in items if _is_quick(item)]
+    left_out = set(items) - set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = chosen
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    if item.get_closest_marker("slow") is not None:
+        return False
+    # the same sample every time, and in every worker
+    sampled = item.nodeid.startswith(SAMPLED) and "[" in item.nodeid
+    return not sampled or zlib.crc32(item.nodeid.encode()) % SAMPLE == 0
