@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as onp
 import pytest
 
@@ -11,6 +13,7 @@ from tests.numpy.helpers import DTYPES, both, data, same
 
 UNARY = sorted(n for n, f in _ufuncs.TABLE.items() if f.nin == 1)
 BINARY = sorted(n for n, f in _ufuncs.TABLE.items() if f.nin == 2 and n != "matmul")
+DIVISIONS = ("floor_divide", "remainder", "fmod", "divmod", "divide")
 ARC = {"arcsin": 0.2, "arccos": 0.2, "arctanh": 0.2}
 
 
@@ -24,9 +27,7 @@ def _accepts(name: str, *dtypes: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", UNARY)
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "float64", "complex64"])
-def test_unary(name: str, dtype: str) -> None:
+def _unary_input(name: str, dtype: str) -> Any:
     x = data((3, 4), dtype)
     if onp.dtype(dtype).kind in "fc":
         x = (x * ARC.get(name, 1)).astype(dtype)
@@ -34,45 +35,65 @@ def test_unary(name: str, dtype: str) -> None:
         x = abs(x)
     if name == "arccosh" and x.dtype.kind == "f":
         x = abs(x) + x.dtype.type(1)
-    if not _accepts(name, dtype):
-        with pytest.raises(TypeError):
-            getattr(np, name)(np.array(x))
-        return
     if name == "reciprocal" and x.dtype.kind in "biu":
         x = onp.where(x == 0, 1, x).astype(dtype)
-    both(lambda m, a: getattr(m, name)(a), x, scale=8)
+    return x
+
+
+def _joined(m: Any, array: Any, anchor: Any) -> Any:
+    """The array, made part of one program with others by a sum with a shared zero."""
+    return array if m is onp else array + anchor.astype(array.dtype)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str) -> None:
+    inputs = []
+    for dtype in ("bool", "int8", "uint32", "float16", "float32", "float64", "complex64"):
+        x = _unary_input(name, dtype)
+        if _accepts(name, dtype):
+            inputs.append(x)
+        else:
+            with pytest.raises(TypeError):
+                getattr(np, name)(np.array(x))
+
+    def program(m: Any, anchor: Any, *arrays: Any) -> Any:
+        return [getattr(m, name)(_joined(m, x, anchor)) for x in arrays]
+
+    both(program, onp.zeros((), "int8"), *inputs, scale=8)
 
 
 @pytest.mark.parametrize("name", BINARY)
-@pytest.mark.parametrize("dtypes", [("bool", "bool"), ("int32", "int32"), ("uint8", "int8"),
-                                    ("float32", "float32"), ("complex64", "float32")])  # fmt: skip
-def test_binary(name: str, dtypes: tuple[str, str]) -> None:
-    a, b = data((3, 4), dtypes[0], 1), data((4,), dtypes[1], 2)
-    if not _accepts(name, *dtypes):
-        with pytest.raises(TypeError):
-            getattr(np, name)(np.array(a), np.array(b))
-        return
-    if name in ("power", "float_power", "left_shift", "right_shift", "ldexp"):
-        b = abs(b)
-        if name == "float_power":
-            a = abs(a)
-        if a.dtype.kind == "f":
-            a = abs(a)
-    if name in ("floor_divide", "remainder", "fmod", "divmod", "divide") and b.dtype.kind in "biu":
-        b = onp.where(b == 0, 1, b).astype(b.dtype)
-    both(lambda m, x, y: getattr(m, name)(x, y), a, b, scale=16)
+def test_binary(name: str) -> None:
+    inputs: list[Any] = []
+    for dtypes in (("bool", "bool"), ("int32", "int32"), ("uint8", "int8"), ("float32", "float32"),
+                   ("float64", "int16"), ("complex64", "float32")):  # fmt: skip
+        a, b = data((3, 4), dtypes[0], 1), data((4,), dtypes[1], 2)
+        if not _accepts(name, *dtypes):
+            with pytest.raises(TypeError):
+                getattr(np, name)(np.array(a), np.array(b))
+            continue
+        if name in ("power", "float_power", "left_shift", "right_shift", "ldexp"):
+            b = abs(b)
+            if name == "float_power" or a.dtype.kind == "f":
+                a = abs(a)
+        if name in DIVISIONS and b.dtype.kind in "biu":
+            b = onp.where(b == 0, 1, b).astype(b.dtype)
+        inputs += [a, b]
+
+    def program(m: Any, anchor: Any, *arrays: Any) -> Any:
+        return [getattr(m, name)(_joined(m, a, anchor), b)
+                for a, b in zip(arrays[::2], arrays[1::2])]  # fmt: skip
+
+    both(program, onp.zeros((), "int8"), *inputs, scale=16)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("number", [True, 2, 1.5, 1j])
-def test_weak_scalars(dtype: str, number: object) -> None:
+def test_weak_scalars(dtype: str) -> None:
+    both(lambda m, a: [a + number for number in (True, 2, 1.5, 1j)], data((5,), dtype, 3))
     x = data((5,), dtype, 3)
-    if dtype == "bool" and number is True:
-        both(lambda m, a: a + number, x)
-        return
-    both(lambda m, a: a + number, x)
-    assert (np.array(x) * number).dtype == (x * number).dtype
-    assert (number - np.array(x) * 1).dtype == (number - x * 1).dtype
+    for number in (True, 2, 1.5, 1j):
+        assert (np.array(x) * number).dtype == (x * number).dtype
+        assert (number - np.array(x) * 1).dtype == (number - x * 1).dtype
 
 
 @pytest.mark.parametrize("first", [*DTYPES, "bfloat16"])
