@@ -1059,7 +1059,7 @@ static inline LOOM_CHECK loom_status loom_cross_with(loom_operand x, loom_operan
      T: one dtype, float16 or bfloat16 or float32 or float64
      axis: int, default -1
      label_smoothing: float, default 0.0
-     ignore_index: int, may be absent, default absent
+     ignore_index: int, may be absent, default -100
      reduction: str, default "mean"
    Source: torch.nn.functional.cross_entropy */
 static inline LOOM_CHECK loom_status loom_cross_entropy(loom_tensor logits, loom_tensor labels,
@@ -3027,7 +3027,7 @@ static inline LOOM_CHECK loom_status loom_nextafter_with(loom_operand x, loom_op
      weight: T, may be absent
      T: one dtype, float16 or bfloat16 or float32 or float64
      axis: int, default -1
-     ignore_index: int, may be absent, default absent
+     ignore_index: int, may be absent, default -100
      reduction: str, default "mean"
    Source: torch.nn.functional.nll_loss */
 static inline LOOM_CHECK loom_status loom_nll_loss(loom_tensor log_probabilities,
