@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
 
-import lazyloom_capi.client
-import lazyloom_numpy as lnp
-import lazyloom_torch as torch
 import numpy as np
 
 import lazyloom
+import lazyloom_capi.client
+import lazyloom_numpy as lnp
+import lazyloom_torch as torch
 from lazyloom.ops.spec import OpDef
 from tests.conformance.names_numpy import NUMPY
 from tests.conformance.names_torch import TORCH

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import lazyloom_numpy as np
 import numpy as onp
+
+import lazyloom_numpy as np
 
 Call = Callable[[list[Any], dict[str, Any]], Any]
 
@@ -23,7 +24,8 @@ _PLAIN = {
         " less less_equal greater greater_equal logical_and logical_or logical_xor logical_not"
         " bitwise_and bitwise_or bitwise_xor bitwise_not abs negative positive sign square sqrt"
         " cbrt reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh floor"
-        " ceil trunc isnan isinf isfinite signbit real imag conj angle where matmul kron".split(), ""),
+        " ceil trunc isnan isinf isfinite signbit real imag conj angle where matmul kron"
+        .split(), ""),
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "atan2": "arctan2", "shift_left": "left_shift",
     "shift_right": "right_shift", "solve": "linalg.solve",
@@ -112,7 +114,8 @@ def _norm(x: list[Any], a: dict[str, Any]) -> Any:
 NUMPY: dict[str, Call] = {
     **{op: _plain(op, name) for op, name in _PLAIN.items()},
     "round": lambda x, a: np.round(x[0], a["decimals"]),
-    "clip": lambda x, a: NotImplemented if x[0].dtype.kind == "b" else np.clip(x[0], *([*x[1:], None, None][:2])),
+    "clip": lambda x, a: NotImplemented if x[0].dtype.kind == "b" else np.clip(
+        x[0], *[*x[1:], None, None][:2]),
     "nan_to_num": lambda x, a: np.nan_to_num(
         x[0], nan=a["nan"], posinf=a["posinf"], neginf=a["neginf"]),
     "integer_power": lambda x, a: NotImplemented if (

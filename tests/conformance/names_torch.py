@@ -27,7 +27,7 @@ _PLAIN = {
     "equal": "eq", "power": "pow", "shift_left": "bitwise_left_shift",
     "shift_right": "bitwise_right_shift", "conj": "conj", "copysign": "copysign",
     "solve": "linalg.solve", "inv": "linalg.inv",
-    "det": "linalg.det", 
+    "det": "linalg.det",
 }  # fmt: skip
 
 #: same operands, attributes by position in this order
@@ -42,11 +42,8 @@ _FUNCTIONAL = {
     "gelu": ("gelu", "approximate"),
 }  # fmt: skip
 
-#: PyTorch has no such function for these kinds of dtypes, or another meaning
-_OTHER_KINDS = {
-    "sign": "c",  # torch.sgn
-    "isnan": "", "where": "",
-}  # fmt: skip
+#: PyTorch has another function for these kinds of dtypes (torch.sgn)
+_OTHER_KINDS = {"sign": "c"}
 
 
 def _plain(op: str, name: str) -> Call:
@@ -189,7 +186,8 @@ TORCH: dict[str, Call] = {
     "norm": lambda x, a: NotImplemented if a["axes"] == () else torch.linalg.vector_norm(
         x[0], a["order"], a["axes"], a["keepdims"]),
     # the sign of zeros is in the order of the other sort
-    "sort": lambda x, a: NotImplemented if a["descending"] else torch.sort(x[0], a["axis"], a["descending"], a["stable"])[0],
+    "sort": lambda x, a: NotImplemented if a["descending"] else torch.sort(
+        x[0], a["axis"], False, a["stable"])[0],
     "argsort": lambda x, a: torch.argsort(x[0], a["axis"], a["descending"], a["stable"]),
     "sort_with_indices": lambda x, a: torch.sort(x[0], a["axis"], a["descending"], a["stable"]),
     "top_k": lambda x, a: torch.topk(x[0], a["k"], a["axis"], a["largest"]),

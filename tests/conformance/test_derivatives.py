@@ -1,8 +1,9 @@
 """Reverse-mode derivatives of every differentiable op, through the three frontends.
 
 ``lazyloom.grad`` of NumPy-like arrays, ``backward()`` of torch-like tensors and ``loom_grad``
-in C give the same bits (conjugated in the torch-like frontend, as in PyTorch), and what a central difference in float64 and complex128 gives. The
-loss is a weighted sum of an op's results, compared along one random direction.
+in C give the same bits (conjugated in the torch-like frontend, as in PyTorch), and what a
+central difference in float64 and complex128 gives. The loss is a weighted sum of an op's
+results, compared along one random direction.
 """
 
 from __future__ import annotations
