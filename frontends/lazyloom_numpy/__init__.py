@@ -42,11 +42,12 @@ from ._array import ScalarArray, ndarray
 from . import _ufuncs
 from . import linalg, random
 from ._creation import (
-    arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, copy, diag,
-    diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
+    arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
+    copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
     from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, geomspace, identity,
-    indices, linspace, logspace, meshgrid, ones, ones_like, tri, tril, tril_indices,
-    tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros, zeros_like,
+    indices, linspace, logspace, meshgrid, mgrid, ogrid, ones, ones_like, require, tri, tril,
+    tril_indices, tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros,
+    zeros_like,
 )  # fmt: skip
 from ._dtypes import (
     AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, min_scalar_type,
@@ -68,19 +69,21 @@ from ._joining import (
     stack, trim_zeros, vstack,
 )  # fmt: skip
 from ._manipulation import (
-    array_split, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes,
-    broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud, hsplit,
-    matrix_transpose, moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll,
-    rollaxis, rot90, shape, size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
+    apply_along_axis, array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
+    broadcast_shapes, broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud,
+    hsplit, isfortran, matrix_transpose, may_share_memory, may_share_memory as shares_memory,
+    moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90, shape,
+    size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
 from ._reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
     cumulative_sum, max, mean, min, prod, ptp, std, sum, var,
 )  # fmt: skip
 from ._sequences import (
-    average, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, histogram,
-    histogram_bin_edges, median, nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean,
-    nanmin, nanprod, nanstd, nansum, nanvar, percentile, polyval, quantile, trapezoid,
+    average, bartlett, blackman, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient,
+    hamming, hanning, histogram, histogram_bin_edges, median, nanargmax, nanargmin, nancumprod,
+    nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, percentile, polyval,
+    quantile, trapezoid,
 )  # fmt: skip
 from ._sorting import (
     argpartition, argsort, argwhere, bincount, choose, compress, digitize, extract, flatnonzero,

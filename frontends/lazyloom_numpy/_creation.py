@@ -84,6 +84,25 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     return result if result.ndim else result.reshape(1)
 
 
+def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+    """An array with column-major strides. See ``numpy.asfortranarray``."""
+    result = asarray(a, dtype)
+    return result if result.flags.f_contiguous else result.copy("F")
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+    """An array of a dtype with flags such as C, F, W, O. See ``numpy.require``."""
+    wanted = {r.upper()[0] for r in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    result = asfortranarray(a, dtype) if "F" in wanted else asarray(a, dtype)
+    if ("C" in wanted and not result.flags.c_contiguous) or (
+            "W" in wanted and not result.flags.writeable) or (
+            "O" in wanted and not result.flags.owndata):
+        result = result.copy("F" if "F" in wanted else "C")
+    return result
+
+
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
     """As :func:`asarray`; reads, and raises ValueError for NaN or infinity."""
     from ._ufuncs import TABLE
@@ -362,6 +381,22 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if not sparse:
         shaped = list(broadcast_arrays(*shaped))
     return tuple(x.copy() for x in shaped) if copy else tuple(shaped)
+
+
+class _Grid:
+    """What ``mgrid[...]`` and ``ogrid[...]`` are: grids from slices."""
+
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        host = (onp.ogrid if self._sparse else onp.mgrid)[key]
+        return tuple(map(array, host)) if isinstance(host, tuple) else array(host)
+
+
+#: dense and open grids from slices, see ``numpy.mgrid`` and ``numpy.ogrid``
+mgrid = _Grid(False)
+ogrid = _Grid(True)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:

@@ -311,9 +311,9 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     kept = [n for a, n in enumerate(target.shape) if a not in axes]
     group = _group_axis(parsed)
     wanted = (*kept[:group], *shape, *kept[group:])
-    update = fitted(value, wanted, target)
+    update = fitted(value, wanted, target, keep_scalar=True)
     placed = axes[0] if len(axes) == 1 else _index_placement(axes)
-    if placed != group and shape:
+    if placed != group and shape and isinstance(update, lazyloom.Value):
         order = list(range(group, group + len(shape)))
         others = [a for a in range(len(wanted)) if a not in order]
         moved = others[:placed] + order + others[placed:]
@@ -329,8 +329,13 @@ def _keeps_everything(parsed: list[_Axis], shape: tuple[int, ...]) -> bool:
                for e, n in zip(parsed, shape))
 
 
-def fitted(given: Any, shape: tuple[int, ...], target: Any) -> Any:
-    """What is assigned, cast (as NumPy's assignment casts) and broadcast to a shape."""
+def fitted(
+    given: Any, shape: tuple[int, ...], target: Any, keep_scalar: bool = False
+) -> Any:
+    """What is assigned, cast (as NumPy's assignment casts) and broadcast to a shape.
+
+    With ``keep_scalar`` a number stays a parameter, for ops that broadcast it themselves.
+    """
     dtype = target.type.dtype
     x = operand(given)
     if not isinstance(x, lazyloom.Value):
@@ -344,7 +349,7 @@ def fitted(given: Any, shape: tuple[int, ...], target: Any) -> Any:
             raise TypeError("float() argument must be a string or a real number, not 'complex'")
         else:
             x = dt.scalar(x, dtype)
-        return record("full", (x,), {"shape": shape})
+        return x if keep_scalar else record("full", (x,), {"shape": shape})
     value = as_value(x, dtype)
     given_shape = value.type.shape
     if given_shape == shape:
@@ -380,7 +385,7 @@ def _set_by_mask(x: ndarray, key: Any, value: Any) -> bool:
     given = operand(value)
     dtype = x.type.dtype
     if not isinstance(given, lazyloom.Value):
-        filled = fitted(value, (), x)
+        filled = fitted(value, (), x, keep_scalar=True)
     else:
         shape = given.type.shape
         while len(shape) > len(rest) and shape[0] == 1:

@@ -84,9 +84,9 @@ def inner(a: Any, b: Any, /) -> Any:
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """All products of elements of the flattened arguments. See ``numpy.outer``."""
-    x, y = _array(a).reshape(-1, 1), _array(b).reshape(-1)
-    result = TABLE["multiply"](x, y)
-    return result if out is None else finish(result.value, out, "outer")
+    flat = [x if x.ndim == 1 else x.reshape(-1) for x in map(_array, (a, b))]
+    d, values = common(*flat)
+    return finish(_boolean(record("outer", _numeric(d, values)), d), out, "outer")
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as onp
@@ -70,7 +71,8 @@ def flattened(x: Any) -> list[Any]:
 
 def both(function: Any, *arrays: Any, exact: bool = False, scale: float = 1.0) -> None:
     """Call ``function(np, *arrays)`` with both modules, and compare."""
-    with onp.errstate(all="ignore"):
+    with onp.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         theirs = function(onp, *(a.copy() if isinstance(a, onp.ndarray) else a for a in arrays))
     ours = function(np, *(np.array(a) if isinstance(a, onp.ndarray) else a for a in arrays))
     pending = [x for x in flattened(ours) if isinstance(x, np.ndarray)]

@@ -179,6 +179,13 @@ CASES: list[tuple[str, Any, tuple[Any, ...]]] = [
                                m.convolve([1, 2, 3], v, "valid"), m.correlate(v, [1.0, 2, 3]),
                                m.correlate(v, [1.0, 2, 3, 4], "same"), m.convolve([1, 2], [3, 4])),
      (V,)),
+    ("windows", lambda m: (m.hanning(6), m.hamming(5), m.blackman(7), m.bartlett(6)), ()),
+    ("grids", lambda m: (m.mgrid[0:2, 0:3], m.ogrid[0:2, 0:3], m.mgrid[0:1:5j]), ()),
+    ("along axis", lambda m, t: (m.apply_along_axis(lambda v: v.sum(), 1, t),
+                                 m.apply_along_axis(lambda v: v[::-1] * 2, 0, t)), (T,)),
+    ("layout", lambda m, a: (m.asfortranarray(a), m.require(a.T, "f4", "C"), m.isfortran(a.T),
+                             m.may_share_memory(a, a.T), m.may_share_memory(a, a + 1),
+                             m.astype(a, "f4")), (A,)),
     ("polyval", lambda m, v: m.polyval([1.0, 2, 3], v), (V,)),
 ]  # fmt: skip
 
@@ -217,7 +224,7 @@ def test_in_place(function: Any) -> None:
     (lambda: np.concatenate([]), ValueError, "at least one"),
     (lambda: np.concatenate([np.zeros(2), np.zeros((2, 2))]), ValueError, "dimension"),
     (lambda: np.stack([np.zeros(2), np.zeros(3)]), ValueError, "same shape"),
-    (lambda: np.zeros((2, 3)) @ np.zeros((2, 3)), ValueError, ""),
+    (lambda: np.zeros((2, 3)) @ np.zeros((2, 3)), ValueError, "matmul"),
     (lambda: np.zeros((0,)).max(), ValueError, "zero-size array"),
     (lambda: np.zeros((0,)).argmax(), ValueError, "empty sequence"),
     (lambda: np.zeros((2, 3)).squeeze(0), ValueError, "not equal to one"),
