@@ -12,11 +12,16 @@ from collections import defaultdict
 from pathlib import Path
 
 from lazyloom import ops
-from lazyloom.dtypes import ALL, CLASSES, DType, as_dtype
-from lazyloom.ops.samples import samples
+from lazyloom.dtypes import ALL
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from tests.conformance import coverage, exclusions  # noqa: E402
+from tests.conformance.names_numpy import NUMPY  # noqa: E402
+from tests.conformance.names_torch import TORCH  # noqa: E402
+
 NOTICE = "<!-- Written by docs/generate.py from the op table; do not edit. -->\n"
 
 
@@ -88,55 +93,65 @@ def reference() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def first_class(op: OpDef) -> str:
-    """The dtype class of the first operand; of the result, for ops without operands."""
-    classes = op.operands[0].classes if op.operands else "T"
-    return op.T if classes == "T" else classes
-
-
-def exercised(op: OpDef) -> set[DType]:
-    """The dtypes that the op's samples bring as first operand (as result, without one)."""
-    found: set[DType] = set()
-    for sample in samples(op):
-        given = next((x for x in sample.operands if x is not None), None)
-        if given is not None:
-            found.add(as_dtype(given.dtype))
-        else:
-            attributes = op.canonical_attributes(sample.attributes)
-            found.update(t.dtype for t in op.infer((), attributes))
-    return found
-
-
 def pairs() -> str:
     short = {"bool": "bool", "bfloat16": "bf16"}
     heads = [
         short.get(d.name, re.sub("uint|int|float|complex", lambda m: m[0][0], d.name)) for d in ALL
     ]
     table = sorted(ops.table().values(), key=lambda op: op.name)
-    rows, total, untried = [], 0, 0
+    rows, refusals, total = [], [], 0
     for op in table:
-        taken, tried = CLASSES[first_class(op)], exercised(op)
-        total += len(tried)
-        untried += len(taken - tried)
-        marks = ["+" if d in tried else "o" if d in taken else " " for d in ALL]
-        rows.append(f"| `{op.name}` | {' | '.join(marks)} | {describe_class(first_class(op))} |")
+        taken, refused = coverage.exercised(op), coverage.refused(op)
+        total += len(taken)
+        marks = ["+" if d in taken else "r" if d in refused else " " for d in ALL]
+        named = [n for n, has in (("numpy", NUMPY), ("torch", TORCH)) if op.name in has]
+        rows.append(f"| `{op.name}` | {' | '.join(marks)} | "
+                    f"{describe_class(coverage.dtype_class(op))} | {', '.join(named)} |")
+        reasons = defaultdict(list)
+        for d, reason in refused.items():
+            reasons[reason].append(d.name)
+        refusals += [f"- `{op.name}`, {', '.join(n)}: {why}" for why, n in reasons.items()]
     lines = [
         NOTICE,
         "# Ops and dtypes",
         "",
-        f"{total} pairs of {len(table)} ops and {len(ALL)} dtypes are exercised by the samples "
-        "that the tests run (`runtime/lazyloom/ops/samples.py`). The dtype is that of the first "
-        "operand, or of the result where an op has none.",
+        f"{total} pairs of {len(table)} ops and {len(ALL)} dtypes are exercised by "
+        "`tests/conformance`, each through the NumPy-like frontend, the torch-like frontend and "
+        "the C ABI: the results are compared with each other bit for bit, and with NumPy's or "
+        "SciPy's. The dtype is that of the operands marked `T` in [the reference](ops.md), else of "
+        "the first operand, or of the result where there is none.",
         "",
         "- `+`: exercised.",
-        f"- `o`: taken, but no sample brings it as first operand ({untried} pairs).",
-        "- empty: refused, with a `DTypeError` that says what the op takes. The reason stands in "
-        "the last column.",
+        "- `r`: refused, for a reason below.",
+        "- empty: refused, with a `DTypeError` that says what the op takes, as the column "
+        "*takes* does.",
+        "- *by name*: the frontends whose own function is called; the others, and C, apply the op "
+        f"by its name. {len(NUMPY)} ops have one in the NumPy-like and {len(TORCH)} in the "
+        "torch-like frontend; it is left for `lazyloom.apply` where an attribute has no "
+        "counterpart there.",
         "",
-        "| op | " + " | ".join(heads) + " | takes |",
-        "|---|" + ":-:|" * len(heads) + "---|",
+        "| op | " + " | ".join(heads) + " | takes | by name |",
+        "|---|" + ":-:|" * len(heads) + "---|---|",
+        *rows,
+        "",
+        "## Left out",
+        "",
+        "Dtypes that an op's class has and its rule refuses:",
+        "",
+        *refusals,
+        "",
+        "Ops without a reference, whose results are only compared among the frontends:",
+        "",
+        f"- `random_*`: {exclusions.RANDOM}",
+        *[f"- `{name}`: {why}" for name, why in sorted(exclusions.NO_REFERENCE.items())],
+        "",
+        "Derivatives that are compared among the frontends, but not with a numerical one:",
+        "",
+        *[f"- `{name}`: {why}" for name, why in sorted(exclusions.NO_NUMERICAL.items())],
+        *[f"- `{name}` of complex matrices: {why}"
+          for name, why in sorted(exclusions.NO_NUMERICAL_COMPLEX.items())],
     ]
-    return "\n".join([*lines, *rows]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def pages() -> dict[Path, str]:

@@ -26,3 +26,10 @@ NO_NUMERICAL_COMPLEX: dict[str, str] = {
     "eigh": "eigenvectors have any phase; the derivative keeps it still, LAPACK does not",
     "svd": "singular vectors have any phase; the derivative keeps it still, LAPACK does not",
 }
+
+#: dtypes of an op's class that its rule refuses
+REFUSED: dict[str, dict[str, str]] = {
+    "complex": dict.fromkeys(
+        ("float16", "bfloat16"), "no complex dtype has parts of half precision"),
+    "iota": {"bool": "positions are numbers; cast the result"},
+}

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import lazyloom
-from lazyloom.ops.samples import Sample, samples
+from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef, lookup
-from tests.conformance import compare, exclusions
+from tests.conformance import compare, coverage, exclusions
 from tests.conformance.frontends import Driver, call, drivers, join
 
 OPS = sorted(lazyloom.ops.table())
@@ -65,7 +65,7 @@ def compiled() -> int:
 @pytest.mark.parametrize("name", quick(OPS))
 def test_values(name: str, record_property: Any) -> None:
     op = lookup(name)
-    given = list(samples(op))
+    given = coverage.inputs(op)
     first, *others = drivers()
     expected, _ = run_or_name(first, op, given)
     for driver in others:
@@ -83,3 +83,19 @@ def test_values(name: str, record_property: Any) -> None:
         compare.check_reference(op, sample, results)
     if compare.reference_of(op) is None and name not in compare.FACTORED:
         assert name.startswith("random_") or name in exclusions.NO_REFERENCE
+
+
+def test_every_dtype_is_exercised_or_refused() -> None:
+    for op in lazyloom.ops.table().values():
+        assert coverage.exercised(op) == coverage.expected(op), op
+        for dtype in coverage.refused(op):
+            operands = [np.zeros(2, dtype.numpy) for _ in op.operands]
+            attributes = {"shape": (2,), "axis": 0, "dtype": dtype} if not operands else {}
+            with pytest.raises(lazyloom.errors.DTypeError):
+                lazyloom.record(op, [lazyloom.from_host(x) for x in operands], attributes)
+
+
+def test_exclusions_and_names_are_ops_of_the_table() -> None:
+    for table in (exclusions.NO_REFERENCE, exclusions.REFUSED, exclusions.NO_NUMERICAL,
+                  exclusions.NO_NUMERICAL_COMPLEX, *(d.named for d in drivers())):
+        assert set(table) <= set(OPS)
