@@ -94,7 +94,8 @@ def machine() -> Row:
     for name in ("jax", "jaxlib", "numpy"):
         versions[name] = importlib.metadata.version(name)
     return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "system": platform.system(),
-            "python": platform.python_version(), **versions}  # fmt: skip
+            "python": platform.python_version(), "load": round(os.getloadavg()[0], 1),
+            **versions}  # fmt: skip
 
 
 def in_words(seconds: float) -> str:
@@ -113,7 +114,8 @@ def page(results: Row) -> str:
         "",
         f"{m['cpu']}, {m['cores']} cores, {m['system']}, Python {m['python']}, jax {m['jax']}, "
         f"numpy {m['numpy']}. Variants of a group ran interleaved in one process; medians, with "
-        "quartiles in brackets. Read them as ratios. `make bench` writes this page again.",
+        f"quartiles in brackets; the load average was {m['load']} at the start. Read them as ratios. "
+        "`make bench` writes this page again.",
     ]
     for group, rows in results["groups"].items():
         base = next(iter(rows))
