@@ -114,8 +114,8 @@ def page(results: Row) -> str:
         "",
         f"{m['cpu']}, {m['cores']} cores, {m['system']}, Python {m['python']}, jax {m['jax']}, "
         f"numpy {m['numpy']}. Variants of a group ran interleaved in one process; medians, with "
-        f"quartiles in brackets; the load average was {m['load']} at the start. Read them as ratios. "
-        "`make bench` writes this page again.",
+        f"quartiles in brackets; the load average was {m['load']} at the start. Read "
+        "them as ratios. `make bench` writes this page again.",
     ]
     for group, rows in results["groups"].items():
         base = next(iter(rows))
