@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from lazyloom import dtypes as _lz
 
 _REPR_ALIASES = {"bool": "bool"}

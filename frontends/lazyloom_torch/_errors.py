@@ -13,7 +13,7 @@ class TorchShapeError(errors.ShapeError, RuntimeError):
     """Shapes do not fit."""
 
 
-class TorchDTypeError(errors.DTypeError, RuntimeError):
+class TorchDTypeError(errors.DTypeError, NotImplementedError):
     """An element type that the function does not take."""
 
 

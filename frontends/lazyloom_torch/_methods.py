@@ -6,6 +6,7 @@ from typing import Any
 
 from . import autograd, random
 from ._functions import (
+    activations,
     convert,
     creation,
     indexing,
@@ -125,6 +126,8 @@ def attach() -> None:
     for methods in (shaping.METHODS, creation.METHODS, convert.METHODS, random.METHODS):
         for name, function in methods.items():
             setattr(cls, name, function)
+    for name in ("softmax", "log_softmax"):
+        setattr(cls, name, activations.FUNCTIONS[name])
     cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
     for name, (op, kind) in _ARITHMETIC.items():
         setattr(cls, f"__{name}__", _operator(op, kind))

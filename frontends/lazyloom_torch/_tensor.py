@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 from lazyloom import Value
 
 from . import _dtypes

@@ -37,6 +37,11 @@ class Watch:
 _watches: weakref.WeakSet[Watch] = weakref.WeakSet()
 
 
+def _conjugated(v: Any) -> Any:
+    """The runtime's cotangent of a complex value is the conjugate of PyTorch's gradient."""
+    return record("conj", [v]) if v is not None and v.dtype.is_complex else v
+
+
 def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Value | None]]:
     values = [operand(t) for t in outputs]
     if given is None:
@@ -64,7 +69,7 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
         if seed.dtype is not v.dtype:
             raise RuntimeError(
                 f"grad_output[{i}] has dtype {g.dtype!r}, expected {outputs[i].dtype!r}")
-        seeds.append(seed)
+        seeds.append(_conjugated(seed))
     return values, seeds
 
 
@@ -81,12 +86,13 @@ def _serve_watches(
             continue
         before = lazyloom.set_grad_enabled(create_graph)
         try:
-            gradient = _run_hooks(w.hooks, found)
+            shown = _conjugated(found)
+            gradient = _run_hooks(w.hooks, shown)
             if w.retain:
                 w.grad = _accumulated(w.grad, gradient, create_graph)
-            if gradient is not found:
+            if gradient is not shown:
                 values = [*values, w.value]
-                seeds = [*seeds, record("subtract", [gradient, found])]
+                seeds = [*seeds, record("subtract", [_conjugated(gradient), found])]
         finally:
             lazyloom.set_grad_enabled(before)
     return values, seeds
@@ -140,6 +146,7 @@ def backward(
 def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
     before = lazyloom.set_grad_enabled(create_graph)
     try:
+        gradient = _conjugated(gradient)
         if leaf.hooks:
             gradient = _run_hooks(leaf.hooks, gradient)
         leaf.grad = _accumulated(leaf.grad, gradient, create_graph)
@@ -196,7 +203,7 @@ def grad(
             results.append(None)
         else:
             hooked = t._leaf.hooks if t._leaf is not None else None
-            results.append(_wrap(_run_hooks(hooked, g)))
+            results.append(_wrap(_run_hooks(hooked, _conjugated(g))))
     return tuple(results)
 
 

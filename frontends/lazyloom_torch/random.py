@@ -11,8 +11,9 @@ import secrets
 import threading
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 from lazyloom.dtypes import float32, int64
 
 from . import _dtypes
@@ -252,9 +253,10 @@ def multinomial(
                            "replacement")
     logits = record("log", [operand(input).detach()])
     if replacement:
-        lead = input._type.shape[:-1]
-        wide = record("reshape", [logits], {"shape": (*lead, 1, n)})
-        value = drawn("random_categorical", [wide], {"shape": (*lead, num_samples)}, generator)
+        shape = (num_samples, *input._type.shape[:-1])
+        value = drawn("random_categorical", [logits], {"shape": shape}, generator)
+        if len(shape) == 2:
+            value = record("transpose", [value], {"axes": (1, 0)})
         return finish(cast(value, int64))
     noise = drawn("random_gumbel", [], {"shape": logits.shape, "dtype": logits.dtype}, generator)
     _, found = record("top_k", [record("add", [logits, noise])], {

@@ -14,8 +14,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 from lazyloom import dtypes as _lz
 
 from . import _dtypes

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 from lazyloom.dtypes import bfloat16 as _lz_bfloat16
 
 from .. import _dtypes
@@ -76,6 +77,8 @@ def tensor(
         array = array.astype(_dtypes.get_default_dtype().lazy.numpy)
     if array.dtype.kind not in "biufcV" and array.dtype != _lz_bfloat16.numpy:
         kind = type(data).__name__
+        if isinstance(data, (list, tuple)):
+            raise ValueError(f"tensor(): the elements are no numbers (NumPy sees {array.dtype})")
         raise TypeError(f"tensor(): new(): invalid data type '{kind}' (NumPy sees {array.dtype})")
     if dtype is not None:
         wanted = _dtypes.as_dtype(dtype)

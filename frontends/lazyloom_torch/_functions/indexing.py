@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
@@ -21,8 +22,7 @@ _wrap = Tensor._wrap
 
 
 def _is_advanced(item: Any) -> bool:
-    return isinstance(item, (Tensor, list, np.ndarray)) or (
-        isinstance(item, (tuple, range)))
+    return isinstance(item, (Tensor, list, np.ndarray, tuple, range))
 
 
 def _as_items(index: Any) -> list[Any]:

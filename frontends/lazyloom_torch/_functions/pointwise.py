@@ -105,15 +105,7 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
 
 def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     if kind == "logic":
-        values = [operand(x) if isinstance(x, Tensor) else scalar(bool(x), bool_.lazy)
-                  for x in (a, b)]
-        if isinstance(a, Tensor) and isinstance(b, Tensor):
-            values = [v if v.dtype.kind == "b" else record("not_equal", [
-                v, scalar(0, v.dtype)]) for v in values]
-        else:
-            values = [v if not hasattr(v, "requires_grad") or v.dtype.kind == "b" else record(
-                "not_equal", [v, scalar(0, v.dtype)]) for v in values]
-        return _made(record(op, values))
+        return _made(record(op, [operand(a), operand(b)]))
     values, common = promoted((a, b), kind == "float")
     if common is bool_ and kind == "arith":
         if op == "subtract":
@@ -317,14 +309,19 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return _made(record("lerp", values))
 
 
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
-    return add(input, mul(tensor1, tensor2), alpha=value)
+def _product_added(op: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+        more = () if type(value) in (int, float) and value == 1 else (value,)
+        values, _ = promoted((input, tensor1, tensor2, *more), op == "addcdiv")
+        return _made(record(op, values))
+
+    function.__name__ = function.__qualname__ = op
+    sign = "*" if op == "addcmul" else "/"
+    function.__doc__ = f"``input + value * tensor1 {sign} tensor2``."
+    return function
 
 
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``."""
-    return add(input, div(tensor1, tensor2), alpha=value)
+addcmul, addcdiv = _product_added("addcmul"), _product_added("addcdiv")
 
 
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
@@ -332,16 +329,9 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any 
     v = operand(input)
     if not v.dtype.is_inexact:
         return _copied(v)
-    limits = _dtypes.finfo(_dtypes.of(v.dtype))
-    x = input
-    if posinf is None:
-        posinf = limits.max
-    if neginf is None:
-        neginf = limits.min
-    x = where(isnan(x), float(nan or 0.0), x)
-    x = where(eq(x, float("inf")), float(posinf), x)
-    made: Tensor = where(eq(x, float("-inf")), float(neginf), x)
-    return made
+    return _made(record("nan_to_num", [v], {
+        "nan": float(nan or 0.0), "posinf": None if posinf is None else float(posinf),
+        "neginf": None if neginf is None else float(neginf)}))
 
 
 def real(input: Tensor) -> Tensor:

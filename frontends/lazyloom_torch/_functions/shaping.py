@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import axes, axis, broadcast_shapes, cast, record, scalar, shape_of
+from .._errors import TorchArgumentError
 from .._promotion import combine
 from .._tensor import Tensor, operand
 from . import pointwise, views
@@ -16,7 +17,7 @@ _wrap = Tensor._wrap
 def _promoted(tensors: Any, name: str) -> list[Any]:
     tensors = list(tensors)
     if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty list of Tensors")
+        raise TorchArgumentError(f"{name} expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(
@@ -170,7 +171,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         for i, t in enumerate(parts)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
-        grids = [views.transpose(g, 0, 1) for g in grids]
     return tuple(grids)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 
 from .._core import axis, cast, record
 from .._tensor import Tensor, operand

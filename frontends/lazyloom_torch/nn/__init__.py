@@ -11,10 +11,9 @@ from .modules import transformer as _transformer
 from .modules.module import Module
 from .parameter import Buffer, Parameter
 
-__all__ = ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
-
 for _module in (_basic, _container, _conv, _norm, _transformer):
     for _name, _found in vars(_module).items():
         if isinstance(_found, type) and issubclass(_found, Module) and not _name.startswith("_"):
             globals()[_name] = _found
-            __all__ += [_name] if _name not in __all__ else []
+
+__all__ = ["Buffer", "Module", "Parameter", "functional", "init", "utils"]

@@ -14,5 +14,4 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):  # type: ignore[n
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
-__all__ = ["cosine_similarity", "pairwise_distance", *activations.FUNCTIONS, *losses.FUNCTIONS,
-           *windows.FUNCTIONS]
+__all__ = ["cosine_similarity", "pairwise_distance"]

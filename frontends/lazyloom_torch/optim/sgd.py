@@ -39,8 +39,8 @@ class SGD(Optimizer):
         if group["weight_decay"] != 0:
             grad = record("add", (
                 grad, record("multiply", (p.value, hyper(group["weight_decay"], kind)))))
-        state = self.state[p]
         if group["momentum"] != 0:
+            state = self.state[p]
             buffer = state.get("momentum_buffer")
             if buffer is None:
                 buffer = zeros_for(p)

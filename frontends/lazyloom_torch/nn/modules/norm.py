@@ -40,7 +40,7 @@ class LayerNorm(_Affine):
 
     def extra_repr(self) -> str:
         return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}")
+                f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
 class RMSNorm(_Affine):
@@ -95,13 +95,13 @@ class _BatchNorm(_Affine):
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
         affine: bool = True, track_running_stats: bool = True, device: Any = None,
-        dtype: Any = None,
+        dtype: Any = None, *, bias: bool = True,
     ) -> None:
         super().__init__()
         _dtypes.check_device(device)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self._make((num_features,), affine, affine, dtype)
+        self._make((num_features,), affine, affine and bias, dtype)
         self.register_buffer(
             "running_mean", zeros(num_features, dtype=dtype) if track_running_stats else None)
         self.register_buffer(
@@ -138,7 +138,8 @@ class _BatchNorm(_Affine):
 
     def extra_repr(self) -> str:
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-                f"affine={self.affine}, track_running_stats={self.track_running_stats}")
+                f"affine={self.affine}, bias={self.bias is not None}, "
+                f"track_running_stats={self.track_running_stats}")
 
 
 class BatchNorm1d(_BatchNorm):

@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import lazyloom
 import numpy as np
+
+import lazyloom
 
 from ..._core import record
 from ..._tensor import Tensor, operand
@@ -50,6 +51,9 @@ class TensorDataset(Dataset):
                 f"Size mismatch between tensors: first dimensions are {sorted(sizes)}, expected "
                 "equal ones")
         self.tensors = tensors
+        for t in tensors:
+            # what was still pending of the data belongs to no step that takes from it
+            lazyloom.boundary(operand(t))
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)

@@ -1,0 +1,28 @@
+"""Functions and errors against PyTorch itself; skipped where it is not installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.torch import cases, cases_index, cases_nn
+from tests.torch.oracle import same
+
+torch = pytest.importorskip("torch")
+
+TOPICS = {
+    "pointwise": cases.POINTWISE, "promotion": cases.PROMOTION, "reductions": cases.REDUCTIONS,
+    "linear": cases.LINEAR, "shapes": cases.SHAPES, "creation": cases.CREATION,
+    "indexing": cases_index.INDEXING, "aliasing": cases_index.ALIASING,
+    "gradients": cases_index.GRADIENTS, "nn": cases_nn.FUNCTIONAL, "modules": cases_nn.MODULES,
+    "optim": cases_nn.OPTIM,
+}
+
+
+@pytest.mark.parametrize(
+    ("topic", "name"), [(topic, name) for topic, found in TOPICS.items() for name in found])
+def test_it_does_what_pytorch_does(topic: str, name: str) -> None:
+    case: Any = TOPICS[topic][name]
+    same(case, torch, rtol=1e-4 if topic in ("optim", "modules") else 2e-5,
+         atol=2e-5 if topic in ("optim", "modules") else 5e-6)
