@@ -120,16 +120,18 @@ class finfo:  # noqa: N801
         type = _default[0] if type is None else type
         if not isinstance(type, dtype) or type.category < 2:
             raise TypeError(f"torch.finfo() requires a floating point dtype, not {type!r}")
-        import ml_dtypes
-
-        info: Any = ml_dtypes.finfo(type.lazy.real.numpy)
         self.dtype = type.name
-        self.bits = int(info.bits)
-        self.eps = float(info.eps)
-        self.max = float(info.max)
-        self.min = float(info.min)
-        self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(info.resolution)
+        if type is bfloat16:
+            # the range of float32 with 8 bits of precision, which NumPy does not know
+            self.bits, self.eps, self.resolution = 16, 2.0**-7, 0.01
+            self.max = (2.0 - 2.0**-7) * 2.0**127
+            self.min, self.tiny = -self.max, 2.0**-126
+        else:
+            info = np.finfo(type.lazy.real.numpy)
+            self.bits, self.eps, self.resolution = info.bits, float(info.eps), float(
+                info.resolution)
+            self.max, self.min, self.tiny = float(info.max), float(info.min), float(info.tiny)
+        self.smallest_normal = self.tiny
 
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "

@@ -175,8 +175,10 @@ def test_a_small_problem_is_learnt() -> None:
     for _ in range(40):
         for xb, yb in loader:
             optimizer.zero_grad()
-            F.cross_entropy(net(xb), yb).backward()
+            loss = F.cross_entropy(net(xb), yb)
+            loss.backward()
             optimizer.step()
+            loss.item()
     with torch.no_grad():
         accuracy = (net(x).argmax(1) == y).float().mean().item()
     assert accuracy > 0.95
