@@ -1,0 +1,291 @@
+"""Line 9: any thread may record, read and release; Ctrl-C leaves a process that works."""
+
+from __future__ import annotations
+
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from tests.contract.ffi import Handlers
+from tests.contract.helpers import counted, host, in_threads, number, script, tensor
+
+
+def rec(op: str, *operands: Any, **attributes: Any) -> Any:
+    return ll.record(op, operands, attributes)
+
+
+def test_threads_with_tensors_of_their_own() -> None:
+    def work(k: int) -> None:
+        x = host(np.full(8, float(k)))
+        expected = np.full(8, float(k), np.float32)
+        for i in range(150):
+            x = rec("add", rec("multiply", x, number(0.5)), number(2.0 + i))
+            expected = expected * np.float32(0.5) + np.float32(2.0 + i)
+            if i % 13 == k % 13:
+                np.testing.assert_array_equal(x.read(), expected)
+        np.testing.assert_array_equal(x.read(), expected)
+
+    in_threads([lambda k=k: work(k) for k in range(8)])  # type: ignore[misc]
+
+
+def test_threads_with_shared_values() -> None:
+    base = [host(np.arange(6.0) + k) for k in range(4)]
+    data = [np.arange(6, dtype=np.float32) + k for k in range(4)]
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        alive: list[tuple[ll.Value, np.ndarray]] = list(zip(base, data))
+        for _ in range(200):
+            (v, x), (w, y) = rng.choice(alive), rng.choice(alive)
+            op, f = rng.choice([("maximum", np.maximum), ("minimum", np.minimum)])
+            alive.append((rec(op, v, w), f(x, y)))
+            if len(alive) > 12:
+                alive.pop(rng.randrange(4, len(alive)))
+            if rng.random() < 0.1:
+                v, x = rng.choice(alive)
+                np.testing.assert_array_equal(v.read(), x)
+
+    in_threads([lambda s=s: work(s) for s in range(6)], timeout=120)  # type: ignore[misc]
+
+
+def test_values_made_on_one_thread_are_used_and_freed_on_others() -> None:
+    made: queue.Queue[Any] = queue.Queue(maxsize=20)
+    count = 300
+
+    def produce() -> None:
+        x = host(np.ones(4))
+        for k in range(count):
+            made.put((k, rec("multiply", x, number(2.0 + k))))
+        for _ in range(3):
+            made.put(None)
+
+    def consume() -> int:
+        seen = 0
+        while (item := made.get(timeout=60)) is not None:
+            k, v = item
+            if k % 5 == 0:
+                np.testing.assert_array_equal(v.read(), np.full(4, 2.0 + k))
+            seen += 1
+            del item, v
+        return seen
+
+    done = in_threads([produce, consume, consume, consume], timeout=120)
+    assert sum(done[1:]) == count
+
+
+def test_a_shared_tensor_written_by_many_threads() -> None:
+    """Writes are not atomic as a whole, but each value that is seen is one that was written."""
+    t = tensor(np.zeros(16))
+
+    def work(k: int) -> None:
+        for _ in range(60):
+            t._write(rec("add", rec("multiply", t.value, number(0.0)), number(float(k + 2))))
+            seen = t.read()
+            assert (seen == seen[0]).all() and seen[0] in range(2, 8)
+
+    in_threads([lambda k=k: work(k) for k in range(6)], timeout=120)  # type: ignore[misc]
+
+
+def test_everything_is_released_in_the_end() -> None:
+    import gc
+
+    from lazyloom import graph
+
+    ll.sync()
+    before = len(graph.components)
+
+    def work() -> None:
+        x = host(np.ones(4))
+        for k in range(100):
+            x = rec("add", x, number(2.0 + k))
+
+    in_threads([work] * 6)
+    gc.collect()
+    rec("add", host([1.0]), number(2.0)).read()
+    assert len(graph.components) == before
+
+
+def test_counters_of_recorded_ops_are_exact() -> None:
+    x = host(np.ones(4))
+
+    def work() -> None:
+        v = x
+        for k in range(200):
+            v = rec("add", v, number(2.0 + k))
+        v.read()
+
+    with counted() as delta:
+        in_threads([work] * 6)
+    assert delta.ops_traced == delta.ops_executed == 1200
+
+
+def test_gradients_on_many_threads() -> None:
+    w = tensor([0.5, 1.0, 2.0])
+
+    def work(k: int) -> None:
+        def f(p: ll.Tensor) -> Any:
+            y = ll.apply("multiply", [ll.apply("sin", [p]), float(k + 2)])
+            return ll.apply("sum", [y], {"axes": None, "keepdims": False})
+
+        for _ in range(10):
+            np.testing.assert_allclose(
+                ll.grad(f)(w).read(), np.cos([0.5, 1, 2]) * (k + 2), rtol=1e-5)
+
+    in_threads([lambda k=k: work(k) for k in range(6)])  # type: ignore[misc]
+
+
+def test_the_gradient_mode_is_each_threads_own() -> None:
+    w = host([1.0]).as_leaf("w")
+    off, checked = threading.Event(), threading.Event()
+
+    def without() -> bool:
+        before = ll.set_grad_enabled(False)
+        off.set()
+        checked.wait(30)
+        tracked = bool(rec("sin", w).requires_grad)
+        ll.set_grad_enabled(before)
+        return tracked
+
+    def within() -> bool:
+        off.wait(30)
+        tracked = bool(rec("sin", w).requires_grad)
+        checked.set()
+        return tracked
+
+    assert in_threads([without, within]) == [False, True]
+
+
+def test_a_program_is_compiled_by_one_of_the_threads_that_need_it(fresh_cache: Any) -> None:
+    inputs = [host(np.arange(5.0) + k) for k in range(6)]
+
+    def work(v: ll.Value) -> Any:
+        for k in range(20):
+            v = rec("tanh", rec("multiply", v, number(2.0 + k)))
+        return v.read()
+
+    with counted() as delta, ll.options(donate=True):
+        in_threads([lambda v=v: work(v) for v in inputs])  # type: ignore[misc]
+    assert delta.programs_compiled == 1
+
+
+def test_a_slow_program_blocks_no_unrelated_read(handlers: Handlers) -> None:
+    slow = rec("test_slow", host([1500.0]))
+    reader = threading.Thread(target=slow.read, daemon=True)
+    reader.start()
+    while slow.is_pending:
+        pass
+    started = time.perf_counter()
+    rec("add", host([1.0]), number(2.0))
+    elapsed = time.perf_counter() - started
+    assert elapsed < 1.0, "recording waited for a run"
+    reader.join(30)
+    assert not reader.is_alive()
+
+
+CTRL_C = """
+    import sys, threading, time
+    import numpy as np, lazyloom as ll
+    from pathlib import Path
+    from tests.contract.ffi import Handlers
+    h = Handlers(Path(sys.argv[1]))
+    x = ll.from_host(np.array([float(sys.argv[2])], np.float32))
+    warm = ll.record("add", [x, ll.Scalar(2.0, ll.dtypes.float32)]).read()
+    slow = ll.record("test_slow", [x])
+    other = ll.record("add", [slow, ll.Scalar(2.0, ll.dtypes.float32)])
+    print("ready", flush=True)
+    try:
+        other.read()
+        print("no interrupt", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    try:
+        print("again", other.read()[0], flush=True)
+    except ll.LoomError as error:
+        print("again", type(error).__name__, flush=True)
+    print("new", ll.record("add", [x, ll.Scalar(5.0, ll.dtypes.float32)]).read()[0], flush=True)
+    ll.sync(wait=True)
+    print("end", flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+def test_ctrl_c_during_a_read_leaves_a_usable_process(handlers: Handlers, delay: float) -> None:
+    import os
+    import textwrap
+
+    from tests.contract.helpers import ROOT
+
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CTRL_C), str(handlers.path), "1200"], env=env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    lines = out.splitlines()
+    assert process.returncode == 0, out + err
+    assert lines[0] in ("interrupted", "no interrupt"), out + err
+    # the value is there, or an error that says what became of it; never a hang or a wrong number
+    assert lines[1] in ("again 1202.0", "again ExecutionError"), out + err
+    assert lines[2:] == ["new 1205.0", "end"], out + err
+
+
+@pytest.mark.xfail(reason="an interrupt inside collect loses nodes: the read loops", strict=False)
+def test_a_storm_of_interrupts_leaves_right_values_and_no_hang() -> None:
+    """SIGINT at arbitrary moments of recording, scheduling, compiling and reading."""
+    done = script(
+        """
+        import random, signal, sys, time
+        import numpy as np, lazyloom as ll
+        F = ll.dtypes.float32
+        rng = random.Random(0)
+        base = ll.from_host(np.arange(4, dtype=np.float32))
+        base.read()
+        kept, hits, good, lost = [], 0, 0, 0
+        ll.record("add", [base, ll.Scalar(2.0, F)]).read()
+        stop = time.time() + 8
+        while time.time() < stop:
+            x, e = base, np.arange(4, dtype=np.float32)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.003)
+                for k in range(rng.randrange(1, 30)):
+                    y = ll.record("add", [x, ll.Scalar(2.0 + k, F)])
+                    x, e = y, e + np.float32(2.0 + k)
+                x.read()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                hits += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            try:
+                got = x.read()
+                assert (got == e).all() or (got == e + np.float32(0)).all(), (got, e)
+                good += 1
+            except ll.LoomError as error:
+                lost += 1
+            except KeyboardInterrupt:
+                hits += 1
+        ll.sync(wait=True)
+        print(hits, good, lost)
+        """.replace("import random, signal", "import faulthandler; "
+                    "faulthandler.dump_traceback_later(25, exit=True); import random, signal"
+                    ).replace("F = ll.dtypes.float32",
+                    "signal.signal(signal.SIGALRM, signal.default_int_handler); "
+                    "F = ll.dtypes.float32"),
+        timeout=90)
+    hits, good, lost = map(int, done.stdout.split())
+    print(f"\n{hits} interrupts, {good} right values, {lost} lost")
+    assert hits > 5 and good > 5
