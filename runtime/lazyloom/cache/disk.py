@@ -162,7 +162,9 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
     path = _path(root, kind, description)
     temporary = None
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        # makedirs gives its mode to the last folder only
+        for inner in (os.path.join(root, kind), os.path.dirname(path)):
+            os.makedirs(inner, mode=0o700, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
         with os.fdopen(handle, "wb") as f:
             f.write(data)

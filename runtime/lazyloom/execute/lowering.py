@@ -66,9 +66,9 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     storable = spec.op.version is not None
     if storable:
         data = disk.load("lowering", description)
-        if data is not None:
-            name, results, text = json.loads(data)
-            return Lowered(name, text, tuple(results))
+        found = _unpack(data) if data is not None else None
+        if found is not None:
+            return found
     name = f"{re.sub(r'[^A-Za-z0-9_]', '_', spec.op.name)}_" + (
         hashlib.sha256(description).hexdigest()[:16] if storable else f"local{spec.id}")
     text, results = _lower_with_jax(spec, types, name)
@@ -76,6 +76,15 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     if storable:
         disk.store("lowering", description, json.dumps([name, results, text]).encode())
     return lowered
+
+
+def _unpack(data: bytes) -> Lowered | None:
+    try:
+        name, results, text = json.loads(data)
+        return Lowered(str(name), str(text), tuple(map(str, results)))
+    except (ValueError, TypeError):
+        counters["disk_errors"] += 1
+        return None
 
 
 def _lower_with_jax(
