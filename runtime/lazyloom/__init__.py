@@ -32,8 +32,13 @@ from .types import Placement, TensorType, tensor_type
 __version__ = "0.1.0"
 
 
-def _values(given: Iterable[Any]) -> list[Value]:
-    return [v.value if isinstance(v, Tensor) else v for v in given]
+def _values(given: Iterable[Any], function: str) -> list[Value]:
+    values = [v.value if isinstance(v, Tensor) else v for v in given]
+    for i, v in enumerate(values):
+        if not isinstance(v, Value):
+            raise errors.ArgumentError(
+                f"{function}: argument {i} is a {type(v).__name__}, expected a tensor or a Value")
+    return values
 
 
 def source(
@@ -51,6 +56,7 @@ def source(
 def boundary(value: Value) -> Value:
     """Make a pending value the boundary of its own program (see :func:`source`)."""
     _check_process()
+    _values([value], "boundary")
     value.node.boundary = value.is_pending
     return value
 
@@ -63,7 +69,7 @@ def sync(*values: Any, wait: bool = False) -> None:
     """
     from .evaluate import sync as run
 
-    run(_values(values) if values else None, wait)
+    run(_values(values, "sync") if values else None, wait)
 
 
 def program_of(*values: Any) -> Program:
@@ -73,7 +79,7 @@ def program_of(*values: Any) -> Program:
     """
     from .evaluate import program_of as find
 
-    return find(_values(values))
+    return find(_values(values, "program_of"))
 
 
 def cache_dir() -> str:

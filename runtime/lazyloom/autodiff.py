@@ -143,6 +143,7 @@ class _Pull:
         self.leaves: list[tuple[object, Node, int]] = []
         self.visited: dict[Node, bool] = {}
         self.memo: dict[Node, tuple[Value, ...]] = {}
+        _check_values("outputs", outputs)
         if cotangents is not None and len(cotangents) != len(outputs):
             raise ArgumentError(
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
@@ -330,6 +331,16 @@ def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
             n.spec = emitting
 
 
+def _check_values(name: str, given: Any) -> None:
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"{name} is a {type(given).__name__}, expected a list or tuple of values")
+    for i, v in enumerate(given):
+        if not isinstance(v, Value):
+            raise ArgumentError(
+                f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
+
+
 def _seed(out: Value, given: Value | None) -> Cotangent:
     """The cotangent to start from: the given one, or 1 for a 0-d output."""
     if not out.requires_grad:
@@ -342,9 +353,14 @@ def _seed(out: Value, given: Value | None) -> Cotangent:
                 f"the gradient of a {out.type.text} was asked for without a cotangent, which only "
                 "a 0-d output has by itself; reduce it first, or give a cotangent of its type")
         return Scalar(1, out.dtype)
+    if not isinstance(given, (Value, Scalar)):
+        raise ArgumentError(
+            f"a cotangent is a {type(given).__name__}, expected a Value of type {out.type.text} "
+            "or None")
     if given.type is not out.type:
-        error = ShapeError if given.shape != out.shape else GradientError
-        raise error(f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
+        error = ShapeError if given.type.shape != out.shape else GradientError
+        raise error(
+            f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
     return given
 
 
@@ -401,6 +417,7 @@ def _pull_back(
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that was gone through."""
+    _check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
     try:
@@ -470,7 +487,10 @@ def value_and_grad(
         GradientError: an argument has no differentiable dtype, or the result is not a 0-d
             floating-point tensor.
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not callable(f):
+        raise ArgumentError(
+            f"a {type(f).__name__} was given to differentiate, expected a function")
+    positions = _positions(argnums)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         from .tensor import Tensor
@@ -479,6 +499,10 @@ def value_and_grad(
         for p in positions:
             if not -len(args) <= p < len(args):
                 raise ArgumentError(f"argnums names argument {p}, but {len(args)} were given")
+        if len({p % len(args) for p in positions}) != len(positions):
+            raise ArgumentError(
+                f"argnums is {tuple(positions)}, which names an argument twice; expected distinct "
+                "ones")
         depth = getattr(_nesting, "depth", 0)
         marked: list[tuple[Value, object]] = []
         outer = depth > 0
@@ -505,6 +529,10 @@ def value_and_grad(
         _nesting.depth = depth + 1
         try:
             result = f(*arguments, **kwargs)
+            if has_aux and not (isinstance(result, (tuple, list)) and len(result) == 2):
+                raise GradientError(
+                    f"the function to differentiate returned a {type(result).__name__}, expected "
+                    "a pair of its result and the aux value, since has_aux is set")
             out, aux = result if has_aux else (result, None)
             if not isinstance(out, Tensor) or out.value.shape != () or (
                 not out.value.dtype.is_floating
@@ -549,6 +577,15 @@ def value_and_grad(
 
     wrapped.__name__ = f"value_and_grad({getattr(f, '__name__', 'f')})"
     return wrapped
+
+
+def _positions(argnums: Any) -> tuple[int, ...]:
+    if isinstance(argnums, int):
+        return (argnums,)
+    if not isinstance(argnums, (list, tuple)) or not all(isinstance(p, int) for p in argnums):
+        raise ArgumentError(
+            f"argnums is {argnums!r}, expected the position of an argument or a sequence of them")
+    return tuple(argnums)
 
 
 def _settled(value: Value, outer: bool) -> Value:

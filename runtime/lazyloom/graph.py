@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from .dtypes import DType
-from .errors import ArgumentError, ForkError, LoomError
+from .errors import ArgumentError, ForkError, LoomError, ShapeError
 from .observe import counters
 from .ops.spec import OpDef, attribute_bits, lookup
 from .source import Site, user_site
@@ -56,7 +56,12 @@ class Spec:
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         found = self.types.get(types)
         if found is None:
-            found = self.op.infer(types, self.attrs)
+            try:
+                found = self.op.infer(types, self.attrs)
+            except ShapeError as error:
+                if error.op is not None:
+                    raise
+                raise ShapeError(f"{self.op.name}: the result: {error}", op=self.op.name) from None
             self.types[types] = found
         return found
 
@@ -73,6 +78,10 @@ def spec_of(op: OpDef, attributes: Mapping[str, Any] | None, arity: int) -> Spec
     """The interned spec. Raises ArgumentError for attributes that the op does not take."""
     if not attributes:
         given: Any = (op, arity)
+    elif not isinstance(attributes, Mapping):
+        raise ArgumentError(
+            f"{op.name}: the attributes are a {type(attributes).__name__}, expected a mapping of "
+            "names to values", op=op.name, site=str(user_site()))
     else:
         try:
             given = (op, arity, *((k, attribute_bits(v)) for k, v in attributes.items()))
@@ -101,7 +110,10 @@ def spec_of(op: OpDef, attributes: Mapping[str, Any] | None, arity: int) -> Spec
 class Scalar:
     """A Python number as a run-time parameter: a 0-d operand whose value is not structure.
 
-    Only 0, 1 and -1 (by bits: not -0.0) and bools become part of the program.
+    Only 0, 1 and -1 (by bits: not -0.0) and bools become part of the program. Integers wrap
+    and floats are truncated where the dtype is an integer one, as C's casts do.
+
+    Raises ArgumentError for what is no number, or one that the dtype cannot hold at all.
     """
 
     __slots__ = ("number", "type", "baked")
@@ -109,14 +121,43 @@ class Scalar:
     def __init__(
         self, number: bool | int | float | complex, dtype: DType, *, bake: bool = True
     ) -> None:
-        self.number: Final = number
         self.type: Final = tensor_type((), dtype)
+        kind = type(number)
+        if kind is not bool and (kind is not float or dtype.kind != "f"):
+            number = _held(number, dtype)
+        self.number: Final = number
         #: ``bake=False`` keeps even 0, 1 and -1 out of the structure (indices in a loop)
         self.baked: Final[Baked | None] = (
             _baked(number, dtype) if bake or dtype.kind == "b" else None)
 
     def __repr__(self) -> str:
         return f"Scalar({self.number!r}, {self.type.dtype.name})"
+
+
+def _held(number: Any, dtype: DType) -> bool | int | float | complex:
+    """The number as Python's own, if the dtype can hold such a one; raises ArgumentError."""
+    # what NumPy calls a number has an item() of Python's, and None where it is no scalar
+    given: Any = number.item() if getattr(number, "shape", None) == () and hasattr(
+        number, "item") else number
+    try:
+        if isinstance(given, bool):
+            return given
+        if isinstance(given, int):
+            if dtype.kind in "fc":
+                float(given)
+            return int(given)
+        if isinstance(given, float):
+            if dtype.kind in "iu":
+                int(given)
+            return float(given)
+        if isinstance(given, complex) and dtype.kind in "bc":
+            return complex(given)
+    except (OverflowError, ValueError):
+        pass
+    shown = repr(given)
+    raise ArgumentError(
+        f"a scalar is {shown if len(shown) < 80 else shown[:60] + '...'}, expected a number that "
+        f"{dtype.name} holds")
 
 
 class Baked:
@@ -502,16 +543,37 @@ def record(
     Raises:
         UnknownOpError, ArgumentError, ShapeError, DTypeError: at once, for this call.
     """
+    if not isinstance(operands, (list, tuple)):
+        operands = _as_list(op, operands)
     while operands and operands[-1] is None:
         # absent optional operands at the end are no part of the structure
         operands = operands[:-1]
     try:
-        found = lookup(op) if type(op) is str else op
-        spec = spec_of(found, attributes, len(operands))  # type: ignore[arg-type]
+        found = op if isinstance(op, OpDef) else lookup(op)
+        spec = spec_of(found, attributes, len(operands))
     except LoomError as error:
-        _place(error, op if type(op) is str else op.name)  # type: ignore[union-attr]
+        _place(error, op.name if isinstance(op, OpDef) else str(op))
         raise
     return record_spec(spec, operands, boundary=boundary)
+
+
+def _as_list(op: str | OpDef, operands: Any) -> list[Any]:
+    try:
+        return list(operands)
+    except TypeError:
+        name = op.name if isinstance(op, OpDef) else op
+        raise ArgumentError(
+            f"{name}: the operands are a {type(operands).__name__}, expected a sequence of them",
+            op=str(name), site=str(user_site())) from None
+
+
+def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
+    known = position < spec.op.most or (spec.op.most < 0 and spec.op.operands)
+    name = repr(spec.op.operand_name(position)) if known else str(position)
+    return ArgumentError(
+        f"{spec.op.name}: operand {name} is a {type(given).__name__}, expected a Value or a "
+        "Scalar, or in lazyloom.apply a tensor or a Python number; lazyloom.from_host makes one "
+        "of host data", op=spec.op.name, site=str(user_site()))
 
 
 def record_spec(
@@ -529,9 +591,7 @@ def record_spec(
     except AttributeError:
         for i, v in enumerate(operands):
             if not isinstance(v, (Value, Scalar)) and v is not None:
-                raise ArgumentError(
-                    f"{spec.op.name}: operand {i} is a {type(v).__name__}, expected a Value or a "
-                    "Scalar", op=spec.op.name) from None
+                raise _no_operand(spec, i, v) from None
         raise
     if site is None:
         site = user_site()
@@ -547,8 +607,10 @@ def record_spec(
                 indices[i] = v.index
             if v.requires_grad:
                 mask |= 1 << i
+        elif v is None or type(v) is Scalar:
+            inputs.append(v)
         else:
-            inputs.append(v)  # type: ignore[arg-type]
+            raise _no_operand(spec, i, v)
     with lock:
         _started = True
         if _released:
@@ -582,7 +644,7 @@ def record_spec(
             components[component] = None
         if lineage is not None and component.lineage is None and component.depth < 2:
             component.lineage = lineage
-            component.check_at = lineage.block or CUT_AT
+            component.check_at = lineage.check_at
         node.component = component
         node.depth = depth + 1
         if node.depth > component.depth:

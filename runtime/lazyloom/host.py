@@ -21,9 +21,15 @@ def from_host(array: Any, *, share: bool = False) -> Value:
             change it afterwards. Shared memory is never donated.
 
     Raises:
+        ArgumentError: NumPy makes no array of it.
         DTypeError: the dtype is not supported.
     """
-    given = np.asarray(array)
+    try:
+        given = np.asarray(array)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"from_host: NumPy makes no array of the {type(array).__name__} given: {error}"
+        ) from error
     dtype = as_dtype(given.dtype)
     if share:
         data = np.ascontiguousarray(given).reshape(given.shape)

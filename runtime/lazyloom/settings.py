@@ -41,8 +41,10 @@ def options(**changes: Any) -> Iterator[None]:
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
             where a program reads.
     """
-    before = {name: set_option(name, value) for name, value in changes.items()}
+    before: dict[str, bool] = {}
     try:
+        for name, value in changes.items():
+            before[name] = set_option(name, value)
         yield
     finally:
         for name, value in before.items():

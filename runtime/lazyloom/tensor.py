@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
 from .dtypes import DType, as_dtype
-from .errors import AliasError, ArgumentError
-from .graph import Scalar, Value, record
+from .errors import AliasError, ArgumentError, LoomError
+from .graph import Scalar, Value, _as_list, _place, record
 from .ops.spec import OpDef, lookup
+from .source import user_site
 from .types import TensorType
 from .views import ViewStep
 
@@ -186,7 +187,13 @@ def apply(
     Raises:
         UnknownOpError, ArgumentError, ShapeError, DTypeError: for this call, at once.
     """
-    found = lookup(op) if isinstance(op, str) else op
+    try:
+        found = op if isinstance(op, OpDef) else lookup(op)
+    except LoomError as error:
+        _place(error, str(op))
+        raise
+    if not isinstance(operands, (list, tuple)):
+        operands = _as_list(found, operands)
     cls: type[Tensor] | None = None
     shared: DType | None = None
     prepared: list[Any] = []
@@ -200,7 +207,13 @@ def apply(
         prepared.append(x)
     for i, x in enumerate(prepared):
         if isinstance(x, (bool, int, float, complex)):
-            prepared[i] = Scalar(x, _scalar_dtype(found, i, x, shared))
+            dtype = _scalar_dtype(found, i, x, shared)
+            try:
+                prepared[i] = Scalar(x, dtype)
+            except ArgumentError as error:
+                raise ArgumentError(
+                    f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,
+                    site=str(user_site())) from None
     result = record(found, prepared, attributes)
     wrap = (cls or Tensor)._wrap
     if isinstance(result, tuple):
@@ -223,14 +236,21 @@ def _scalar_dtype(op: OpDef, position: int, number: Any, shared: DType | None) -
             shared.is_complex
             or (shared.is_floating and not isinstance(number, complex))
             or isinstance(number, bool)
-            or (isinstance(number, int) and shared.is_integer)
+            or (isinstance(number, int) and shared.is_integer and _in_range(number, shared))
         )
         if not fits:
             raise ArgumentError(
                 f"{op.name}: operand {op.operand_name(position)!r} is the "
                 f"{type(number).__name__} {number!r}, expected a number that {shared.name} holds; "
-                "cast the tensor first", op=op.name)
+                "cast the tensor first", op=op.name, site=str(user_site()))
         return shared
     if classes == "index":
         return as_dtype("int64")
     return as_dtype(type(number))
+
+
+def _in_range(number: int, dtype: DType) -> bool:
+    bits = 8 * dtype.itemsize
+    if dtype.kind == "u":
+        return 0 <= number < 1 << bits
+    return -(1 << bits - 1) <= number < 1 << bits - 1

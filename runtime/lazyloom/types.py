@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from .dtypes import DType
+from .errors import DTypeError, ShapeError
+
+#: the bytes of a value are counted in a signed integer of 64 bits
+MOST_BYTES: Final = 2**63
 
 
 class Placement:
@@ -72,10 +77,33 @@ _interned: dict[tuple[tuple[int, ...], DType, Placement], TensorType] = {}
 def tensor_type(
     shape: tuple[int, ...], dtype: DType, placement: Placement = DEFAULT_PLACEMENT
 ) -> TensorType:
-    """The type of that shape (a tuple of non-negative ints) and dtype."""
+    """The type of that shape (a tuple of non-negative ints) and dtype.
+
+    Raises ShapeError for a negative size, and for more bytes than XLA can address.
+    """
     key = (shape, dtype, placement)
     found = _interned.get(key)
     if found is None:
+        shape = _checked(shape, dtype)
+        key = (shape, dtype, placement)
         # setdefault keeps one object when two threads make the same type
         found = _interned.setdefault(key, TensorType(shape, dtype, placement))
     return found
+
+
+def _checked(shape: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
+    if not isinstance(dtype, DType):
+        raise DTypeError(f"a dtype is {dtype!r}, expected a lazyloom.DType")
+    shape = tuple(map(operator.index, shape))
+    if any(d < 0 for d in shape):
+        raise ShapeError(f"shape {shape} has a negative size, expected sizes of 0 or more")
+    size = dtype.itemsize
+    for d in shape:
+        # XLA multiplies the sizes in this order too, and takes an empty shape of huge sizes
+        # no better than a full one
+        size *= max(d, 1)
+    if size >= MOST_BYTES:
+        raise ShapeError(
+            f"shape {shape} of {dtype.name} has sizes whose product is {size} bytes, expected "
+            f"less than 2**63")
+    return shape

@@ -127,7 +127,9 @@ class OpDef:
                 f"at least {self.least}" if self.most < 0 else f"{self.least} to {self.most}")
             raise ArgumentError(
                 f"{self.name}: {n} operands were given, expected {expected}"
-                f" ({', '.join(o.name for o in self.operands)})", op=self.name)
+                f" ({', '.join(o.name for o in self.operands)})"
+                f"{f'; {self.operand_name(n)!r} is missing' if n < self.least else ''}",
+                op=self.name)
         shared: DType | None = None
         first = ""
         for i in range(n):
@@ -327,6 +329,9 @@ def op(
 
 def lookup(name: str) -> OpDef:
     """The op of that name. Raises UnknownOpError, with near names."""
+    if not isinstance(name, str):
+        raise ArgumentError(
+            f"an op is given as a {type(name).__name__}, expected its name or an OpDef")
     found = _table.get(name)
     if found is None:
         import difflib
