@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import lazyloom as ll
-
 from tests.contract.ffi import Handlers, build, compiler
 
 
