@@ -29,6 +29,10 @@ BLOCK: Final = 600
 LONGEST: Final = 5000
 #: a repetition must cover at least this many ops to count
 SEEN: Final = 200
+#: how many of the newest ops may be left out of the look: the caller still holds what the
+#: newest replace, and an op joins a component only when something connects it, so the newest
+#: part may not be whole yet
+SLACK: Final = (2, 32, 128, 512)
 #: after so many blocks without a repetition, ops run one by one
 PATIENCE: Final = 8
 
@@ -40,26 +44,33 @@ class Lineage:
         history: ids of the specs recorded so far, the newest last, up to twice LONGEST.
         misses: blocks so far that repeated nothing.
         blocks: sizes of the blocks to come, in turn; empty while no period is known.
+        slack: how many ops beyond a block must be there before it is cut.
         turn: which of them is next.
         seen: the tokens of each block when it was last cut.
     """
 
-    __slots__ = ("history", "misses", "blocks", "turn", "seen")
+    __slots__ = ("history", "misses", "blocks", "slack", "turn", "seen")
 
     def __init__(
-        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), turn: int = 0,
-        seen: dict[int, list[Any]] | None = None,
+        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), slack: int = 0,
+        turn: int = 0, seen: dict[int, list[Any]] | None = None,
     ) -> None:  # fmt: skip
         self.history = history
         self.misses = misses
         self.blocks = blocks
+        self.slack = slack
         self.turn = turn
         self.seen = seen if seen is not None else {}
 
     @property
     def block(self) -> int:
-        """Ops to the next cut, or 0 if no period is known."""
+        """Ops of the block to cut next, or 0 if no period is known."""
         return self.blocks[self.turn] if self.blocks else 0
+
+    @property
+    def check_at(self) -> int:
+        """How large a component that goes on from here should grow before the next look."""
+        return self.block + self.slack if self.blocks else CUT_AT
 
 
 def tokens_of(nodes: list[Node]) -> list[Any]:
@@ -119,54 +130,81 @@ def _look(component: Component, site: Site, plans: list[Plan]) -> None:
     nodes = collect.pending_of(component)
     lineage: Lineage = component.lineage or Lineage([], 0)
     if lineage.blocks:
-        if len(nodes) < lineage.block:
-            component.check_at = lineage.block
+        block = lineage.block
+        if len(nodes) < block + lineage.slack:
+            component.check_at = block + lineage.slack
             return
-        tokens = tokens_of(nodes)
+        tokens = tokens_of(nodes[:block])
         turn = lineage.turn
         expected = lineage.seen.get(turn)
         # the first op's operands come from before the cut
-        if len(nodes) == lineage.block and (expected is None or expected[1:] == tokens[1:]):
+        if expected is None or expected[1:] == tokens[1:]:
             misses = lineage.misses if expected is None else 0
-            after = Lineage(lineage.history, misses, lineage.blocks,
+            after = Lineage(lineage.history, misses, lineage.blocks, lineage.slack,
                             (turn + 1) % len(lineage.blocks), {**lineage.seen, turn: tokens})
-            _cut(component, nodes, after, len(nodes), site, plans)
+            _cut(component, nodes, [block], after, site, plans)
             return
         lineage = Lineage([], lineage.misses + 1)
         component.lineage = lineage
     if component.depth < DEEP and len(nodes) < LARGE and not lineage.history:
         component.check_at = len(nodes) + CUT_AT // 2
         return
-    history = (lineage.history + [n.spec.id for n in nodes if n.spec is not None])
+    history = lineage.history + [n.spec.id for n in nodes if n.spec is not None]
     history = history[-2 * LONGEST - CUT_AT :]
-    period = period_of(history)
-    if period:
-        after = Lineage(history, lineage.misses, blocks_of(period))
-        _cut(component, nodes, after, CUT_AT * 2, site, plans)
-        return
+    for slack in SLACK:
+        if slack >= len(nodes):
+            break
+        period = period_of(history[: len(history) - slack])
+        if period:
+            blocks = blocks_of(period)
+            after = Lineage(history[: len(history) - slack], lineage.misses, blocks, slack)
+            # what came before the first whole block, then blocks like those to come
+            whole = len(nodes) - slack
+            size = blocks[0] if len(blocks) == 1 else CUT_AT
+            sizes = [size] * (whole // size)
+            if whole % size:
+                sizes.insert(0, whole % size)
+            _cut(component, nodes, sizes, after, site, plans)
+            return
     if not lineage.misses and len(nodes) < 2 * CUT_AT:
         component.check_at = len(nodes) + CUT_AT // 2
         return
     size = CUT_AT if lineage.misses < PATIENCE else 1
-    _cut(component, nodes, Lineage(history, lineage.misses + 1), size, site, plans)
+    after = Lineage(history, lineage.misses + 1)
+    sizes = [size] * (len(nodes) // size)
+    if len(nodes) % size:
+        sizes.append(len(nodes) % size)
+    _cut(component, nodes, sizes, after, site, plans)
 
 
 def _cut(
-    component: Component, nodes: list[Node], lineage: Lineage, size: int, site: Site,
+    component: Component, nodes: list[Node], sizes: list[int], lineage: Lineage, site: Site,
     plans: list[Plan],
 ) -> None:  # fmt: skip
-    """Schedule all of a component in blocks; what follows from it carries the lineage."""
+    """Schedule the first nodes of a component in blocks of these sizes.
+
+    What follows from them carries the lineage.
+    """
     counters["cuts"] += 1
+    count = sum(sizes)
     for c in collect.in_dependency_order(component)[:-1]:
         members = collect.pending_of(c)
         c.nodes = []
         graph.components.pop(c, None)
         schedule_nodes(members, "cut", site, plans)
-    component.nodes = []
-    graph.components.pop(component, None)
-    for at in range(0, len(nodes), size):
+    component.nodes = nodes[count:]
+    component.dead = 0
+    component.depth = 0
+    if component.nodes:
+        component.lineage = lineage
+        component.check_at = lineage.check_at
+    else:
+        graph.components.pop(component, None)
+    at = 0
+    for size in sizes:
         schedule_nodes(nodes[at : at + size], "cut", site, plans)
-    for n in nodes:
+        at += size
+    for n in nodes[:count]:
         n.lineage = lineage
 
 

@@ -500,9 +500,10 @@ def join(a: Component, b: Component) -> Component:
     a.ordered = False
     a.dead += b.dead
     a.depth = max(a.depth, b.depth)
-    a.check_at = max(CUT_AT, min(a.check_at, b.check_at))
-    if a.lineage is not b.lineage:
-        a.lineage = None
+    if a.lineage is None:
+        a.lineage = b.lineage
+    a.check_at = a.lineage.check_at if a.lineage is not None else max(
+        CUT_AT, min(a.check_at, b.check_at))
     b.parent = a
     b.nodes = []
     components.pop(b, None)
