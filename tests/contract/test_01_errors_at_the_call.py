@@ -1,4 +1,4 @@
-"""Line 1: a wrong shape, dtype, axis or attribute raises at the call, and says all there is to say."""
+"""Line 1: a wrong shape, dtype, axis or attribute raises at the call, and says all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ WRONG: dict[str, tuple[str, list[Any], dict[str, Any], type[LoomError], list[str
     "axis": ("sum", [A], {"axes": (2,), "keepdims": False}, ArgumentError, ["sum", "2", "-2", "1"]),
     "axis twice": (
         "sum", [A], {"axes": (0, -2), "keepdims": False}, ArgumentError, ["sum", "axes", "0"]),
-    "permutation": ("transpose", [A], {"axes": (0, 0)}, ArgumentError, ["transpose", "axes", "0, 0"]),
+    "permutation": (
+        "transpose", [A], {"axes": (0, 0)}, ArgumentError, ["transpose", "axes", "0, 0"]),
     "mixed dtypes": (
         "add", [A, A.astype(np.float64)], {}, DTypeError, ["add", "y", "float64", "float32"]),
     "dtype class": ("bitwise_and", [A, A], {}, DTypeError, ["bitwise_and", "float32", "integer"]),

@@ -317,7 +317,8 @@ def test_a_writer_that_is_killed(tmp_path: Path) -> None:
         replace = os.replace
         disk.os.replace = lambda a, b: os.kill(os.getpid(), signal.SIGKILL)
     """
-    done = script(textwrap.dedent(kill) + textwrap.dedent(SECOND), cache=tmp_path / "c", check=False)
+    code = textwrap.dedent(kill) + textwrap.dedent(SECOND)
+    done = script(code, cache=tmp_path / "c", check=False)
     assert done.returncode == -9
     after = json.loads(script(SECOND, cache=tmp_path / "c").stdout)
     assert after["programs_compiled"] == 1 and after["disk_errors"] == 0

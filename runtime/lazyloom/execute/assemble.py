@@ -72,9 +72,13 @@ def module_text(
         lines.append(
             f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
             f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
-        depth = 0 if i.spec.heavy else 1 + max(
-            [depths[k if type(k) is int else k[0]] for k in i.operands
-             if type(k) is tuple or type(k) is int and k >= 0], default=0)
+        depth = 0
+        if not i.spec.heavy:
+            for item in i.operands:
+                at = item[0] if type(item) is tuple else item if type(item) is int else -1
+                if at >= 0:
+                    depth = max(depth, depths[at])
+            depth += 1
         depths.append(depth)
         if depth and depth % FUSED == 0 and count == 1:
             stop = f"stop_{re.sub('[^a-z0-9]', '_', right)}"
@@ -95,7 +99,8 @@ def module_text(
     out_types = [structure.instructions[n].types[r].mlir for n, r in outputs]
     returned = ", ".join(results[n][r] for n, r in outputs)
     return "\n".join([
-        "module @lazyloom attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
+        "module @lazyloom attributes "
+        "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
         f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
         *head,
         *lines,
