@@ -103,15 +103,19 @@ def _dispatch(plan: Plan) -> None:
     """Run one plan; its failure becomes its values' error."""
     evaluation: Evaluation = plan.evaluation
     try:
+        from .execute.lowering import NotLowered
+        from .execute.run import run
+
         failed = _await_leaves(plan)
         if failed:
-            _run_what_is_left(plan, failed)
+            _run_what_is_left(plan, failed, {})
         else:
-            from .execute.run import run
-
             leaves = plan.leaves
             plan.donatable = [k for k in plan.donatable if leaves[k].holds == 1]
-            run(plan, settings.get("donate"))
+            try:
+                run(plan, settings.get("donate"))
+            except NotLowered as error:
+                _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
     except Exception as error:
         if plan.attached:
             raise
@@ -137,30 +141,65 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError]:
             continue
         if origin is not plan.evaluation:
             origin.dispatched.wait()
-        error = origin.error
-        if error is None and origin.fallible and buffer.array is not None:
-            try:
-                from .execute import jax_compat
+        if buffer.array is not None:
+            if origin.fallible:
+                try:
+                    from .execute import jax_compat
 
-                jax_compat.wait(buffer.array)
-                buffer.origin = None
-            except Exception as raised:
-                error = run_error(raised, origin)
-                origin.error = error
-        if error is None and buffer.array is None and buffer.host is None:
-            error = ExecutionError(
+                    jax_compat.wait(buffer.array)
+                    buffer.origin = None
+                except Exception as raised:
+                    if origin.error is None:
+                        origin.error = run_error(raised, origin)
+                    failed[k] = origin.error
+        elif buffer.host is None:
+            failed[k] = origin.error or ExecutionError(
                 f"the {origin.reason} at {origin.site} was interrupted in another thread before "
                 "its program ran; read the value again to run it", site=str(origin.site))
-        if error is not None and (buffer.array is None or origin.fallible):
-            failed[k] = error
     return failed
 
 
-def _run_what_is_left(plan: Plan, failed: dict[int, LoomError]) -> None:
-    """Fail what depends on failed leaves and run the rest of the plan."""
+def _definition_error(plan: Plan, error: Any) -> LoomError:
+    """The error of an op whose definition does not work, named with the place of its call."""
+    n = plan.nodes[error.number]
+    assert n.spec is not None
+    cause = error.__cause__
+    what = str(cause).strip().split("\n")[0] or type(cause).__name__
+    op = n.spec.op.name
+    wrapped = ExecutionError(
+        f"op {op}, recorded at {n.site}, could not be compiled: "
+        f"{type(cause).__name__}: {what.removeprefix(op + ': ')}", op=op, site=str(n.site))
+    wrapped.__cause__ = cause
+    plan.evaluation.error = wrapped
+    return wrapped
+
+
+def _run_what_is_left(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> None:
+    """Run the plan less what depends on failed leaves, or on ops that have an error."""
+    from .execute.lowering import NotLowered
+    from .execute.run import run
+
+    while True:
+        rest, kept = _without(plan, failed, errors)
+        try:
+            if rest.wanted:
+                run(rest, settings.get("donate"))
+            break
+        except NotLowered as error:
+            errors[kept[error.number]] = _definition_error(rest, error)
+    plan.attached = True
+
+
+def _without(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> tuple[Plan, list[int]]:
+    """The plan less what depends on what failed, which fails; and its nodes' old numbers."""
     structure = plan.structure
-    errors: dict[int, LoomError] = {}
     for number, instruction in enumerate(structure.instructions):
+        if number in errors:
+            continue
         for item in instruction.operands:
             if type(item) is int:
                 bad = errors.get(item) if item >= 0 else failed.get(-1 - item)
@@ -188,16 +227,13 @@ def _run_what_is_left(plan: Plan, failed: dict[int, LoomError]) -> None:
     rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
                 scalars, wanted, results, donatable)
     rest.evaluation = plan.evaluation
+    rest.places = plan.places
     with graph.lock:
         for number, error in errors.items():
             n = plan.nodes[number]
             if n.state == SCHEDULED:
                 collect.fail(n, error)
-    if wanted:
-        from .execute.run import run
-
-        run(rest, settings.get("donate"))
-    plan.attached = True
+    return rest, kept
 
 
 def _fail(plan: Plan, error: LoomError) -> None:

@@ -16,6 +16,8 @@ from ..types import TensorType, tensor_type
 from . import jax_compat
 
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
+#: a call whose target lives only as long as the JAX function that was lowered
+_CALLBACK: Final = re.compile(r"custom_call @xla_\w*python\w*callback")
 _ATTRIBUTES: Final = re.compile(r' \{jax\.result_info = "[^"]*"\}')
 
 
@@ -25,6 +27,14 @@ class Lowered(NamedTuple):
     name: str
     text: str
     results: tuple[str, ...]
+
+
+class NotLowered(Exception):
+    """The op of instruction ``number`` could not be lowered; the cause says why."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number: Final = number
 
 
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
@@ -38,7 +48,7 @@ def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     if lowered.results != inferred:
         raise AssertionError(
             f"{spec.op.name}: the definition gives {lowered.results}, the shape rule says "
-            f"{inferred}; please report this")
+            f"{inferred}; one of the two is wrong")
     return lowered
 
 
@@ -103,6 +113,10 @@ def _lower_with_jax(
     counters["jax_traces"] += 1
     shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
     text, results = jax_compat.lower_text(fn, shaped)
+    if _CALLBACK.search(text):
+        raise TypeError(
+            "its definition calls back into Python (jax.pure_callback, jax.debug.print or their "
+            "kind), which a compiled program cannot; register a foreign function with XLA instead")
     body = _ATTRIBUTES.sub("", text[text.index("{\n", text.index("module @")) + 2 :])
     body = body.rstrip().removesuffix("}")
     for symbol in _FUNCTION.findall(body):

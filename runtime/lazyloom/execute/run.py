@@ -14,9 +14,11 @@ from ..collect import Plan
 from ..difference import explain
 from ..graph import Buffer
 from ..observe import Evaluation, counters
+from ..ops.spec import TABLE
 from ..program import Program, match_donations
 from . import jax_compat
 from .assemble import module_text
+from .lowering import NotLowered, lower
 
 _LENGTH: Final = struct.Struct("<Q")
 
@@ -114,8 +116,13 @@ def _ready(
             evaluation.found = "memory"
             counters["program_hits"] += 1
             return entry.executable, entry.position, entry.aliases
-        storable = all(i.spec.op.version is not None for i in plan.structure.instructions)
+        ops = {i.spec.op for i in plan.structure.instructions}
+        storable = all(op.version is not None for op in ops)
         description = plan.structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+        # what the structure does not say: the definitions of ops from outside the package
+        for name, version in sorted((op.name, str(op.version)) for op in ops):
+            if version != TABLE:
+                description += f"\n{name} {version}".encode()
         stored: tuple[tuple[int, int], ...] = ()
         if storable and not (entry.looked and entry.executable is None):
             entry.looked = True
@@ -143,6 +150,11 @@ def _ready(
             donatable = plan.donatable if donate else []
         aliases = match_donations(plan.structure, outputs, donatable)
         started = time.perf_counter()
+        for number, i in enumerate(plan.structure.instructions):
+            try:
+                lower(i.spec, i.operand_types)
+            except Exception as error:
+                raise NotLowered(number) from error
         with jax_compat.x64():
             text = module_text(plan.structure, outputs, aliases)
             assembled = time.perf_counter()

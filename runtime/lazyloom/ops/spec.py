@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ..dtypes import CLASSES, DType, as_dtype
-from ..errors import ArgumentError, DTypeError, UnknownOpError
+from ..errors import ArgumentError, DTypeError, LoomError, UnknownOpError
 from ..types import TensorType
 from .kinds import ATTRIBUTES, OPERANDS
 
@@ -117,7 +117,14 @@ class OpDef:
     ) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
         self.check_operands(types)
-        return self.rule(self, types, attrs)  # type: ignore[arg-type]
+        found: Any = self.rule(self, types, attrs)  # type: ignore[arg-type]
+        if type(found) is not tuple or not found or not all(
+            isinstance(t, TensorType) for t in found
+        ):
+            raise LoomError(
+                f"{self.name}: its rule {getattr(self.rule, '__name__', self.rule)!r} gave "
+                f"{found!r}, expected a tuple of the results' TensorTypes", op=self.name)
+        return found
 
     def check_operands(self, types: Sequence[TensorType | None]) -> None:
         """Check the number of operands and their dtypes against the entry."""
@@ -260,13 +267,16 @@ def attribute_bits(value: Any) -> Any:
     raise TypeError(f"{kind.__name__} is no canonical attribute type")
 
 
+#: the version of the ops that this package defines
+TABLE: Final = "table"
+
 _table: dict[str, OpDef] = {}
 
 
 def op(
     rule: Rule, *, T: str = "any", source: str, reference: str | None = None, heavy: bool = False,
     residuals: bool = False, fallible: bool = False, effect: bool = False,
-    differentiable: bool | tuple[str, ...] = True, version: str | None = "table",
+    differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
     outputs: tuple[str, ...] = ("result",),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
@@ -285,9 +295,9 @@ def op(
         fallible: the op can fail while it runs (it calls foreign code).
         effect: the op has effects beyond its results and is never removed or merged.
         differentiable: False, or the names of the operands that have a gradient.
-        version: changes whenever the definition changes; ``None`` keeps programs that
-            use the op off the disk. The table's own ops are covered by a fingerprint of
-            the source.
+        version: part of what programs are stored under on disk, so it must change whenever
+            the definition changes; ``None`` keeps programs that use the op off the disk. The
+            table's own ops need none: a fingerprint of the source covers them.
         samples: a function yielding sample inputs for the tests; the family's if None.
         tolerance: factor on the test tolerance against the reference.
         outputs: names of the results.
@@ -318,10 +328,11 @@ def op(
             raise TypeError(f"{opname}: T is {T!r}")
         if opname in _table:
             raise ValueError(f"op {opname!r} is in the table already")
+        own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
         _table[opname] = OpDef(
             opname, tuple(operands), tuple(attributes), rule, fn, doc, source, reference, T,
-            heavy, residuals, fallible, effect, differentiable, version, samples, tolerance,
-            outputs)
+            heavy, residuals, fallible, effect, differentiable, TABLE if own else version, samples,
+            tolerance, outputs)
         return fn
 
     return enter
