@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import lazyloom
 from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
@@ -204,15 +205,21 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     return _wrap(record("index", [v, *indices], {"axes": tuple(axes)}))
 
 
-def _stored(x: Tensor, value: Any, what: str = "assigned value") -> Any:
-    """A value to be stored in x, in x's dtype."""
+def _stored(
+    x: Tensor, value: Any, what: str = "assigned value", *, keep_scalar: bool = False
+) -> Any:
+    """A value to be stored in x, in x's dtype.
+
+    With ``keep_scalar`` a number stays a parameter, for ops that broadcast it themselves.
+    """
     lazy = x._type.dtype
     if isinstance(value, Tensor):
         return cast(operand(value), lazy)
     if is_number(value):
         if isinstance(value, (complex, np.complexfloating)) and not lazy.is_complex:
             raise RuntimeError("value cannot be converted to type without overflow: complex")
-        return record("full", [scalar(_fit(value, lazy), lazy)], {"shape": ()})
+        number = scalar(_fit(value, lazy), lazy)
+        return number if keep_scalar else record("full", [number], {"shape": ()})
     if isinstance(value, np.ndarray):
         from .creation import tensor
 
@@ -231,24 +238,29 @@ def _fit(number: Any, lazy: Any) -> Any:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
     found, advanced = _basic(x, _as_items(index))
-    new = _stored(x, value)
+    new = _stored(x, value, keep_scalar=True)
+    # a number stays a scalar operand, as in every frontend, so that the programs are equal
+    single = isinstance(new, lazyloom.Scalar)
     if not advanced:
         shape = found._type.shape
-        if new.shape != shape:
+        if single:
+            new = record("full", [new], {"shape": shape})
+        elif new.shape != shape:
             new = _fitted(new, shape)
         found._assign(new)
         return
-    if len(advanced) == 1 and advanced[0][1]._type.dtype.kind == "b" and not new.shape:
+    if len(advanced) == 1 and advanced[0][1]._type.dtype.kind == "b" and (single or not new.shape):
         at, mask = advanced[0]
         m = mask._operand()
         v = operand(found)
-        wide = (*m.shape, *(1,) * (len(v.shape) - at - len(m.shape)))
-        m = record("reshape", [m], {"shape": wide})
-        found._assign(record("masked_fill", [v, m, new]))
+        rest = len(v.shape) - at - len(m.shape)
+        if rest:
+            m = record("reshape", [m], {"shape": (*m.shape, *(1,) * rest)})
+        found._assign(record("where", [m, new, v]))
         return
     found, axes, indices = _positions(found, advanced)
     v = operand(found)
-    while len(new.shape) and new.shape[0] == 1 and len(new.shape) > len(v.shape):
+    while not single and len(new.shape) and new.shape[0] == 1 and len(new.shape) > len(v.shape):
         new = record("reshape", [new], {"shape": new.shape[1:]})
     found._assign(record("index_update", [v, new, *indices], {"axes": tuple(axes), "mode": "set"}))
 

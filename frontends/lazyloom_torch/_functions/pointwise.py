@@ -245,8 +245,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if kind.kind in "iub" and isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if -64 <= whole <= 64 and kind.kind != "b":
-            if whole == 2:
-                return _made(record("square", [operand(input)]))
             return _made(record("integer_power", [operand(input)], {"exponent": whole}))
     return binary("power", input, exponent)
 
