@@ -264,4 +264,5 @@ def test_a_training_loop_leaves_no_tape_behind() -> None:
         del leaf, loss, g
         gc.collect()
         sizes.append(sum(type(o) is Node for o in gc.get_objects()))
-    assert sizes[-1] == sizes[3]
+    # other tests' nodes may go meanwhile; none may come
+    assert sizes[-1] <= sizes[3]
