@@ -68,7 +68,7 @@ def test_a_wrong_call_raises_at_once(case: str) -> None:
 
 
 def test_an_operand_that_is_no_value_is_named() -> None:
-    with pytest.raises(ArgumentError, match="add: operand 'y' is a float, expected a Value or a Scalar"):
+    with pytest.raises(ArgumentError, match="add: operand 'y' is a float, expected a Value or"):
         ll.record("add", [host(A), 1.0])  # type: ignore[list-item]
 
 
