@@ -221,8 +221,11 @@ def failed_operand(n: Node) -> Node | None:
     return None
 
 
-def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
-    """Turn pending nodes into a plan and mark them as scheduled.
+def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | None:
+    """Turn pending nodes into a plan, add it to the plans and mark them as scheduled.
+
+    The plan is complete before any node changes, so that :func:`restore` can undo it from
+    wherever an interrupt leaves it.
 
     Nodes whose operand has failed fail at once with the same error. Returns None if
     nothing is left to run.
@@ -241,34 +244,34 @@ def schedule(nodes: list[Node], evaluation: Any) -> Plan | None:
         return None
     structure, leaves, _, scalars = canonical(nodes)
     wanted, keeps = wanted_outputs(nodes)
-    plan_places: list[tuple[str, Any]] = []
+    results: list[Buffer] = []
+    for _ in wanted:
+        buffer = Buffer(None, None, False, evaluation)
+        buffer.owners = 1
+        results.append(buffer)
+    plan = Plan(nodes, structure, leaves, scalars, wanted, results, [])
+    plan.evaluation = evaluation
+    plan.places = [
+        (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.op.fallible]
+    for leaf in leaves:
+        leaf.holds += 1
+    plans.append(plan)
     work: list[Node] = []
     for slot, n in enumerate(nodes):
         n.state = SCHEDULED
         n.component = None
         n.evaluation = evaluation
         n.buffers = [None] * len(n.types)
-        if n.spec is not None and n.spec.op.fallible:
-            plan_places.append((n.spec.op.name, n.site))
         if not keeps[slot]:
             graph.release_inputs(n, work)
-    results: list[Buffer] = []
-    for slot, index in wanted:
-        buffer = Buffer(None, None, False, evaluation)
-        buffer.owners = 1
-        results.append(buffer)
+    for (slot, index), buffer in zip(wanted, results, strict=True):
         buffers = nodes[slot].buffers
         assert buffers is not None
         buffers[index] = buffer
     for m in work:
         if m.state != DEAD:
             graph.kill(m)
-    donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
-    for leaf in leaves:
-        leaf.holds += 1
-    plan = Plan(nodes, structure, leaves, scalars, wanted, results, donatable)
-    plan.evaluation = evaluation
-    plan.places = plan_places
+    plan.donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
     return plan
 
 
@@ -276,15 +279,15 @@ def finish(plan: Plan) -> None:
     """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
     if plan.finished:
         return
-    plan.finished = True
-    for leaf in plan.leaves:
-        leaf.holds -= 1
     for n in reversed(plan.nodes):
         if n.state == SCHEDULED:
             n.state = DONE
             n.boundary = False
             if n.handles == 0 and n.refs == 0:
                 graph.kill(n)
+    plan.finished = True
+    for leaf in plan.leaves:
+        leaf.holds -= 1
     graph.drain()
 
 
@@ -304,7 +307,7 @@ def restore(plans: list[Plan]) -> None:
         for (slot, index), buffer in zip(plan.wanted, plan.results, strict=True):
             produced[buffer] = (plan.nodes[slot], index)
         for n, instruction in zip(plan.nodes, plan.structure.instructions, strict=True):
-            if n.state != SCHEDULED and n.state != DEAD:
+            if n.state == FAILED or n.state == DONE:
                 continue
             if not n.inputs:
                 _relink(n, instruction.operands, plan, leaf_nodes)
@@ -321,6 +324,21 @@ def restore(plans: list[Plan]) -> None:
             if n.state == PENDING and n.handles == 0 and n.refs == 0:
                 graph.kill(n)
     graph.drain()
+
+
+def adopt(taken: list[list[Node]]) -> None:
+    """Give pending nodes that were taken from their component, and left, a new one."""
+    held = {n for c in graph.components for n in c.nodes}
+    for nodes in taken:
+        left = [n for n in nodes if n.state == PENDING and n not in held]
+        if left:
+            component = Component()
+            component.nodes = left
+            graph.components[component] = None
+            for n in left:
+                n.component = component
+                # operands may be in another component now
+                n.boundary = True
 
 
 def _relink(

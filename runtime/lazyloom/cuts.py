@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from . import collect, graph
-from .collect import Plan
-from .evaluate import dispatch_all, schedule_nodes
+from .evaluate import Batch, run_batch, schedule_nodes
 from .graph import CUT_AT, Component, Node, Scalar
 from .observe import counters
 from .source import Site, user_site
@@ -118,13 +117,10 @@ def blocks_of(period: int) -> tuple[int, ...]:
 def on_growth(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
     site = user_site()
-    plans: list[Plan] = []
-    with graph.lock:
-        _look(component, site, plans)
-    dispatch_all(plans)
+    run_batch(lambda batch: _look(component, site, batch))
 
 
-def _look(component: Component, site: Site, plans: list[Plan]) -> None:
+def _look(component: Component, site: Site, batch: Batch) -> None:
     if component.parent is not None or not component.nodes:
         return
     nodes = collect.pending_of(component)
@@ -142,7 +138,7 @@ def _look(component: Component, site: Site, plans: list[Plan]) -> None:
             misses = lineage.misses if expected is None else 0
             after = Lineage(lineage.history, misses, lineage.blocks, lineage.slack,
                             (turn + 1) % len(lineage.blocks), {**lineage.seen, turn: tokens})
-            _cut(component, nodes, [block], after, site, plans)
+            _cut(component, nodes, [block], after, site, batch)
             return
         lineage = Lineage([], lineage.misses + 1)
         component.lineage = lineage
@@ -164,7 +160,7 @@ def _look(component: Component, site: Site, plans: list[Plan]) -> None:
             sizes = [size] * (whole // size)
             if whole % size:
                 sizes.insert(0, whole % size)
-            _cut(component, nodes, sizes, after, site, plans)
+            _cut(component, nodes, sizes, after, site, batch)
             return
     if not lineage.misses and len(nodes) < 2 * CUT_AT:
         component.check_at = len(nodes) + CUT_AT // 2
@@ -174,12 +170,12 @@ def _look(component: Component, site: Site, plans: list[Plan]) -> None:
     sizes = [size] * (len(nodes) // size)
     if len(nodes) % size:
         sizes.append(len(nodes) % size)
-    _cut(component, nodes, sizes, after, site, plans)
+    _cut(component, nodes, sizes, after, site, batch)
 
 
 def _cut(
     component: Component, nodes: list[Node], sizes: list[int], lineage: Lineage, site: Site,
-    plans: list[Plan],
+    batch: Batch,
 ) -> None:  # fmt: skip
     """Schedule the first nodes of a component in blocks of these sizes.
 
@@ -189,9 +185,11 @@ def _cut(
     count = sum(sizes)
     for c in collect.in_dependency_order(component)[:-1]:
         members = collect.pending_of(c)
+        batch.taken.append(members)
         c.nodes = []
         graph.components.pop(c, None)
-        schedule_nodes(members, "cut", site, plans)
+        schedule_nodes(members, "cut", site, batch)
+    batch.taken.append(nodes[:count])
     component.nodes = nodes[count:]
     component.dead = 0
     component.depth = 0
@@ -202,7 +200,7 @@ def _cut(
         graph.components.pop(component, None)
     at = 0
     for size in sizes:
-        schedule_nodes(nodes[at : at + size], "cut", site, plans)
+        schedule_nodes(nodes[at : at + size], "cut", site, batch)
         at += size
     for n in nodes[:count]:
         n.lineage = lineage

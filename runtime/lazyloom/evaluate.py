@@ -8,7 +8,7 @@ depends on run first, each as its own program.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import collect, graph, settings
@@ -16,6 +16,7 @@ from .collect import Plan
 from .dtypes import DType
 from .errors import ExecutionError, LoomError, ReadForbiddenError
 from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Value
+from .interrupts import Deferred
 from .observe import Evaluation, counters, new_evaluation
 from .program import Program
 from .source import Site, user_site
@@ -23,51 +24,85 @@ from .source import Site, user_site
 
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
     """Run the component of a pending node; returns when its program is dispatched."""
-    if site is None:
-        site = user_site()
-    plans: list[Plan] = []
-    with graph.lock:
-        graph.drain()
+    where = site if site is not None else user_site()
+
+    def choose(batch: Batch) -> None:
         if node.state == PENDING:
             component = graph.find(node)
-            assert component is not None
-            _schedule(component, reason, site, plans)
-    dispatch_all(plans)
+            if component is not None:
+                schedule_component(component, reason, where, batch)
+
+    run_batch(choose)
     if node.state == SCHEDULED:
         node.evaluation.dispatched.wait()
 
 
 def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:
     """Run a component, unless another thread has just done so."""
-    if site is None:
-        site = user_site()
-    plans: list[Plan] = []
-    with graph.lock:
-        graph.drain()
+    where = site if site is not None else user_site()
+
+    def choose(batch: Batch) -> None:
         if component.parent is None:
-            _schedule(component, reason, site, plans)
-    dispatch_all(plans)
+            schedule_component(component, reason, where, batch)
+
+    run_batch(choose)
 
 
-def _schedule(component: Component, reason: str, site: Site, plans: list[Plan]) -> None:
+class Batch:
+    """What is scheduled together: the plans so far, and nodes taken from their component."""
+
+    __slots__ = ("plans", "taken")
+
+    def __init__(self) -> None:
+        self.plans: list[Plan] = []
+        self.taken: list[list[Node]] = []
+
+
+def run_batch(choose: Callable[[Batch], None]) -> None:
+    """Schedule under the lock what ``choose`` adds to the batch, then run it in order.
+
+    When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
+    asked for, and the interrupt goes on.
+    """
+    batch = Batch()
+    try:
+        with Deferred(), graph.lock:
+            graph.drain()
+            choose(batch)
+        for plan in batch.plans:
+            _dispatch(plan)
+    except BaseException:
+        with Deferred(), graph.lock:
+            for plan in batch.plans:
+                if plan.attached:
+                    collect.finish(plan)
+            collect.restore([p for p in batch.plans if not p.attached])
+            collect.adopt(batch.taken)
+        for plan in batch.plans:
+            plan.evaluation.dispatched.set()
+        raise
+
+
+def schedule_component(component: Component, reason: str, site: Site, batch: Batch) -> None:
     """Turn a component, and those it needs, into plans; the caller holds the lock."""
     order = collect.in_dependency_order(component)
     for number, c in enumerate(order):
         nodes = collect.pending_of(c)
+        batch.taken.append(nodes)
         c.nodes = []
         graph.components.pop(c, None)
         last = number == len(order) - 1
-        schedule_nodes(nodes, reason if last else f"needed by the {reason}", site, plans)
-    if len(plans) > 1:
-        plans[-1].evaluation.spawned = [p.evaluation.number for p in plans[:-1]]
+        schedule_nodes(nodes, reason if last else f"needed by the {reason}", site, batch)
+    if len(batch.plans) > 1:
+        batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
 
 
-def schedule_nodes(nodes: list[Node], reason: str, site: Site, plans: list[Plan]) -> None:
+def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
     """Add the plans for chosen pending nodes of one component; the caller holds the lock."""
     for group in collect.groups(nodes):
         started = time.perf_counter()
         evaluation = new_evaluation(reason, site)
-        plan = collect.schedule(group, evaluation)
+        plan = collect.schedule(group, evaluation, batch.plans)
         if plan is None:
             evaluation.dispatched.set()
             continue
@@ -75,28 +110,6 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site, plans: list[Plan]
         evaluation.places = plan.places
         evaluation.fallible = bool(plan.places)
         evaluation.timings["collect"] = time.perf_counter() - started
-        plans.append(plan)
-
-
-def dispatch_all(plans: list[Plan]) -> None:
-    """Run plans in order; failures become their values' errors.
-
-    When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
-    asked for, and the interrupt goes on.
-    """
-    at = 0
-    try:
-        for at, plan in enumerate(plans):  # noqa: B007
-            _dispatch(plan)
-    except BaseException:
-        with graph.lock:
-            for plan in plans[: at + 1]:
-                if plan.attached:
-                    collect.finish(plan)
-            collect.restore([p for p in plans[at:] if not p.attached])
-        for plan in plans:
-            plan.evaluation.dispatched.set()
-        raise
 
 
 def _dispatch(plan: Plan) -> None:
@@ -123,9 +136,9 @@ def _dispatch(plan: Plan) -> None:
         plan.attached = True
     finally:
         if plan.attached:
-            with graph.lock:
+            with Deferred(), graph.lock:
                 collect.finish(plan)
-            evaluation.dispatched.set()
+                evaluation.dispatched.set()
 
 
 def _await_leaves(plan: Plan) -> dict[int, LoomError]:

@@ -296,13 +296,8 @@ class _ForkedLock:
     def __exit__(self, *exc: object) -> None:
         return None
 
-    def acquire(self, blocking: bool = True) -> bool:
-        if blocking:
-            self.__enter__()
-        return False
-
-    def release(self) -> None:
-        return None
+    def locked(self) -> bool:
+        return True
 
 
 def check_process() -> None:
@@ -357,12 +352,11 @@ class Value:
     ) -> None:  # fmt: skip
         append((self.node, self.index))
         # May run anywhere, also inside a section of this thread that holds the lock: then
-        # whoever holds it, or the next to take it, drains.
-        if lock is not None and lock.acquire(False):
-            try:
+        # whoever holds it, or the next to take it, drains. Never a bare acquire: an interrupt
+        # right after it would keep the lock for ever.
+        if lock is not None and not lock.locked():
+            with lock:
                 drain()
-            finally:
-                lock.release()
 
     @property
     def type(self) -> TensorType:

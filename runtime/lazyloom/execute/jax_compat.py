@@ -88,18 +88,10 @@ def deserialize(data: bytes) -> Any:
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
-def execute(executable: Any, arguments: Sequence[Any], results: list[Any]) -> None:
-    """Run an executable on device arrays; appends its results without waiting.
-
-    The results are in the list before Python can deliver an interrupt: the run has taken its
-    donated arguments, so losing its results would lose them for good.
-    """
-    results.extend(map(executable.execute_sharded, (list(arguments),)))
-
-
-def unpack(results: Sequence[Any]) -> list[Any]:
-    """The arrays that :func:`execute` appended."""
-    return [shards[0] for shards in results[0].disassemble_into_single_device_arrays()]
+def execute(executable: Any, arguments: Sequence[Any]) -> list[Any]:
+    """Run an executable on device arrays; returns its results without waiting."""
+    results = executable.execute_sharded(list(arguments))
+    return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 
 
 def upload(array: Any) -> Any:

@@ -13,6 +13,7 @@ from ..cache import disk, memory
 from ..collect import Plan
 from ..difference import explain
 from ..graph import Buffer
+from ..interrupts import Deferred
 from ..observe import Evaluation, counters
 from ..ops.spec import TABLE
 from ..program import Program, match_donations
@@ -49,15 +50,9 @@ def run(plan: Plan, donate: bool) -> None:
         arguments.append(jax_compat.upload(scalar_vector(numbers, dtype.numpy)))
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    results: list[Any] = []
-    try:
-        jax_compat.execute(executable, arguments, results)
-        _attach(plan, results, position, aliases)
-    except KeyboardInterrupt:
-        # the run has taken its donated inputs: its results must not be lost with it
-        if results:
-            _attach(plan, results, position, aliases)
-        raise
+    with Deferred():
+        # the run takes its donated inputs: its results must arrive whatever happens
+        _attach(plan, jax_compat.execute(executable, arguments), position, aliases)
     timings = evaluation.timings
     timings.setdefault("lookup", looked - started)
     timings["dispatch"] = time.perf_counter() - looked
@@ -68,9 +63,8 @@ def run(plan: Plan, donate: bool) -> None:
 
 
 def _attach(
-    plan: Plan, results: list[Any], position: dict[tuple[int, int], int], aliases: dict[int, int]
+    plan: Plan, arrays: list[Any], position: dict[tuple[int, int], int], aliases: dict[int, int]
 ) -> None:  # fmt: skip
-    arrays = jax_compat.unpack(results)
     nbytes = 0
     for pair, target in zip(plan.wanted, plan.results, strict=True):
         target.array = arrays[position[pair]]

@@ -1,0 +1,42 @@
+"""Ctrl-C waits while a step that must not be left half done is under way.
+
+Python delivers SIGINT to the main thread between any two instructions, and inside calls of
+C++ that call back into Python. A run that has taken its donated inputs but not handed over
+its results would lose them.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any, Final
+
+_MAIN: Final = threading.main_thread().ident
+
+
+class Deferred:
+    """A ``with`` block that SIGINT does not interrupt; it is delivered at the end.
+
+    Does nothing in threads other than the main one, which get no signals.
+    """
+
+    __slots__ = ("_before", "_arrived")
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._arrived = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._arrived = True
+
+    def __enter__(self) -> None:
+        if threading.get_ident() == _MAIN and callable(signal.getsignal(signal.SIGINT)):
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *exc: object) -> None:
+        before = self._before
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+            if self._arrived:
+                before(signal.SIGINT, None)
