@@ -78,16 +78,17 @@ def _is_dropped(m: Node, index: int) -> bool:
 def _value_of(
     m: Node, index: int, requires_grad: bool, memo: dict[Node, tuple[Value, ...]]
 ) -> Value:
-    if _is_dropped(m, index) or m.state == graph.SCHEDULED and (
-        m.buffers is None or m.buffers[index] is None
-    ):
-        fresh = _again(m, memo)[index]
-        if fresh.requires_grad == requires_grad:
-            return fresh
-        with graph.lock:
-            return Value(fresh.node, fresh.index, requires_grad)
     with graph.lock:
-        return Value(m, index, requires_grad)
+        # looked at and held in one go: another thread may be about to run it, and would drop
+        # what nobody holds
+        there = m.buffers is not None and m.buffers[index] is not None
+        if there or m.state == PENDING or m.state == graph.FAILED:
+            return Value(m, index, requires_grad)
+    fresh = _again(m, memo)[index]
+    if fresh.requires_grad == requires_grad:
+        return fresh
+    with graph.lock:
+        return Value(fresh.node, fresh.index, requires_grad)
 
 
 def _again(node: Node, memo: dict[Node, tuple[Value, ...]]) -> tuple[Value, ...]:
