@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from . import graph
+from . import cuts, graph
 from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError
 from .graph import (
@@ -59,8 +59,32 @@ def make_leaf(value: Value, token: object) -> Value:
         return Value(fresh.node, 0, True)
 
 
+class Recomputed(dict[Node, "tuple[Value, ...]"]):
+    """What was recorded again, by the node it stands for.
+
+    Attributes:
+        ahead: how many of these a backward pass has yet to go through.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead = 0
+
+    def __setitem__(self, node: Node, values: tuple[Value, ...]) -> None:
+        super().__setitem__(node, values)
+        if node.tracked:
+            self.ahead += 1
+
+    def passed(self, node: Node) -> bool:
+        """The backward pass is through with a node; whether it was one of these."""
+        if self.pop(node, None) is None or not node.tracked:
+            return False
+        self.ahead -= 1
+        return True
+
+
 def operand(
-    node: Node, position: int, keep_grad: bool, memo: dict[Node, tuple[Value, ...]]
+    node: Node, position: int, keep_grad: bool, memo: Recomputed
 ) -> Value | Scalar | None:
     """An operand of a recorded node as something to record with, computed again if dropped."""
     m = node.inputs[position]
@@ -76,7 +100,7 @@ def _is_dropped(m: Node, index: int) -> bool:
 
 
 def _value_of(
-    m: Node, index: int, requires_grad: bool, memo: dict[Node, tuple[Value, ...]]
+    m: Node, index: int, requires_grad: bool, memo: Recomputed
 ) -> Value:
     with graph.lock:
         # looked at and held in one go: another thread may be about to run it, and would drop
@@ -91,7 +115,7 @@ def _value_of(
         return Value(fresh.node, fresh.index, requires_grad)
 
 
-def _again(node: Node, memo: dict[Node, tuple[Value, ...]]) -> tuple[Value, ...]:
+def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
     """Record a node's op again, and whatever of its operands was dropped; iteratively."""
     stack = [node]
     while stack:
@@ -113,6 +137,7 @@ def _again(node: Node, memo: dict[Node, tuple[Value, ...]]) -> tuple[Value, ...]
             stack.extend(missing)
             continue
         operands = [operand(n, p, n.tracked, memo) for p in range(len(n.inputs))]
+        graph.hold_cuts(True)
         before = graph.set_grad_enabled(n.tracked)
         try:
             fresh = record_spec(n.spec, operands, site=n.site)
@@ -126,7 +151,10 @@ def _again(node: Node, memo: dict[Node, tuple[Value, ...]]) -> tuple[Value, ...]
 
 def recompute(value: Value) -> Value:
     """A computed value whose data was dropped, recorded again."""
-    fresh: Value = _again(value.node, {})[value.index]
+    try:
+        fresh: Value = _again(value.node, Recomputed())[value.index]
+    finally:
+        graph.hold_cuts(False)
     return fresh
 
 
@@ -143,7 +171,7 @@ class _Pull:
         self.found: dict[tuple[Node, int], Cotangent] = {}
         self.leaves: list[tuple[object, Node, int]] = []
         self.visited: dict[Node, bool] = {}
-        self.memo: dict[Node, tuple[Value, ...]] = {}
+        self.memo = Recomputed()
         _check_values("outputs", outputs)
         if cotangents is not None and len(cotangents) != len(outputs):
             raise ArgumentError(
@@ -210,6 +238,14 @@ class _Pull:
 
         for n, _ in list(self.cotangents):
             push(n)
+        try:
+            self._drain(heap, queued, push)
+        finally:
+            graph.hold_cuts(False)
+
+    def _drain(
+        self, heap: list[tuple[int, int]], queued: dict[int, Node], push: Callable[[Node], None]
+    ) -> None:
         while heap:
             seq, _ = heapq.heappop(heap)
             n = queued.pop(-seq)
@@ -227,10 +263,17 @@ class _Pull:
                     self.leaves.append((n.leaf, n, index))
                 given.append(index)
                 cotangents.append(cotangent)
+            newest: Cotangent | None = None
             if n.tracked and given:
-                for key, cotangent in self._through(n, given, cotangents):
-                    self._add(key, cotangent)
+                for key, newest in self._through(n, given, cotangents):
+                    self._add(key, newest)
                     push(key[0])
+            # What was computed again for n is needed no more: later nodes are through. While
+            # there is more of it, a cut would make an output of each.
+            if self.memo.passed(n) and self.memo.ahead == 0:
+                graph.hold_cuts(False)
+                if isinstance(newest, Value):
+                    cuts.at_seam(newest.node)
 
     def _through(
         self, n: Node, given: list[int], cotangents: list[Cotangent]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from . import collect, graph
-from .evaluate import Batch, run_batch, schedule_nodes
+from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
 from .graph import CUT_AT, Component, Node, Scalar
 from .observe import counters
 from .source import Site, user_site
@@ -118,6 +118,20 @@ def on_growth(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
     site = user_site()
     run_batch(lambda batch: _look(component, site, batch))
+
+
+def at_seam(node: Node) -> None:
+    """Run a pending node's component whole if it has grown large.
+
+    A backward pass calls this where it has gone through all that it computed again: the
+    segments of a long chain are then programs of one structure.
+    """
+    with graph.lock:
+        component = graph.find(node) if node.state == graph.PENDING else None
+        large = component is not None and len(component.nodes) - component.dead >= CUT_AT
+    if large and component is not None:
+        counters["cuts"] += 1
+        evaluate_component(component, "cut")
 
 
 def _look(component: Component, site: Site, batch: Batch) -> None:

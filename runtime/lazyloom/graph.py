@@ -516,6 +516,11 @@ def set_grad_enabled(enabled: bool) -> bool:
     return before
 
 
+def hold_cuts(held: bool) -> None:
+    """Keep this thread's components from being cut, while what it records belongs together."""
+    _local.hold_cuts = held
+
+
 Operandlike: TypeAlias = "Value | Scalar | None"
 
 
@@ -652,7 +657,7 @@ def record_spec(
             out = tuple([
                 Value(node, i, node.tracked and t.dtype.is_inexact) for i, t in enumerate(results)])
         grown = len(component.nodes) - component.dead >= component.check_at
-    if grown and on_growth is not None:
+    if grown and on_growth is not None and not getattr(_local, "hold_cuts", False):
         on_growth(component)
     return out
 

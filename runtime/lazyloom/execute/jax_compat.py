@@ -13,14 +13,36 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+_loaded = False
 _lock = threading.Lock()
 _device: Any = None
 _client: Any = None
 _device_list: Any = None
 
 
+def _import() -> None:
+    import jax.dlpack
+    import jax.numpy
+    from jaxlib import xla_client
+
+    del jax, xla_client
+
+
+def _load() -> None:
+    """Import JAX where Ctrl-C does not reach: half of it could never be imported whole again."""
+    global _loaded
+    if _loaded:
+        return
+    if threading.current_thread() is threading.main_thread():
+        importing = threading.Thread(target=_import, name="lazyloom-import")
+        importing.start()
+        importing.join()
+    _loaded = True
+
+
 def x64() -> Any:
     """The context in which every call of JAX is made: 64-bit types mean 64 bits."""
+    _load()
     import jax
 
     return jax.enable_x64(True)
@@ -31,6 +53,7 @@ def _start() -> None:
     with _lock:
         if _client is not None:
             return
+        _load()
         import jax
         from jaxlib import _jax
 
@@ -172,7 +195,7 @@ def is_ready(array: Any) -> bool:
 
 def from_dlpack(source: Any) -> Any:
     """A device array that shares memory with any object of the DLPack protocol."""
-    import jax.dlpack
-
     with x64():
+        import jax.dlpack
+
         return jax.dlpack.from_dlpack(source)
