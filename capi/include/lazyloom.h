@@ -362,8 +362,10 @@ LOOM_API LOOM_CHECK loom_status loom_set_grad_enabled(bool enabled, bool *previo
 /* Records the gradients of outputs with respect to inputs (leaves or results on the
    way). outputs, inputs: in. cotangents: in, output_count entries of the outputs'
    shapes and dtypes, a null handle or NULL for ones of a 0-d output. gradients: new,
-   input_count entries, each of its input's shape and dtype. With create_graph the
-   gradients can be differentiated again.
+   input_count entries, each of its input's shape and dtype; of a complex input, the
+   conjugate of the direction of steepest ascent. With create_graph the gradients can
+   be differentiated again. What the outputs were computed from is kept for another
+   gradient as long as the outputs are; loom_backward() lets go of it.
    Errors: LOOM_ERROR_GRADIENT if an input does not reach an output. */
 LOOM_API LOOM_CHECK loom_status loom_grad(const loom_tensor *outputs, size_t output_count,
                                           const loom_tensor *inputs, size_t input_count,

@@ -28,6 +28,12 @@ def op_named(name: Any) -> Any:
     return found
 
 
+def _scalar(op: Any, position: int, dtype: Any, number: Any) -> lazyloom.Scalar:
+    """A run-time scalar; a position never becomes structure, so a loop over it is one program."""
+    spec = op.operands[min(position, len(op.operands) - 1)]
+    return lazyloom.Scalar(number, dtype, bake=spec.classes != "index")
+
+
 def values(op: Any, given: Any, count: int) -> list[Any]:
     """Values, Scalars and None; numbers without a dtype take that of the tensors."""
     words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
@@ -51,13 +57,13 @@ def values(op: Any, given: Any, count: int) -> list[Any]:
             given_last = i
             if head >> 32:
                 dtype = lazyloom.dtypes.dtype_indexed(head >> 32)
-                result.append(lazyloom.Scalar(number, _checked(op, i, number, dtype)))
+                result.append(_scalar(op, i, _checked(op, i, number, dtype), number))
             else:
                 numbers.append((i, number))
                 result.append(None)
     for i, number in numbers:
         dtype = _shared_dtype(op, i, number, result)
-        result[i] = lazyloom.Scalar(number, _checked(op, i, number, dtype))
+        result[i] = _scalar(op, i, _checked(op, i, number, dtype), number)
     if given_last < count - 1 and op.most >= count:
         # a program is the same whether what is absent at the end is said or not
         del result[max(given_last + 1, op.least):]

@@ -295,6 +295,9 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     parsed = parse(key, x.shape)
     if all(e.kind != "array" for e in parsed):
         target = basic(x, parsed)
+        if value.__class__ is target.__class__ and target._same_place(value):
+            # the second half of x[key] += y: the view was written in place already
+            return
         if mode != "set":
             from ._ufuncs import TABLE
 

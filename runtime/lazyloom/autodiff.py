@@ -438,6 +438,10 @@ def gradients(
 ) -> list[Value | None]:  # fmt: skip
     """Cotangents of ``inputs`` given those of ``outputs``.
 
+    For complex inputs these are JAX's: the cotangent of ``x`` in ``f(x)`` pairs with a tangent
+    without conjugation, so the direction of steepest ascent of a real ``f`` is its conjugate
+    (which the torch-like frontend's ``.grad`` holds, as PyTorch's does).
+
     Args:
         outputs: values that require a gradient.
         inputs: values to differentiate by: leaves, or intermediate values.

@@ -545,11 +545,11 @@ def record(
     """
     if not isinstance(operands, (list, tuple)):
         operands = _as_list(op, operands)
-    while operands and operands[-1] is None:
-        # absent optional operands at the end are no part of the structure
-        operands = operands[:-1]
     try:
         found = op if isinstance(op, OpDef) else lookup(op)
+        while len(operands) > found.least and operands[-1] is None:
+            # absent optional operands at the end are no part of the structure
+            operands = operands[:-1]
         spec = spec_of(found, attributes, len(operands))
     except LoomError as error:
         _place(error, op.name if isinstance(op, OpDef) else str(op))

@@ -146,6 +146,10 @@ class Tensor:
         view._no_gradient = self._no_gradient
         return view
 
+    def _same_place(self, other: Tensor) -> bool:
+        """Whether both read the same part of the same storage in the same order."""
+        return self._storage is other._storage and self._steps == other._steps
+
     def _detached(self) -> Self:
         """A tensor of the same storage whose value carries no gradient."""
         other = type(self).__new__(type(self))
@@ -209,7 +213,8 @@ def apply(
         if isinstance(x, (bool, int, float, complex)):
             dtype = _scalar_dtype(found, i, x, shared)
             try:
-                prepared[i] = Scalar(x, dtype)
+                # positions differ from run to run of a loop
+                prepared[i] = Scalar(x, dtype, bake=_class_of(found, i) != "index")
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,

@@ -16,9 +16,16 @@ from .types import TensorType, tensor_type
 
 
 class ViewStep:
-    """One step of a view chain. Immutable."""
+    """One step of a view chain. Immutable; equal to another step that does the same."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *[getattr(self, name) for name in self.__slots__]))
 
     def out_type(self, t: TensorType) -> TensorType:
         """The type of the view of a tensor of type ``t``. Raises what does not fit."""
@@ -66,10 +73,9 @@ class Slice(ViewStep):
     def _dynamic(self) -> bool:
         return all(s == 1 for s in self.steps) and 0 not in self.sizes
 
-    def _start_operands(self, shape: tuple[int, ...]) -> list[Scalar]:
+    def _start_operands(self) -> list[Scalar]:
         return [
-            Scalar(start, _int64, bake=size == d)
-            for start, size, d in zip(self.starts, self.sizes, shape, strict=True)
+            Scalar(start, _int64, bake=False) for start in self.starts
         ]
 
     def _attributes(self) -> dict[str, Any]:
@@ -84,7 +90,7 @@ class Slice(ViewStep):
         if self.sizes == base.shape and all(s == 1 for s in self.steps):
             return base
         if self._dynamic():
-            found: Value = record("dynamic_slice", [base, *self._start_operands(base.shape)],
+            found: Value = record("dynamic_slice", [base, *self._start_operands()],
                                   {"sizes": self.sizes})  # fmt: skip
         else:
             found = record("slice", [base], self._attributes())
@@ -97,7 +103,7 @@ class Slice(ViewStep):
             return new
         if self._dynamic():
             found: Value = record(
-                "dynamic_update_slice", [base, new, *self._start_operands(base.shape)])
+                "dynamic_update_slice", [base, new, *self._start_operands()])
         else:
             found = record("slice_update", [base, new], self._attributes())
         return found

@@ -238,6 +238,9 @@ def _fit(number: Any, lazy: Any) -> Any:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
     found, advanced = _basic(x, _as_items(index))
+    if not advanced and isinstance(value, Tensor) and found._same_place(value):
+        # the second half of x[index] += y: the view was written in place already
+        return
     new = _stored(x, value, keep_scalar=True)
     # a number stays a scalar operand, as in every frontend, so that the programs are equal
     single = isinstance(new, lazyloom.Scalar)

@@ -75,7 +75,7 @@ def _conv(n: int) -> Callable[..., Tensor]:
                 "channels instead")
         found = record("conv", [x, w], {
             "strides": ntuple(stride, n, "stride"), "padding_low": low, "padding_high": high,
-            "dilation": away, "input_dilation": (1,) * n, "groups": groups})
+            "dilation": away, "groups": groups})
         return _finish(_with_bias(found, bias, n), batched)
 
     function.__name__ = function.__qualname__ = name
@@ -314,7 +314,7 @@ def unfold(
     weight = lazyloom.from_host(np.tile(eye, (c, 1, 1, 1)))
     found = record("conv", [x, weight], {
         "strides": step, "padding_low": edge, "padding_high": edge, "dilation": away,
-        "input_dilation": (1, 1), "groups": c})
+        "groups": c})
     return _wrap(record("reshape", [found], {
         "shape": (x.shape[0], c * k[0] * k[1], found.shape[2] * found.shape[3])}))
 
