@@ -16,7 +16,7 @@ import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import ArgumentError, GradientError, LoomError, ShapeError
+from lazyloom.errors import ArgumentError, DTypeError, GradientError, LoomError, ShapeError
 
 from . import calls, describe, handles
 from .handles import BUFFER, PROGRAM, TENSOR
@@ -176,9 +176,7 @@ def loomp_from_host(
             done(context)
     dims = _shape(shape, ndim)
     element = lazyloom.dtypes.dtype_indexed(dtype)
-    expected = element.itemsize
-    for d in dims:
-        expected *= d
+    expected = lazyloom.tensor_type(dims, element).nbytes
     if nbytes != expected:
         raise ArgumentError(
             f"nbytes is {nbytes}, expected {expected} for {element.name} of shape {dims}")
@@ -317,6 +315,11 @@ def loomp_boundary(tensor: int) -> int:
 def loomp_assign(target: int, value: int) -> int:
     tensor = handles.find(TENSOR, target)
     given = handles.find(TENSOR, value).value
+    if given.type is not tensor.type:
+        kind = ShapeError if given.shape != tensor.type.shape else DTypeError
+        raise kind(
+            f"loom_tensor_assign: value is {given.type.text}, expected {tensor.type.text} as "
+            "target is; cast and broadcast it first")
     if tensor.leaf is not None:
         given = given.detach().as_leaf(tensor.leaf)
     tensor._write(given)
@@ -417,7 +420,9 @@ def loomp_clear_gradient(tensor: int) -> int:
 
 @located
 def loomp_sync(given: Any, count: int, wait: int) -> int:
-    lazyloom.sync(*_values(given, count), wait=bool(wait))
+    if count:
+        # called with nothing, lazyloom.sync() runs all there is
+        lazyloom.sync(*_values(given, count), wait=bool(wait))
     return 1
 
 

@@ -135,7 +135,7 @@ class OpDef:
             raise ArgumentError(
                 f"{self.name}: {n} operands were given, expected {expected}"
                 f" ({', '.join(o.name for o in self.operands)})"
-                f"{f'; {self.operand_name(n)!r} is missing' if n < self.least else ''}",
+                f"{f'; operand {self.operand_name(n)!r} is missing' if n < self.least else ''}",
                 op=self.name)
         shared: DType | None = None
         first = ""
