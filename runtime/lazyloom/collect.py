@@ -283,6 +283,7 @@ def finish(plan: Plan) -> None:
         if n.state == SCHEDULED:
             n.state = DONE
             n.boundary = False
+            _release_effect(n)
             if n.handles == 0 and n.refs == 0:
                 graph.kill(n)
     plan.finished = True
@@ -367,9 +368,15 @@ def _relink(
     n.indices = tuple(indices) if any(indices) else None
 
 
+def _release_effect(n: Node) -> None:
+    if n.spec is not None and n.spec.op.effect:
+        n.refs -= 1
+
+
 def fail(n: Node, error: Any) -> None:
     """Make a node's results the given error."""
     work: list[Node] = []
+    _release_effect(n)
     n.state = FAILED
     n.error = error
     n.component = None

@@ -619,6 +619,9 @@ def record_spec(
         node = Node(spec, tuple(inputs), tuple(indices) if indices is not None else None,
                     results, _sequence, site)
         node.boundary = boundary
+        if spec.op.effect:
+            # what it does is wanted even if its results are not; released when it ran
+            node.refs = 1
         if mask and getattr(_local, "grad", True) and _differentiable(spec.op, results):
             node.tracked = True
             node.grad_mask = mask

@@ -96,7 +96,9 @@ class Handlers:
 
             def body(x: T) -> Array:
                 """A handler of the tests."""
-                return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+                return jax.ffi.ffi_call(
+                    target, jax.ShapeDtypeStruct(x.shape, x.dtype),
+                    has_side_effect=how.get("effect", False))(x)
 
             ll.register_op(
                 elementwise, T="floating", source="the tests", name=name, differentiable=False,
@@ -104,6 +106,7 @@ class Handlers:
 
         entry("test_count", version="1")
         entry("test_count.local", version=None)
+        entry("test_count.effect", version="1", effect=True)
         entry("test_check", version="1", fallible=True)
         entry("test_slow", version="1")
 

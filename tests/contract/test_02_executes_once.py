@@ -51,6 +51,21 @@ def test_what_is_released_before_it_is_needed_never_executes(handlers: Handlers)
     assert handlers.runs == before
 
 
+def test_an_op_with_an_effect_executes_though_nobody_wants_its_result(handlers: Handlers) -> None:
+    before = handlers.runs
+    x = host([1.0])
+    for _ in range(2):
+        dropped = ll.record("test_count.effect", [x])
+    del dropped
+    assert handlers.runs == before
+    ll.sync(wait=True)
+    # both of two equal ones: neither removed nor merged
+    ll.record("add", [x, x]).read()
+    assert handlers.runs - before == 2
+    ll.sync(wait=True)
+    assert handlers.runs - before == 2
+
+
 def test_unrelated_work_stays_pending(handlers: Handlers) -> None:
     mine, other = host([1.0]), host([2.0])
     pending = ll.record("test_count", [other])
