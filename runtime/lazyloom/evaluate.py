@@ -276,9 +276,11 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
         of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
             named) else f" of {evaluation.ops} ops"
         where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
+    lost = (
+        " The inputs that the run had taken over are lost; options(donate=False) keeps them"
+        if evaluation.bytes_donated else "")
     wrapped = ExecutionError(
-        f"{where} failed: {what}. Inputs that the run had taken over are lost; "
-        "options(donate=False) keeps them", op=op, site=str(site))
+        f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
 

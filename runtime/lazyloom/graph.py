@@ -351,10 +351,11 @@ class Value:
         append: Callable[[tuple[Node, int]], None] = _released.append,
     ) -> None:  # fmt: skip
         append((self.node, self.index))
-        # May run anywhere, also inside a section of this thread that holds the lock: then
-        # whoever holds it, or the next to take it, drains. Never a bare acquire: an interrupt
-        # right after it would keep the lock for ever.
-        if lock is not None and not lock.locked():
+        # Computed values hold memory and are released at once; what is pending waits for
+        # the next call, which is cheaper. This may run anywhere, also inside a section of
+        # this thread that holds the lock: then whoever holds it drains. Never a bare
+        # acquire: an interrupt right after it would keep the lock for ever.
+        if self.node.state == DONE and lock is not None and not lock.locked():
             with lock:
                 drain()
 
