@@ -6,6 +6,7 @@ dtype objects, strides (which decide where a reshape is a view), operators and m
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from typing import Any, Final
@@ -336,6 +337,9 @@ class ndarray(lazyloom.Tensor):
     def tobytes(self, order: str = "C") -> bytes:
         return bytes(self.read().tobytes(order))
 
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(
@@ -594,6 +598,12 @@ class ScalarArray(ndarray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError("a scalar result does not support item assignment")
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        return self.read()[()].__round__(ndigits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(float(self))
 
 
 def _immutable(symbol: str) -> Any:

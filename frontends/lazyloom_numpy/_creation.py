@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -271,7 +272,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
              dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
     """Evenly spaced numbers over an interval. See ``numpy.linspace``."""
-    count = num.__index__()
+    count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     keys = [_key(x) for x in (start, stop)]
@@ -333,7 +334,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str
         device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""
     columns = N if M is None else M
-    attributes = {"n": int(N.__index__()), "m": int(columns.__index__()), "k": int(k.__index__()),
+    attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip
     return ndarray._wrap(source("eye", (), attributes))
 

@@ -6,6 +6,7 @@ per combination of types; the answers are memoised.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Final
 
 import ml_dtypes
@@ -156,7 +157,7 @@ def can_cast_public(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 def normalize_axis(axis: Any, ndim: int, argument: str = "axis") -> int:
     """The axis counted from the front; AxisError outside ``-ndim..ndim-1``."""
-    position = axis.__index__()
+    position = operator.index(axis)
     if not -ndim <= position < ndim:
         raise AxisError(position, ndim, argument)
     return int(position % ndim)
@@ -175,9 +176,9 @@ def shape_tuple(shape: Any) -> tuple[int, ...]:
     """A shape given as an int or a sequence of ints."""
     sequence = isinstance(shape, lazyloom.Tensor) and bool(shape.type.shape)
     if hasattr(shape, "__index__") and not sequence:
-        result: tuple[int, ...] = (int(shape.__index__()),)
+        result: tuple[int, ...] = (operator.index(shape),)
     else:
-        result = tuple(int(n.__index__()) for n in shape)
+        result = tuple(operator.index(n) for n in shape)
     if any(n < 0 for n in result):
         raise ValueError(f"negative dimensions are not allowed: shape {result}")
     return result

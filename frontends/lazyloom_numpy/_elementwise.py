@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as onp
@@ -76,7 +77,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     value = value_of(a)
     if value.type.dtype is dt.BOOL:
         value = record("cast", (value,), {"dtype": dt.internal(onp.float16)})
-    decimals = int(decimals.__index__())
+    decimals = operator.index(decimals)
     if value.type.dtype.kind in "iu" and decimals >= 0:
         return finish(value, out, "round")
     rounded = finish(record("round", (value,), {"decimals": decimals}), out, "round")

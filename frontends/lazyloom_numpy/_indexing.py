@@ -110,9 +110,7 @@ def parse(key: Any, shape: tuple[int, ...]) -> list[_Axis]:
 
 
 def _slice_bounds(k: slice, n: int) -> tuple[int, int, int]:
-    parts = [p if p is None or type(p) is int else p.__index__()
-             for p in (k.start, k.stop, k.step)]  # fmt: skip
-    return slice(*parts).indices(n)
+    return k.indices(n)
 
 
 def _integer(k: Any, n: int, axis: int) -> int:

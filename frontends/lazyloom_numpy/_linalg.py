@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as onp
@@ -93,7 +94,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum of products over axes. See ``numpy.tensordot``."""
     x, y = _array(a), _array(b)
     if hasattr(axes, "__index__"):
-        count = int(axes.__index__())
+        count = operator.index(axes)
         pairs: tuple[Any, Any] = (tuple(range(x.ndim - count, x.ndim)), tuple(range(count)))
     else:
         pairs = tuple(axes)

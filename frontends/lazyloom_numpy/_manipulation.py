@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,7 +72,7 @@ def reshape_strides(
 def _resolve(shape: Any, size: int) -> tuple[int, ...]:
     if hasattr(shape, "__index__") and not (isinstance(shape, ndarray) and shape.shape):
         shape = (shape,)
-    dims = tuple(int(n.__index__()) for n in shape)
+    dims = tuple(operator.index(n) for n in shape)
     unknown = [i for i, n in enumerate(dims) if n < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -354,7 +355,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     position = dt.normalize_axis(axis, x.ndim)
     n = x.shape[position]
     if hasattr(indices_or_sections, "__index__"):
-        sections = int(indices_or_sections.__index__())
+        sections = operator.index(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(n, sections)
@@ -413,7 +414,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
         x, axis = ravel(x), 0
     position = dt.normalize_axis(axis, x.ndim)
     if hasattr(repeats, "__index__") and not getattr(repeats, "shape", ()):
-        count = int(repeats.__index__())
+        count = operator.index(repeats)
         if count < 0:
             raise ValueError("repeats may not contain negative values.")
         return ndarray._wrap(record("repeat", (x.value,), {"repeats": count, "axis": position}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as onp
@@ -413,7 +414,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return _array(bins)
     from ._creation import array
 
-    count = int(bins.__index__())
+    count = operator.index(bins)
     if count < 1:
         raise ValueError("`bins` must be positive, when an integer")
     x = _array(a)

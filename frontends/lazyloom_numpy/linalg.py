@@ -6,6 +6,7 @@ infinities instead of ``LinAlgError``, as an error would need a read.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 import numpy as onp
@@ -171,7 +172,7 @@ def matrix_power(a: Any, n: int) -> Any:
     """A square matrix to an integer power. See ``numpy.linalg.matrix_power``."""
     x = wrap(value_of(a))
     _matrix(x.value, True)
-    exponent = int(n.__index__())
+    exponent = operator.index(n)
     if exponent == 0:
         from ._creation import eye
 

@@ -7,6 +7,7 @@ numbers, which are not the numbers that NumPy's bit generators give.
 
 from __future__ import annotations
 
+import operator
 import secrets
 import threading
 from typing import Any, Final
@@ -230,7 +231,7 @@ class Generator:
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """A shuffled copy, or a shuffled range of an int. See NumPy's ``permutation``."""
         if not isinstance(x, (ndarray, onp.ndarray, list, tuple)):
-            n = int(x.__index__())
+            n = operator.index(x)
             return self._finish(record("random_permutation", (self._draw_key(),), {"n": n}))
         a = _array(x)
         position = dt.normalize_axis(axis, a.ndim)
@@ -259,7 +260,7 @@ class Generator:
                shuffle: bool = True) -> Any:  # fmt: skip
         """Elements drawn from an array or a range. See ``numpy.random.Generator.choice``."""
         pool = None if hasattr(a, "__index__") and not getattr(a, "shape", ()) else _array(a)
-        n = int(a.__index__()) if pool is None else pool.shape[axis]
+        n = operator.index(a) if pool is None else pool.shape[axis]
         shape = () if size is None else dt.shape_tuple(size)
         count = int(onp.prod(shape, dtype=onp.int64))
         if n == 0 and count:

@@ -1,0 +1,64 @@
+"""What programs ran into: each is the shortest program that went wrong."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import lazyloom_numpy as np
+
+
+@pytest.mark.parametrize("dtype", [onp.float64, onp.float32, onp.int64])
+def test_results_of_no_dimension_round_as_numpy_s_scalars(dtype: Any) -> None:
+    real, lazy = onp.full(3, 7, dtype).sum() / 4, np.full(3, 7, dtype).sum() / 4
+    for digits in ((), (1,), (0,)):
+        found, expected = round(lazy, *digits), round(real, *digits)
+        assert found == expected and type(found) is type(expected)
+    assert math.trunc(lazy) == 5 and math.floor(lazy) == 5 and math.ceil(lazy) == 6
+    assert f"{round(np.ones(3).sum() / 7, 3)}" == "0.429"
+
+
+@pytest.mark.parametrize("call", [
+    lambda np: np.zeros("a"),
+    lambda np: np.zeros(2.5),
+    lambda np: np.ones((2, 1.5)),
+    lambda np: np.ones(3)[None:2.5],
+    lambda np: np.ones(3)["a":],
+    lambda np: np.ones((2, 2)).sum(axis=1.0),
+    lambda np: np.linspace(0, 1, 2.5),
+    lambda np: np.eye(2.5),
+    lambda np: np.ones(6).reshape(2.0, 3),
+])  # fmt: skip
+def test_what_is_no_integer(call: Callable[[Any], Any]) -> None:
+    for module in (onp, np):
+        with pytest.raises(TypeError):
+            call(module)
+
+
+def test_elements_cannot_be_deleted() -> None:
+    for module in (onp, np):
+        a = module.arange(3)
+        with pytest.raises(ValueError, match="cannot delete array elements"):
+            del a[0]
+
+
+@pytest.mark.parametrize("call", ["qr(a)[1]", "svd(a)[1]", "inv(a)", "cholesky(a)", "eigh(a)[0]"])
+def test_a_factorization_that_another_process_compiled(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path))
+    program = (
+        "import lazyloom, lazyloom_numpy as np\n"
+        "a = np.eye(3) * 2 + 1\n"
+        f"print(np.linalg.{call}.tolist())\n"
+        "print(lazyloom.stats()['programs_compiled'])\n")
+    runs = [subprocess.run([sys.executable, "-c", program], check=True, capture_output=True,
+                           text=True).stdout.splitlines() for _ in range(2)]
+    assert runs[0][0] == runs[1][0] and int(runs[0][1]) > 0 and int(runs[1][1]) == 0
