@@ -14,7 +14,7 @@ import lazyloom as _lazyloom
 
 _lazyloom.skip_folder(_os.path.dirname(__file__))
 
-from . import _dtypes, _methods, autograd, linalg, random  # noqa: E402
+from . import _dtypes, _methods, accelerator, autograd, cuda, linalg, random  # noqa: E402
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
 from ._functions import (  # noqa: E402
@@ -99,8 +99,9 @@ for _name in ("softmax", "log_softmax", "dropout", "layer_norm", "embedding", "c
         globals()[_name] = _activations[_name]
 
 __all__ = [
-    "Generator", "Size", "Tensor", "autograd", "broadcast_shapes", "can_cast", "contiguous_format",
-    "default_generator", "device", "dtype", "e", "enable_grad", "finfo", "fork_rng",
+    "Generator", "Size", "Tensor", "accelerator", "autograd", "broadcast_shapes", "can_cast",
+    "contiguous_format", "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
+    "finfo", "fork_rng",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
     "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "nn",
     "no_grad", "numel", "optim", "pi", "preserve_format", "promote_types", "random", "result_type",

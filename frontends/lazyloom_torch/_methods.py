@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import autograd, random
 from ._functions import (
     activations,
@@ -35,11 +37,21 @@ def _inplace(name: str, function: Any) -> Any:
     return method
 
 
+def _other(other: Any) -> Any:
+    """The other operand of an operator; a host array becomes a tensor. None: not supported."""
+    if isinstance(other, Tensor) or is_number(other):
+        return other
+    return creation.as_tensor(other) if isinstance(other, np.ndarray) else None
+
+
 def _operator(op: str, kind: str = "arith", reverse: bool = False) -> Any:
     binary = pointwise.binary
 
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, Tensor) and not is_number(other):
+        if reverse and isinstance(other, np.ndarray):
+            return NotImplemented  # as in PyTorch: the array has to be made a tensor first
+        other = _other(other)
+        if other is None:
             return NotImplemented
         return binary(op, other, self, kind) if reverse else binary(op, self, other, kind)
 
@@ -48,7 +60,8 @@ def _operator(op: str, kind: str = "arith", reverse: bool = False) -> Any:
 
 def _inplace_operator(op: str, kind: str = "arith") -> Any:
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, Tensor) and not is_number(other):
+        other = _other(other)
+        if other is None:
             return NotImplemented
         return convert.store(self, operand(pointwise.binary(op, self, other, kind)))
 
@@ -68,7 +81,8 @@ _COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equa
 
 def _compare(op: str) -> Any:
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, Tensor) and not is_number(other):
+        other = _other(other)
+        if other is None:
             return NotImplemented
         return pointwise.binary(op, self, other, "compare")
 

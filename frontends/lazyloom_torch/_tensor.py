@@ -86,6 +86,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     _parent: tuple[Tensor, Any] | None = None  # the tensor with _own of which this is a view
     _strides: tuple[int, ...] | None = None  # None: row-major
     _offset = 0
+    __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
 
     def __init__(self, *data: Any, device: Any = None) -> None:
@@ -451,20 +452,25 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
         return bool(self.item())
 
+    def _only(self) -> Any:
+        if self._type.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only())
 
     def __index__(self) -> int:
         if self._type.dtype.kind not in "iub" or self._type.size != 1:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an index")
-        return int(self.item())
+        return int(self._only())
 
     def __len__(self) -> int:
         if not self._type.shape:

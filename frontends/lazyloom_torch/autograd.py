@@ -25,16 +25,27 @@ _wrap = Tensor._wrap
 class Watch:
     """The hooks and the retained gradient of a non-leaf tensor."""
 
-    __slots__ = ("value", "grad", "retain", "hooks", "__weakref__")
+    __slots__ = ("value", "owner", "grad", "retain", "hooks")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, owner: Tensor) -> None:
         self.value = value
+        self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.retain = False
         self.hooks: dict[int, Callable[[Tensor], Any]] = {}
 
+    def wanted(self) -> bool:
+        """Whether a gradient can still come by: through the tensor, or what was made of it."""
+        owner, node = self.owner(), self.value.node
+        return (owner is not None and owner._watch is self) or (node.refs > 0 and not node.freed)
 
-_watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+
+_watches: set[Watch] = set()  # a hook outlives its tensor, as long as the graph does
+
+
+def _drop_watches() -> None:
+    for w in [w for w in tuple(_watches) if not w.wanted()]:
+        _watches.discard(w)
 
 
 def _conjugated(v: Any) -> Any:
@@ -77,7 +88,8 @@ def _serve_watches(
     values: list[Value], seeds: list[Value | None], create_graph: bool
 ) -> tuple[list[Value], list[Value | None]]:
     """Run hooks of non-leaves, later tensors first; returns the outputs and seeds to go on with."""
-    watches = sorted((w for w in _watches if w.retain or w.hooks),
+    _drop_watches()
+    watches = sorted((w for w in tuple(_watches) if w.retain or w.hooks),
                      key=lambda w: w.value.node.seq, reverse=True)
     for w in watches:
         found = lazyloom.gradients(values, [w.value], seeds, create_graph=create_graph,
@@ -141,6 +153,7 @@ def backward(
             values, seeds, retain_graph=keep, create_graph=create_graph):
         if isinstance(token, Leaf):
             _deliver(token, gradient, create_graph)
+    _drop_watches()
 
 
 def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
@@ -210,7 +223,8 @@ def grad(
 def _watch(self: Tensor) -> Watch:
     value = operand(self)
     if self._watch is None or self._watch.value.node is not value.node:
-        self._watch = Watch(value)
+        self._watch = Watch(value, self)
+        _drop_watches()
         _watches.add(self._watch)
     watch: Watch = self._watch
     return watch

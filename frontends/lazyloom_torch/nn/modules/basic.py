@@ -350,6 +350,8 @@ def _holder(name: str, function: Any, arguments: dict[str, Any]) -> type[Module]
                 raise TypeError(f"{name}.__init__() missing argument: {key!r}")
             if isinstance(value, Tensor):
                 self.register_buffer(key, value)
+            elif key == "stride" and value is None:
+                self.stride = given["kernel_size"]
             else:
                 setattr(self, key, value)
 
@@ -358,6 +360,11 @@ def _holder(name: str, function: Any, arguments: dict[str, Any]) -> type[Module]
         return made
 
     def extra_repr(self: Any) -> str:
+        if "stride" in order:
+            hidden = {"return_indices", "count_include_pad"}
+            if name.startswith("Avg"):
+                hidden.add("ceil_mode")
+            return ", ".join(f"{k}={getattr(self, k)!r}" for k in order if k not in hidden)
         return ", ".join(f"{k}={getattr(self, k)!r}" for k in order if k == "kernel_size" or (
             getattr(self, k) is not None and arguments[k] != getattr(self, k)))
 

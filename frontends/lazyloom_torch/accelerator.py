@@ -1,0 +1,17 @@
+"""The current accelerator: there is none, and programs that ask are told so."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False: tensors live on the CPU."""
+    return False
+
+
+def device_count() -> int:
+    """0."""
+    return 0
+
+
+def current_accelerator(check_available: bool = False) -> None:
+    """None: tensors live on the CPU."""

@@ -1,0 +1,105 @@
+"""What programs ran into: each is the shortest program that went wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom_torch as torch
+from lazyloom_torch import nn
+
+
+def test_a_bfloat16_result_is_rounded_whether_or_not_it_is_read() -> None:
+    unread = (torch.ones(1, dtype=torch.bfloat16) / 3).float()
+    kept = torch.ones(1, dtype=torch.bfloat16) / 3
+    kept.tolist()
+    assert unread.item() == kept.float().item() == 0.333984375
+    small = torch.ones(1, dtype=torch.bfloat16) + 0.001 + 0.001
+    assert small.float().item() == 1
+
+
+def test_a_hook_outlives_the_tensor_it_was_registered_on() -> None:
+    seen: list[Any] = []
+
+    def forward(x: Any) -> Any:
+        hidden = x * 2
+        hidden.register_hook(lambda g: seen.append(g.tolist()))
+        return (hidden * 3).sum()
+
+    x = torch.ones(2, requires_grad=True)
+    loss = forward(x)
+    loss.item()
+    loss.backward()
+    assert seen == [[3, 3]] and x.grad.tolist() == [6, 6]
+    forward(x).backward()
+    assert len(seen) == 2
+
+
+def test_a_module_s_backward_hook_sees_outputs_that_nobody_kept() -> None:
+    layer = nn.Linear(2, 2)
+    seen: list[Any] = []
+    layer.register_full_backward_hook(lambda module, before, after: seen.append(after[0].tolist()))
+    layer(torch.ones(1, 2)).sum().backward()
+    assert seen == [[[1, 1]]]
+
+
+def test_hooks_of_graphs_that_are_gone_are_dropped() -> None:
+    from lazyloom_torch.autograd import _watches
+
+    x = torch.ones(2, requires_grad=True)
+    before = set(_watches)
+    for backward in (True, False):
+        for _ in range(20):
+            hidden = x * 2
+            hidden.register_hook(lambda g: None)
+            total = hidden.sum()
+            if backward:
+                total.backward()  # frees the graph, though nothing was computed yet
+            else:
+                total.item()
+        assert len(_watches - before) <= 3
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), np.bool_(True)])
+def test_numpy_scalars_leave_operators_to_the_tensor(number: Any) -> None:
+    t = torch.full((2,), 4.0, requires_grad=True)
+    for found, expected in ((number * t, number * 4), (number - t, number - np.float64(4)),
+                            (number / t, number / 4), (number**t, float(number) ** 4)):
+        assert isinstance(found, torch.Tensor) and found.dtype is torch.float32
+        assert found.requires_grad and found.tolist() == [expected] * 2
+    assert isinstance(number < t, torch.Tensor) and (number < t).tolist() == [True, True]
+
+
+def test_host_arrays_as_operands() -> None:
+    t, a = torch.ones(2), np.array([1.0, 2.0])
+    assert isinstance(t * a, torch.Tensor) and (t * a).dtype is torch.float64
+    assert (t == a).tolist() == (a == t).tolist() == [True, False]
+    t += a
+    assert t.tolist() == [2, 3] and t.dtype is torch.float32
+    with pytest.raises(TypeError):
+        a * t
+
+
+@pytest.mark.parametrize("convert", [int, float, complex])
+def test_several_elements_as_a_python_number(convert: Any) -> None:
+    with pytest.raises(ValueError, match="only one element tensors"):
+        convert(torch.ones(2))
+    with pytest.raises(RuntimeError, match="2 elements"):
+        torch.ones(2).item()
+
+
+def test_asking_for_an_accelerator() -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    assert torch.ones(1, device=device).device.type == "cpu"
+    assert not torch.accelerator.is_available() and torch.cuda.device_count() == 0
+    assert torch.accelerator.current_accelerator() is None
+
+
+def test_pools_show_and_hold_their_stride() -> None:
+    assert nn.MaxPool2d(2).stride == 2
+    assert repr(nn.MaxPool2d(2)) == (
+        "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)")
+    assert repr(nn.AvgPool2d(3, 1)) == "AvgPool2d(kernel_size=3, stride=1, padding=0)"
+    assert repr(nn.AdaptiveAvgPool2d(1)) == "AdaptiveAvgPool2d(output_size=1)"
