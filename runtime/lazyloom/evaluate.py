@@ -92,7 +92,7 @@ def schedule_component(component: Component, reason: str, site: Site, batch: Bat
         c.nodes = []
         graph.components.pop(c, None)
         last = number == len(order) - 1
-        schedule_nodes(nodes, reason if last else f"needed by the {reason}", site, batch)
+        schedule_nodes(nodes, reason if last else f"preparation of the {reason}", site, batch)
     if len(batch.plans) > 1:
         batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
 

@@ -43,7 +43,7 @@ def test_each_cause_has_its_reason() -> None:
     made = ll.source("full", [number(2.5)], {"shape": (7,)})
     rec("add", made, y).read()
     before, record = ll.evaluations(2)
-    assert record.reason == "read" and before.reason == "needed by the read"
+    assert record.reason == "read" and before.reason == "preparation of the read"
     assert record.spawned == [before.number]
     x = host(np.zeros(2))
     for _ in range(1100):

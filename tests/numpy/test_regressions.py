@@ -62,3 +62,18 @@ def test_a_factorization_that_another_process_compiled(
     runs = [subprocess.run([sys.executable, "-c", program], check=True, capture_output=True,
                            text=True).stdout.splitlines() for _ in range(2)]
     assert runs[0][0] == runs[1][0] and int(runs[0][1]) > 0 and int(runs[1][1]) == 0
+
+
+def test_a_factorization_that_another_process_lowered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path))
+    program = (
+        "import lazyloom, lazyloom_numpy as np\n"
+        "a = np.eye(3) * 2 + 1\n"
+        "print(np.linalg.inv({}).sum().tolist(), lazyloom.stats()['programs_compiled'])\n")
+    runs = [subprocess.run([sys.executable, "-c", program.format(given)], check=True,
+                           capture_output=True, text=True).stdout.split()
+            for given in ("a", "a + a")]  # fmt: skip
+    # the second is another program, compiled from the lowering that the first left on disk
+    assert float(runs[0][0]) == 2 * float(runs[1][0]) and int(runs[1][1]) > 0

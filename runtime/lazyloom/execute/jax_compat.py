@@ -94,6 +94,8 @@ def compile_text(text: str) -> Any:
     """Compile a StableHLO module given as text for the device."""
     from jaxlib import xla_client
 
+    if "@lapack_" in text:
+        _find_lapack()
     options = xla_client.CompileOptions()
     # a bfloat16 result is rounded where the program says so, whether or not it is read there
     options.env_option_overrides = [("xla_allow_excess_precision", "False")]
@@ -105,15 +107,24 @@ def serialize(executable: Any) -> bytes:
     return bytes(client().serialize_executable(executable))
 
 
+def _find_lapack() -> None:
+    """Let jaxlib look up LAPACK's routines.
+
+    JAX does so when it lowers a call of one, which another process may have done; without it
+    the call jumps to address 0.
+    """
+    from jaxlib import lapack
+
+    lapack._lapack.initialize()
+
+
 def deserialize(data: bytes) -> Any:
     """An executable from :func:`serialize`'s bytes, which must be trusted."""
-    from jaxlib import lapack, xla_client
+    from jaxlib import xla_client
 
     c = client()
     if b"lapack_" in data:
-        # JAX finds LAPACK's routines when it lowers a call of one, which here another process
-        # did; without them the call jumps to address 0
-        lapack._lapack.initialize()
+        _find_lapack()
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
