@@ -80,7 +80,7 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 def convnet_step(x: Any, y: Any, kernel: Any, w: Any) -> Any:
     require_grad(kernel, w)
     h = ops.relu(ops.conv(x, kernel, strides=(1, 1), padding_low=(1, 1), padding_high=(1, 1),
-                          dilation=(1, 1), input_dilation=(1, 1)))
+                          dilation=(1, 1)))
     h = ops.max_pool(h, window=(2, 2), strides=(2, 2), padding_low=(0, 0), padding_high=(0, 0),
                      dilation=(1, 1))
     rows = ops.reshape(h, shape=(h.shape[0], h.shape[1] * h.shape[2] * h.shape[3]))

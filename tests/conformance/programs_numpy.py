@@ -33,7 +33,7 @@ def convnet_step(x: Any, y: Any, kernel: Any, w: Any) -> Any:
     def loss_of(kernel: Any, w: Any) -> Any:
         h = apply("relu", [apply("conv", [x, kernel], {
             "strides": (1, 1), "padding_low": (1, 1), "padding_high": (1, 1),
-            "dilation": (1, 1), "input_dilation": (1, 1)})])
+            "dilation": (1, 1)})])
         h = apply("max_pool", [h], {"window": (2, 2), "strides": (2, 2), "padding_low": (0, 0),
                                     "padding_high": (0, 0), "dilation": (1, 1)})
         return apply("cross_entropy", [h.reshape(h.shape[0], -1) @ w, y])

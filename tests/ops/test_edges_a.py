@@ -57,7 +57,7 @@ ERRORS: list[tuple[str, list[str | None], dict[str, Any], type[Exception], str]]
      "bitwise_and: operand 'x' has dtype float32, expected bool or an integer type; cast "
      "it first"),
     ("add", ["float32"], {}, ArgumentError,
-     "add: 1 operands were given, expected 2 (x, y)"),
+     "add: 1 operands were given, expected 2 (x, y); operand 'y' is missing"),
     ("sum", ["float32 2 3"], {"axes": (5,)}, ArgumentError,
      "sum: attribute 'axes' has 5, expected -2 to 1 for an operand with 2 axes"),
     ("sum", ["float32 2 3"], {"axes": (0, -2)}, ArgumentError,
