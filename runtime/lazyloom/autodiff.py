@@ -22,7 +22,6 @@ from .graph import (
     DONE,
     PENDING,
     Node,
-    Scalar,
     Spec,
     Value,
     record,
@@ -31,6 +30,7 @@ from .graph import (
 )
 from .observe import counters
 from .ops.spec import lookup
+from .scalars import Scalar
 from .types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"

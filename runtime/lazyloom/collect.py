@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from . import graph
 from .dtypes import DType
-from .graph import DEAD, DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Scalar
+from .graph import DEAD, DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from .program import Program, ScalarSlot, Structure, match_donations
+from .scalars import Scalar
 from .types import TensorType
 
 _epoch = 0

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from . import collect, graph
 from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
-from .graph import CUT_AT, Component, Node, Scalar
+from .graph import CUT_AT, Component, Node
 from .observe import counters
+from .scalars import Scalar
 from .source import Site, user_site
 
 #: depth below which a component is left alone: wide graphs do not cost XLA what deep ones do

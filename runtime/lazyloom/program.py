@@ -6,7 +6,7 @@ small integers: for each instruction its spec, then one item an operand:
 - ``int >= 0``: the first result of that instruction; ``(instruction, result)`` otherwise
 - ``int < 0``: leaf ``-1 - item``, numbered by first use
 - a :class:`~lazyloom.dtypes.DType`: the next run-time scalar of that dtype
-- a :class:`~lazyloom.graph.Baked` constant, or None for an absent operand
+- a :class:`~lazyloom.scalars.Baked` constant, or None for an absent operand
 
 Instructions stand in the order of recording.
 """
@@ -21,8 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from .dtypes import DType, dtype_named
 from .errors import ArgumentError
-from .graph import Baked, Spec, baked_constant, spec_of
+from .graph import Spec, spec_of
 from .ops.spec import lookup
+from .scalars import Baked, baked_constant
 from .types import TensorType, tensor_type
 
 FORMAT: Final = 1

@@ -12,8 +12,9 @@ from typing import Any, Final, Self
 
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
-from .graph import Scalar, Value, _as_list, _place, record
+from .graph import Value, _as_list, _place, record
 from .ops.spec import OpDef, lookup
+from .scalars import Scalar
 from .source import user_site
 from .types import TensorType
 from .views import ViewStep

@@ -11,7 +11,8 @@ from typing import Any, Final
 from .dtypes import DType
 from .dtypes import int64 as _int64
 from .errors import AliasError, ArgumentError, ShapeError
-from .graph import Scalar, Value, record
+from .graph import Value, record
+from .scalars import Scalar
 from .types import TensorType, tensor_type
 
 

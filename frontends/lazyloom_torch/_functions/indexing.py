@@ -56,6 +56,18 @@ def _as_index(item: Any) -> Tensor:
     return found
 
 
+def _check_bounds(item: Any, shape: tuple[int, ...], at: int) -> None:
+    """Refuse a list or array of positions that are out of range; a tensor would be read for it."""
+    try:
+        given = np.asarray(item)
+    except ValueError:
+        return
+    if given.dtype.kind not in "iu" or at >= len(shape):
+        return
+    for i in given[(given >= shape[at]) | (given < -shape[at])].flat:
+        raise IndexError(f"index {i} is out of bounds for dimension {at} with size {shape[at]}")
+
+
 def _basic(x: Tensor, items: list[Any]) -> tuple[Tensor, list[tuple[int, Tensor]]]:
     """A view by all integers, slices, None and ..., and what advanced indices remain.
 
@@ -93,6 +105,8 @@ def _basic(x: Tensor, items: list[Any]) -> tuple[Tensor, list[tuple[int, Tensor]
             at += 1
         elif _is_advanced(item):
             index = _as_index(item)
+            if not isinstance(item, Tensor):
+                _check_bounds(item, shape, at)
             if index._type.dtype.kind == "b":
                 if not index.ndim:
                     advanced.append((len(kept), index.reshape(1)))

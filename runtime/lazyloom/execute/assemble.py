@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..dtypes import DType
-from ..graph import Baked
 from ..program import ScalarSlot, Structure
+from ..scalars import Baked
 from .lowering import lower
 
 #: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
