@@ -257,6 +257,12 @@ static loom_status start(void) {
   {
     PyGILState_STATE gil = PyGILState_Ensure();
     if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+#if PY_VERSION_HEX < 0x030C0000
+    /* Before Python 3.12 cffi's start uses this type's version tag as a lock and takes it to be
+       0, which it no longer is once anything (PyTorch does) looked up an attribute of a capsule.
+       Forgetting the tag is harmless: it is given again at the next look-up. */
+    PyType_Modified(&PyCapsule_Type);
+#endif
     PyGILState_Release(gil);
   }
   if (status != LOOM_OK) return status;
