@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 #: Of tests that exist once for every op or function, ``--quick`` runs one in this many.
-SAMPLE = 12
+SAMPLE = 18
 SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")
 
 
