@@ -31,7 +31,7 @@ def explain(structure: Structure, own: Entry) -> str:
 
 
 def _similarity(a: Structure, b: Structure) -> float:
-    shorter, longer = sorted((len(a.stream), len(b.stream)))
+    longer = max(len(a.stream), len(b.stream))
     if longer == 0:
         return 0.0
     same = sum(1 for x, y in zip(a.stream, b.stream, strict=False) if x is y or x == y)

@@ -143,7 +143,7 @@ class Node:
     __slots__ = (
         "spec", "inputs", "indices", "types", "seq", "site", "component", "refs", "handles",
         "out_handles", "state", "buffers", "evaluation", "error", "tracked", "grad_mask", "leaf",
-        "boundary", "depth", "lineage", "slot", "epoch", "uses", "mark", "freed",
+        "boundary", "depth", "lineage", "slot", "epoch", "uses", "freed",
     )  # fmt: skip
 
     def __init__(
@@ -177,7 +177,6 @@ class Node:
         self.slot = 0
         self.epoch = 0
         self.uses = 0
-        self.mark = 0
         #: its tape was freed by a backward pass
         self.freed = False
 

@@ -56,7 +56,7 @@ class Evaluation:
     __slots__ = (
         "number", "reason", "site", "found", "ops", "program", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "node_sites", "spawned",
+        "fallible", "spawned",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -76,7 +76,6 @@ class Evaluation:
         self.dispatched = threading.Event()
         self.places: list[tuple[str, Any]] = []
         self.fallible = False
-        self.node_sites: list[tuple[str, Any]] = []
         #: evaluations that ran first because this one needed their results
         self.spawned: list[int] = []
 

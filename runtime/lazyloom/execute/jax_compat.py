@@ -156,11 +156,6 @@ def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple
         return lowered.as_text(), [(tuple(o.shape), str(o.dtype)) for o in out]
 
 
-def delete(array: Any) -> None:
-    """Free a device array's memory now."""
-    array.delete()
-
-
 def environment() -> str:
     """Everything outside a program that changes its machine code, as one line of text."""
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]
@@ -203,11 +198,6 @@ def to_host(array: Any) -> Any:
 def wait(array: Any) -> None:
     """Wait until the array is computed; raises the run's error if it failed."""
     array.block_until_ready()
-
-
-def is_ready(array: Any) -> bool:
-    """Whether the array is computed already."""
-    return bool(array.is_ready())
 
 
 def from_dlpack(source: Any) -> Any:
