@@ -17,13 +17,14 @@ from . import dtypes, errors, ops, views
 from .autodiff import backward, grad, gradients, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
-from .graph import Value, grad_enabled, record, set_grad_enabled
+from .graph import Value, grad_enabled, set_grad_enabled
 from .graph import check_process as _check_process
 from .host import dlpack_device, from_dlpack, from_host, to_dlpack
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
 from .ops.spec import op as register_op
 from .program import Program
+from .recording import record
 from .scalars import Scalar
 from .settings import options, set_option
 from .source import clear_site, set_site, skip_folder

@@ -9,6 +9,7 @@ import sys
 
 from . import __version__, ops
 from .cache import disk
+from .compiled import core
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def _info() -> dict[str, object]:
 
     return {
         "lazyloom": __version__,
-        "core": "interpreted",
+        "core": core(),
         "python": f"{platform.python_version()} ({sys.executable})",
         **jax_compat.versions(),
         "device": jax_compat.device_text(),

@@ -17,20 +17,12 @@ from typing import Any, Final, TypeAlias
 from . import cuts, graph
 from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError
-from .graph import (
-    DEAD,
-    DONE,
-    PENDING,
-    Node,
-    Spec,
-    Value,
-    record,
-    record_spec,
-    spec_of,
-)
+from .graph import DEAD, DONE, PENDING, Node, Value, hold
 from .observe import counters
 from .ops.spec import lookup
+from .recording import record, record_spec
 from .scalars import Scalar
+from .specs import Spec, spec_of
 from .types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
@@ -43,20 +35,20 @@ def make_leaf(value: Value, token: object) -> Value:
             f"a value of type {value.type.text} cannot require a gradient; expected a "
             "floating-point or complex dtype, cast it first")
     node = value.node
-    with graph.lock:
+    with graph.trace.lock:
         if not value.requires_grad and not node.tracked and len(node.types) == 1 and (
             node.leaf is None or node.leaf is token
         ):
             node.leaf = token
-            return Value(node, 0, True)
+            return hold(node, 0, True)
     before = graph.set_grad_enabled(True)
     try:
         fresh: Value = record("identity", [value])
     finally:
         graph.set_grad_enabled(before)
-    with graph.lock:
+    with graph.trace.lock:
         fresh.node.leaf = token
-        return Value(fresh.node, 0, True)
+        return hold(fresh.node, 0, True)
 
 
 class Recomputed(dict[Node, "tuple[Value, ...]"]):
@@ -89,7 +81,7 @@ def operand(
     """An operand of a recorded node as something to record with, computed again if dropped."""
     m = node.inputs[position]
     if type(m) is not Node:
-        return m  # type: ignore[return-value]
+        return m
     index = 0 if node.indices is None else node.indices[position]
     flows = keep_grad and bool(node.grad_mask >> position & 1)
     return _value_of(m, index, flows, memo)
@@ -102,17 +94,17 @@ def _is_dropped(m: Node, index: int) -> bool:
 def _value_of(
     m: Node, index: int, requires_grad: bool, memo: Recomputed
 ) -> Value:
-    with graph.lock:
+    with graph.trace.lock:
         # looked at and held in one go: another thread may be about to run it, and would drop
         # what nobody holds
         there = m.buffers is not None and m.buffers[index] is not None
         if there or m.state == PENDING or m.state == graph.FAILED:
-            return Value(m, index, requires_grad)
+            return hold(m, index, requires_grad)
     fresh = _again(m, memo)[index]
     if fresh.requires_grad == requires_grad:
         return fresh
-    with graph.lock:
-        return Value(fresh.node, fresh.index, requires_grad)
+    with graph.trace.lock:
+        return hold(fresh.node, fresh.index, requires_grad)
 
 
 def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
@@ -367,7 +359,7 @@ def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
     types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
     emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
     results = emitting.infer(types)
-    with graph.lock:
+    with graph.trace.lock:
         if n.state == PENDING:
             counts = n.out_handles if n.out_handles is not None else [n.handles]
             n.out_handles = counts + [0] * (len(results) - len(counts))
@@ -418,7 +410,7 @@ def _as_value(cotangent: Cotangent, like: Node, index: int) -> Value:
 
 def free(nodes: dict[Node, bool]) -> None:
     """Free the tape through these nodes: they keep nothing for a backward pass any more."""
-    with graph.lock:
+    with graph.trace.lock:
         work: list[Node] = []
         for n in nodes:
             if n.tracked and n.state != DEAD:
@@ -603,7 +595,7 @@ def value_and_grad(
         finally:
             _nesting.depth = depth
             graph.set_grad_enabled(before)
-            with graph.lock:
+            with graph.trace.lock:
                 for leaf, token in marked:
                     if leaf.node.leaf is token:
                         leaf.node.leaf = None

@@ -320,7 +320,7 @@ def restore(plans: list[Plan]) -> None:
             n.boundary = True
             n.component = component
             component.nodes.append(n)
-        graph.components[component] = None
+        graph.trace.components[component] = None
     for plan in reversed(plans):
         for n in reversed(plan.nodes):
             if n.state == PENDING and n.handles == 0 and n.refs == 0:
@@ -330,13 +330,13 @@ def restore(plans: list[Plan]) -> None:
 
 def adopt(taken: list[list[Node]]) -> None:
     """Give pending nodes that were taken from their component, and left, a new one."""
-    held = {n for c in graph.components for n in c.nodes}
+    held = {n for c in graph.trace.components for n in c.nodes}
     for nodes in taken:
         left = [n for n in nodes if n.state == PENDING and n not in held]
         if left:
             component = Component()
             component.nodes = left
-            graph.components[component] = None
+            graph.trace.components[component] = None
             for n in left:
                 n.component = component
                 # operands may be in another component now

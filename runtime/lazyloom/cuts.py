@@ -127,7 +127,7 @@ def at_seam(node: Node) -> None:
     A backward pass calls this where it has gone through all that it computed again: the
     segments of a long chain are then programs of one structure.
     """
-    with graph.lock:
+    with graph.trace.lock:
         component = graph.find(node) if node.state == graph.PENDING else None
         large = component is not None and len(component.nodes) - component.dead >= CUT_AT
     if large and component is not None:
@@ -202,7 +202,7 @@ def _cut(
         members = collect.pending_of(c)
         batch.taken.append(members)
         c.nodes = []
-        graph.components.pop(c, None)
+        graph.trace.components.pop(c, None)
         schedule_nodes(members, "cut", site, batch)
     batch.taken.append(nodes[:count])
     component.nodes = nodes[count:]
@@ -212,7 +212,7 @@ def _cut(
         component.lineage = lineage
         component.check_at = lineage.check_at
     else:
-        graph.components.pop(component, None)
+        graph.trace.components.pop(component, None)
     at = 0
     for size in sizes:
         schedule_nodes(nodes[at : at + size], "cut", site, batch)
@@ -221,4 +221,4 @@ def _cut(
         n.lineage = lineage
 
 
-graph.on_growth = on_growth
+graph.trace.on_growth = on_growth

@@ -189,7 +189,7 @@ def _make_forward(base: OpDef, name: str) -> OpDef:
         # What the residuals are only JAX knows: read off the lowering, which is on disk in a
         # warm process.
         from .execute.lowering import lower_untyped
-        from .graph import spec_of
+        from .specs import spec_of
 
         lowered = lower_untyped(spec_of(op, attrs, len(types)), tuple(types))
         return tuple(_type_from_mlir(t) for t in lowered.results)

@@ -66,13 +66,13 @@ def run_batch(choose: Callable[[Batch], None]) -> None:
     """
     batch = Batch()
     try:
-        with Deferred(), graph.lock:
+        with Deferred(), graph.trace.lock:
             graph.drain()
             choose(batch)
         for plan in batch.plans:
             _dispatch(plan)
     except BaseException:
-        with Deferred(), graph.lock:
+        with Deferred(), graph.trace.lock:
             for plan in batch.plans:
                 if plan.attached:
                     collect.finish(plan)
@@ -90,7 +90,7 @@ def schedule_component(component: Component, reason: str, site: Site, batch: Bat
         nodes = collect.pending_of(c)
         batch.taken.append(nodes)
         c.nodes = []
-        graph.components.pop(c, None)
+        graph.trace.components.pop(c, None)
         last = number == len(order) - 1
         schedule_nodes(nodes, reason if last else f"preparation of the {reason}", site, batch)
     if len(batch.plans) > 1:
@@ -136,7 +136,7 @@ def _dispatch(plan: Plan) -> None:
         plan.attached = True
     finally:
         if plan.attached:
-            with Deferred(), graph.lock:
+            with Deferred(), graph.trace.lock:
                 collect.finish(plan)
                 evaluation.dispatched.set()
 
@@ -241,7 +241,7 @@ def _without(
                 scalars, wanted, results, donatable)
     rest.evaluation = plan.evaluation
     rest.places = plan.places
-    with graph.lock:
+    with graph.trace.lock:
         for number, error in errors.items():
             n = plan.nodes[number]
             if n.state == SCHEDULED:
@@ -251,7 +251,7 @@ def _without(
 
 def _fail(plan: Plan, error: LoomError) -> None:
     plan.evaluation.error = error
-    with graph.lock:
+    with graph.trace.lock:
         for n in plan.nodes:
             if n.state == SCHEDULED:
                 collect.fail(n, error)
@@ -351,7 +351,7 @@ def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError
         wrapped: LoomError = again(origin.error)
     else:
         wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {error}")
-    with graph.lock:
+    with graph.trace.lock:
         node = value.node
         if node.state == DONE:
             node.state = FAILED
@@ -364,9 +364,9 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
     site = user_site()
     if values is None:
         while True:
-            with graph.lock:
+            with graph.trace.lock:
                 graph.drain()
-                component = next(iter(graph.components), None)
+                component = next(iter(graph.trace.components), None)
             if component is None:
                 return
             evaluate_component(component, reason, site)
@@ -396,7 +396,7 @@ def program_of(values: Iterable[Value]) -> Program:
     """
     from .errors import ArgumentError
 
-    with graph.lock:
+    with graph.trace.lock:
         graph.drain()
         found: dict[Component, None] = {}
         for value in values:

@@ -1,6 +1,6 @@
 """The graph of recorded work: nodes, values, components, and their release.
 
-Invariants, all under ``lock``:
+Invariants, all under ``trace.lock``:
 
 - ``node.refs`` is the number of operand positions, of pending nodes and of executed
   nodes that keep their history, which refer to the node; ``node.handles`` the number of
@@ -9,22 +9,24 @@ Invariants, all under ``lock``:
 - Pending nodes that share data are in one :class:`Component`; an edge that crosses a
   boundary node does not join.
 - An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
+
+Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
+Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, Final, TypeAlias, final
 
 from .dtypes import DType
-from .errors import ArgumentError, ForkError, LoomError, ShapeError
-from .observe import counters
-from .ops.spec import OpDef, attribute_bits, lookup
+from .errors import ForkError, LoomError
 from .scalars import Scalar
-from .source import Site, user_site
+from .source import UNKNOWN, Site
+from .specs import Spec
 from .types import TensorType
 
 PENDING: Final = 0  # recorded, in a component
@@ -37,77 +39,7 @@ DEAD: Final = 4  # nothing refers to it any more
 CUT_AT: Final = 1000
 
 
-class Spec:
-    """An op with its attributes and number of operands. Interned: the unit of exact keys.
-
-    Two specs are one object exactly if op, attributes (by type and bits) and arity agree.
-    """
-
-    __slots__ = ("op", "attrs", "bits", "arity", "types", "heavy", "id")
-
-    def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
-        self.op: Final = op
-        self.attrs: Final = attrs
-        self.bits: Final = bits
-        self.arity: Final = arity
-        self.id: Final = id
-        self.types: dict[tuple[TensorType | None, ...], tuple[TensorType, ...]] = {}
-        self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
-
-    def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
-        found = self.types.get(types)
-        if found is None:
-            try:
-                found = self.op.infer(types, self.attrs)
-            except ShapeError as error:
-                if error.op is not None:
-                    raise
-                raise ShapeError(f"{self.op.name}: the result: {error}", op=self.op.name) from None
-            self.types[types] = found
-        return found
-
-    def __repr__(self) -> str:
-        inner = ", ".join(f"{k}={v!r}" for k, v in self.attrs.items())
-        return f"{self.op.name}[{inner}]" if inner else self.op.name
-
-
-_specs: dict[Any, Spec] = {}
-_given_specs: dict[Any, Spec] = {}
-
-
-def spec_of(op: OpDef, attributes: Mapping[str, Any] | None, arity: int) -> Spec:
-    """The interned spec. Raises ArgumentError for attributes that the op does not take."""
-    if not attributes:
-        given: Any = (op, arity)
-    elif not isinstance(attributes, Mapping):
-        raise ArgumentError(
-            f"{op.name}: the attributes are a {type(attributes).__name__}, expected a mapping of "
-            "names to values", op=op.name, site=str(user_site()))
-    else:
-        try:
-            given = (op, arity, *((k, attribute_bits(v)) for k, v in attributes.items()))
-            hash(given)
-        except TypeError:
-            given = None
-    if given is not None:
-        found = _given_specs.get(given)
-        if found is not None:
-            return found
-    try:
-        attrs = op.canonical_attributes(attributes or {})
-    except LoomError as error:
-        _place(error, op.name)
-        raise
-    bits = tuple(attribute_bits(v) for v in attrs.values())
-    key = (op, bits, arity)
-    found = _specs.get(key)
-    if found is None:
-        found = _specs.setdefault(key, Spec(op, attrs, bits, arity, len(_specs)))
-    if given is not None:
-        _given_specs[given] = found
-    return found
-
-
+@final
 class Buffer:
     """Memory that holds a computed value, on the host until first used by a program.
 
@@ -124,63 +56,78 @@ class Buffer:
     __slots__ = ("host", "array", "owners", "holds", "shared", "origin", "slot", "epoch")
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
-        self.host = host
-        self.array = array
-        self.owners = 0
-        self.holds = 0
-        self.shared = shared
-        self.origin = origin
-        self.slot = 0
-        self.epoch = 0
+        self.host: Any = host
+        self.array: Any = array
+        self.owners: int = 0
+        self.holds: int = 0
+        self.shared: bool = shared
+        self.origin: Any = origin
+        self.slot: int = 0
+        self.epoch: int = 0
 
 
 Input: TypeAlias = "Node | Scalar | None"
 
 
+@final
 class Node:
     """One recorded operation, or a leaf (``spec is None``)."""
 
     __slots__ = (
-        "spec", "inputs", "indices", "types", "seq", "site", "component", "refs", "handles",
-        "out_handles", "state", "buffers", "evaluation", "error", "tracked", "grad_mask", "leaf",
-        "boundary", "depth", "lineage", "slot", "epoch", "uses", "freed",
+        "spec", "inputs", "indices", "types", "seq", "place", "offset", "component", "refs",
+        "handles", "out_handles", "state", "buffers", "evaluation", "error", "tracked",
+        "grad_mask", "leaf", "boundary", "depth", "lineage", "slot", "epoch", "uses", "freed",
     )  # fmt: skip
 
     def __init__(
         self, spec: Spec | None, inputs: tuple[Input, ...], indices: tuple[int, ...] | None,
-        types: tuple[TensorType, ...], seq: int, site: Site | None,
+        types: tuple[TensorType, ...], seq: int, place: CodeType | Site | None, offset: int,
     ) -> None:  # fmt: skip
-        self.spec = spec
-        self.inputs = inputs
+        self.spec: Spec | None = spec
+        self.inputs: tuple[Input, ...] = inputs
         #: which output of each operand is meant; None: the first of each
-        self.indices = indices
-        self.types = types
-        self.seq = seq
-        self.site = site
+        self.indices: tuple[int, ...] | None = indices
+        self.types: tuple[TensorType, ...] = types
+        self.seq: int = seq
+        #: the user's code object, with the offset in it, or a ready Site
+        self.place: Any = place
+        self.offset: int = offset
         self.component: Component | None = None
-        self.refs = 0
-        self.handles = 0
-        self.out_handles: list[int] | None = None if len(types) == 1 else [0] * len(types)
-        self.state = PENDING
+        self.refs: int = 0
+        self.handles: int = 0
+        #: handles of each result; None where there is one result
+        self.out_handles: list[int] | None = None
+        self.state: int = PENDING
         self.buffers: list[Buffer | None] | None = None
         self.evaluation: Any = None
         self.error: LoomError | None = None
         #: a gradient may flow through this node
-        self.tracked = False
+        self.tracked: bool = False
         #: bit i: a gradient flows to operand i
-        self.grad_mask = 0
+        self.grad_mask: int = 0
         #: the token of a leaf of the tape, given by Value.as_leaf
         self.leaf: object = None
-        self.boundary = False
-        self.depth = 0
+        self.boundary: bool = False
+        self.depth: int = 0
         self.lineage: Any = None
-        self.slot = 0
-        self.epoch = 0
-        self.uses = 0
+        self.slot: int = 0
+        self.epoch: int = 0
+        self.uses: int = 0
         #: its tape was freed by a backward pass
-        self.freed = False
+        self.freed: bool = False
+
+    @property
+    def site(self) -> Site:
+        """Where in the user's program it was recorded."""
+        place = self.place
+        if place is None:
+            return UNKNOWN
+        if isinstance(place, Site):
+            return place
+        return Site(place, self.offset)
 
 
+@final
 class Component:
     """A connected set of pending nodes. A merged one points to its successor."""
 
@@ -189,56 +136,92 @@ class Component:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.parent: Component | None = None
-        self.ordered = True
-        self.dead = 0
-        self.depth = 0
+        self.ordered: bool = True
+        self.dead: int = 0
+        self.depth: int = 0
         self.lineage: Any = None
-        self.check_at = CUT_AT
+        self.check_at: int = CUT_AT
 
 
 class _ForkedLock:
     """Stands in for the lock in a forked child: every use is an error."""
 
     def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def acquire(self) -> bool:
         raise ForkError(
             "this process was forked after lazyloom had started, so the runtime cannot be used in "
             "it; start workers with the 'spawn' or 'forkserver' method")
 
-    def __exit__(self, *exc: object) -> None:
+    def release(self) -> None:
         return None
 
     def locked(self) -> bool:
         return True
 
 
+@final
+class Trace:
+    """What is recorded in this process.
+
+    Attributes:
+        lock: held for every change; a plain lock, so that a ``with`` block is safe from Ctrl-C.
+        components: the connected parts of the pending work, oldest first.
+        sequence: the number of the newest node.
+        recorded: how many ops were recorded.
+        on_growth: called, without the lock, with a component that has grown to its
+            ``check_at``.
+    """
+
+    __slots__ = (
+        "lock", "acquire", "release", "forked", "components", "sequence", "recorded", "started",
+        "released", "on_growth", "without_grad",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.components: dict[Component, None] = {}
+        self.sequence: int = 0
+        self.recorded: int = 0
+        self.started: bool = False
+        self.forked: bool = False
+        self.released: list[Node] = []
+        self.on_growth: Callable[[Component], None] | None = None
+        #: how many switches of gradient recording are not at their default, in all threads
+        self.without_grad: int = 0
+        self.set_lock(threading.Lock())
+
+    def set_lock(self, lock: Any) -> None:
+        self.lock: Any = lock
+        self.acquire: Any = lock.acquire
+        self.release: Any = lock.release
+
+
+trace: Final = Trace()
+_local: Final[Any] = threading.local()
+
+
 def check_process() -> None:
     """Raise ForkError in a forked child, for calls that need no lock."""
-    if type(lock) is _ForkedLock:
-        lock.__enter__()
-
-
-lock: Any = threading.Lock()
-components: dict[Component, None] = {}
-
-_released: deque[tuple[Node, int]] = deque()
-_sequence = 0
-_started = False
-_local = threading.local()
-#: called, without the lock, with a component that has grown to its ``check_at``
-on_growth: Callable[[Component], None] | None = None
+    if trace.forked:
+        trace.acquire()
 
 
 def _after_fork_in_child() -> None:
-    global lock
-    if _started:
-        lock = _ForkedLock()
+    if trace.started:
+        trace.forked = True
+        trace.set_lock(_ForkedLock())
     else:
-        lock = threading.Lock()
+        trace.set_lock(threading.Lock())
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
+@final
 class Value:
     """One immutable result: of a recorded op, or given from the host.
 
@@ -248,27 +231,29 @@ class Value:
     __slots__ = ("node", "index", "requires_grad")
 
     def __init__(self, node: Node, index: int, requires_grad: bool) -> None:
-        # the caller holds the lock
-        self.node = node
-        self.index = index
+        # the caller has counted the handle, under the lock: see :func:`hold`
+        self.node: Node = node
+        self.index: int = index
         #: whether a gradient flows through this value to a leaf of the tape
-        self.requires_grad = requires_grad
-        node.handles += 1
-        if node.out_handles is not None:
-            node.out_handles[index] += 1
+        self.requires_grad: bool = requires_grad
 
-    def __del__(
-        self, released: deque[tuple[Node, int]] = _released,
-        append: Callable[[tuple[Node, int]], None] = _released.append,
-    ) -> None:  # fmt: skip
-        append((self.node, self.index))
-        # Computed values hold memory and are released at once; what is pending waits for
-        # the next call, which is cheaper. This may run anywhere, also inside a section of
-        # this thread that holds the lock: then whoever holds it drains. Never a bare
-        # acquire: an interrupt right after it would keep the lock for ever.
-        if self.node.state == DONE and lock is not None and not lock.locked():
-            with lock:
-                drain()
+    def __del__(self) -> None:
+        node = self.node
+        node.handles -= 1
+        counts = node.out_handles
+        if counts is not None:
+            counts[self.index] -= 1
+        elif node.handles or node.refs:
+            return
+        if node.refs == 0:
+            # Computed values hold memory and are released at once; what is pending waits for
+            # the next call, which is cheaper. This may run anywhere, also inside a section of
+            # this thread that holds the lock: then whoever holds it drains. Never a bare
+            # acquire: an interrupt right after it would keep the lock for ever.
+            trace.released.append(node)
+            if node.state == DONE and not trace.lock.locked():
+                with trace.lock:
+                    drain()
 
     @property
     def type(self) -> TensorType:
@@ -292,8 +277,8 @@ class Value:
         """The same data, carrying no gradient."""
         if not self.requires_grad:
             return self
-        with lock:
-            return Value(self.node, self.index, False)
+        with trace.lock:
+            return hold(self.node, self.index, False)
 
     def as_leaf(self, token: object) -> Value:
         """The same data as a leaf of the tape: it requires a gradient, reported for ``token``.
@@ -318,19 +303,34 @@ class Value:
         return f"<Value {self.type.text} {state}>"
 
 
+def hold(node: Node, index: int, requires_grad: bool) -> Value:
+    """A new handle of a node's result; the caller holds the lock."""
+    node.handles += 1
+    counts = node.out_handles
+    if counts is not None:
+        counts[index] += 1
+    return Value(node, index, requires_grad)
+
+
 def drain() -> None:
     """Account for released values; the caller holds the lock."""
-    while _released:
-        node, index = _released.popleft()
-        node.handles -= 1
-        counts = node.out_handles
-        if counts is not None:
-            counts[index] -= 1
-        if node.refs == 0:
+    released = trace.released
+    while released:
+        node = released.pop()
+        if node.refs == 0 and node.state != DEAD:
             if node.handles == 0:
                 kill(node)
-            elif counts is not None and counts[index] == 0 and node.buffers is not None:
-                drop_buffer(node, index)
+            else:
+                _drop_unheld(node)
+
+
+def _drop_unheld(node: Node) -> None:
+    """Give up the buffers of results that no handle is left of."""
+    counts = node.out_handles
+    if counts is not None and node.buffers is not None:
+        for i, count in enumerate(counts):
+            if count == 0:
+                drop_buffer(node, i)
 
 
 def drop_buffer(node: Node, index: int) -> None:
@@ -351,7 +351,7 @@ def kill(node: Node) -> None:
             if c is not None:
                 c.dead += 1
                 if c.dead == len(c.nodes):
-                    components.pop(c, None)
+                    trace.components.pop(c, None)
                     c.nodes = []
                     c.dead = 0
                 elif c.dead > 256 and c.dead * 2 > len(c.nodes):
@@ -359,8 +359,9 @@ def kill(node: Node) -> None:
                     c.dead = 0
         n.state = DEAD
         release_inputs(n, work)
-        if n.buffers is not None:
-            for i in range(len(n.buffers)):
+        buffers = n.buffers
+        if buffers is not None:
+            for i in range(len(buffers)):
                 drop_buffer(n, i)
             n.buffers = None
         n.evaluation = None
@@ -373,16 +374,14 @@ def release_inputs(n: Node, work: list[Node]) -> None:
     inputs = n.inputs
     n.inputs = ()
     for m in inputs:
-        if type(m) is Node:
+        if isinstance(m, Node):
             m.refs -= 1
             if m.refs == 0:
                 if m.handles == 0:
                     if m.state != DEAD:
                         work.append(m)
-                elif m.out_handles is not None and m.buffers is not None:
-                    for i, count in enumerate(m.out_handles):
-                        if count == 0:
-                            drop_buffer(m, i)
+                else:
+                    _drop_unheld(m)
 
 
 def find(n: Node) -> Component | None:
@@ -390,10 +389,13 @@ def find(n: Node) -> Component | None:
     c = n.component
     if c is None or c.parent is None:
         return c
-    while c.parent is not None:
-        if c.parent.parent is not None:
-            c.parent = c.parent.parent
-        c = c.parent
+    while True:
+        parent = c.parent
+        if parent is None:
+            break
+        if parent.parent is not None:
+            parent = c.parent = parent.parent
+        c = parent
     n.component = c
     return c
 
@@ -412,20 +414,26 @@ def join(a: Component, b: Component) -> Component:
         CUT_AT, min(a.check_at, b.check_at))
     b.parent = a
     b.nodes = []
-    components.pop(b, None)
+    trace.components.pop(b, None)
     return a
 
 
 def grad_enabled() -> bool:
     """Whether this thread records gradients."""
-    return getattr(_local, "grad", True)
+    return trace.without_grad == 0 or bool(getattr(_local, "grad", True))
 
 
 def set_grad_enabled(enabled: bool) -> bool:
     """Switch the recording of gradients on or off in this thread; returns the former state."""
-    before = grad_enabled()
-    _local.grad = enabled
+    before = bool(getattr(_local, "grad", True))
+    if enabled != before:
+        _local.grad = enabled
+        with _counting:
+            trace.without_grad += -1 if enabled else 1
     return before
+
+
+_counting: Final = threading.Lock()
 
 
 def hold_cuts(held: bool) -> None:
@@ -433,173 +441,20 @@ def hold_cuts(held: bool) -> None:
     _local.hold_cuts = held
 
 
-Operandlike: TypeAlias = "Value | Scalar | None"
-
-
-def record(
-    op: str | OpDef, operands: Sequence[Operandlike],
-    attributes: Mapping[str, Any] | None = None, *, boundary: bool = False,
-) -> Any:  # fmt: skip
-    """Record one operation and return its result, or a tuple of its results.
-
-    Args:
-        op: the op, or its name.
-        operands: values, scalars, or None where an optional operand is absent.
-        attributes: the op's attributes; missing ones take their defaults.
-        boundary: make the result the boundary of its own program; see
-            :func:`lazyloom.source`.
-
-    Returns:
-        a :class:`Value` for an op of one result, else a tuple of them.
-
-    Raises:
-        UnknownOpError, ArgumentError, ShapeError, DTypeError: at once, for this call.
-    """
-    if not isinstance(operands, (list, tuple)):
-        operands = _as_list(op, operands)
-    try:
-        found = op if isinstance(op, OpDef) else lookup(op)
-        while len(operands) > found.least and operands[-1] is None:
-            # absent optional operands at the end are no part of the structure
-            operands = operands[:-1]
-        spec = spec_of(found, attributes, len(operands))
-    except LoomError as error:
-        _place(error, op.name if isinstance(op, OpDef) else str(op))
-        raise
-    return record_spec(spec, operands, boundary=boundary)
-
-
-def _as_list(op: str | OpDef, operands: Any) -> list[Any]:
-    try:
-        return list(operands)
-    except TypeError:
-        name = op.name if isinstance(op, OpDef) else op
-        raise ArgumentError(
-            f"{name}: the operands are a {type(operands).__name__}, expected a sequence of them",
-            op=str(name), site=str(user_site())) from None
-
-
-def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
-    known = position < spec.op.most or (spec.op.most < 0 and spec.op.operands)
-    name = repr(spec.op.operand_name(position)) if known else str(position)
-    return ArgumentError(
-        f"{spec.op.name}: operand {name} is a {type(given).__name__}, expected a Value or a "
-        "Scalar, or in lazyloom.apply a tensor or a Python number; lazyloom.from_host makes one "
-        "of host data", op=spec.op.name, site=str(user_site()))
-
-
-def record_spec(
-    spec: Spec, operands: Sequence[Operandlike], *, boundary: bool = False,
-    site: Site | None = None,
-) -> Any:  # fmt: skip
-    """:func:`record` for an interned spec."""
-    global _sequence, _started
-    try:
-        types = tuple([None if v is None else v.type for v in operands])
-        results = spec.infer(types)
-    except LoomError as error:
-        _place(error, spec.op.name)
-        raise
-    except AttributeError:
-        for i, v in enumerate(operands):
-            if not isinstance(v, (Value, Scalar)) and v is not None:
-                raise _no_operand(spec, i, v) from None
-        raise
-    if site is None:
-        site = user_site()
-    inputs: list[Input] = []
-    indices: list[int] | None = None
-    mask = 0
-    for i, v in enumerate(operands):
-        if type(v) is Value:
-            inputs.append(v.node)
-            if v.index:
-                if indices is None:
-                    indices = [0] * len(operands)
-                indices[i] = v.index
-            if v.requires_grad:
-                mask |= 1 << i
-        elif v is None or type(v) is Scalar:
-            inputs.append(v)
-        else:
-            raise _no_operand(spec, i, v)
-    with lock:
-        _started = True
-        if _released:
-            drain()
-        _sequence += 1
-        node = Node(spec, tuple(inputs), tuple(indices) if indices is not None else None,
-                    results, _sequence, site)
-        node.boundary = boundary
-        if spec.op.effect:
-            # what it does is wanted even if its results are not; released when it ran
-            node.refs = 1
-        if mask and getattr(_local, "grad", True) and _differentiable(spec.op, results):
-            node.tracked = True
-            node.grad_mask = mask
-        component: Component | None = None
-        depth = 0
-        lineage: Any = None
-        for m in inputs:
-            if type(m) is Node:
-                m.refs += 1
-                if m.state == PENDING:
-                    if m.depth > depth:
-                        depth = m.depth
-                    if not m.boundary:
-                        c = find(m)
-                        if component is None:
-                            component = c
-                        elif c is not None and c is not component:
-                            component = join(component, c)
-                elif m.lineage is not None:
-                    lineage = m.lineage
-        if component is None:
-            component = Component()
-            components[component] = None
-        if lineage is not None and component.lineage is None and component.depth < 2:
-            component.lineage = lineage
-            component.check_at = lineage.check_at
-        node.component = component
-        node.depth = depth + 1
-        if node.depth > component.depth:
-            component.depth = node.depth
-        component.nodes.append(node)
-        counters["ops_traced"] += 1
-        if len(results) == 1:
-            out: Any = Value(node, 0, node.tracked and results[0].dtype.is_inexact)
-        else:
-            out = tuple([
-                Value(node, i, node.tracked and t.dtype.is_inexact) for i, t in enumerate(results)])
-        grown = len(component.nodes) - component.dead >= component.check_at
-    if grown and on_growth is not None and not getattr(_local, "hold_cuts", False):
-        on_growth(component)
-    return out
-
-
-def _differentiable(op: OpDef, results: tuple[TensorType, ...]) -> bool:
-    return op.differentiable is not False and any(t.dtype.is_inexact for t in results)
-
-
-def _place(error: LoomError, op: str) -> None:
-    """Add the op and the user's place to an error that was found while recording."""
-    if error.op is None:
-        error.op = op
-    if error.site is None:
-        error.site = str(user_site())
+def cuts_held() -> bool:
+    return bool(getattr(_local, "hold_cuts", False))
 
 
 def last_sequence() -> int:
     """The number of the newest node."""
-    return _sequence
+    return trace.sequence
 
 
 def leaf_node(type: TensorType, buffer: Buffer) -> Node:
     """A node whose data is there already; the caller holds the lock."""
-    global _sequence, _started
-    _started = True
-    _sequence += 1
-    node = Node(None, (), None, (type,), _sequence, None)
+    trace.started = True
+    trace.sequence += 1
+    node = Node(None, (), None, (type,), trace.sequence, None, 0)
     node.state = DONE
     node.buffers = [buffer]
     buffer.owners += 1
@@ -608,5 +463,5 @@ def leaf_node(type: TensorType, buffer: Buffer) -> Node:
 
 def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) -> Value:
     """A value whose data is there already."""
-    with lock:
-        return Value(leaf_node(type, buffer), 0, requires_grad)
+    with trace.lock:
+        return hold(leaf_node(type, buffer), 0, requires_grad)

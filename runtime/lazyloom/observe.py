@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from .graph import trace
 from .source import Site
 
 if TYPE_CHECKING:
     from .program import Program
 
-#: Cumulative counts of this process; :func:`stats` gives a copy.
+#: Cumulative counts of this process; :func:`stats` gives a copy, with ``ops_traced``, the number
+#: of operations recorded, which the graph counts.
 counters: Final[dict[str, int]] = {
-    "ops_traced": 0,  # operations recorded
     "ops_executed": 0,  # recorded operations that were handed to a run
     "executions": 0,  # programs run
     "programs_compiled": 0,  # programs compiled by XLA
@@ -123,7 +124,7 @@ def new_evaluation(reason: str, site: Site) -> Evaluation:
 
 def stats() -> Mapping[str, int]:
     """A copy of the process's counters; see the names in ``lazyloom.observe.counters``."""
-    return dict(counters)
+    return {"ops_traced": trace.recorded, **counters}
 
 
 def last_evaluation() -> Evaluation | None:

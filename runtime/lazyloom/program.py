@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from .dtypes import DType, dtype_named
 from .errors import ArgumentError
-from .graph import Spec, spec_of
 from .ops.spec import lookup
 from .scalars import Baked, baked_constant
+from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
 
 FORMAT: Final = 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast, final
 
 from .dtypes import DType
 from .errors import ArgumentError
-from .types import tensor_type
+from .types import TensorType, scalar_type
 
 
+@final
 class Scalar:
     """A Python number as a run-time parameter: a 0-d operand whose value is not structure.
 
@@ -23,14 +24,21 @@ class Scalar:
     def __init__(
         self, number: bool | int | float | complex, dtype: DType, *, bake: bool = True
     ) -> None:
-        self.type: Final = tensor_type((), dtype)
+        self.type: Final[TensorType] = scalar_type(dtype)
         kind = type(number)
-        if kind is not bool and (kind is not float or dtype.kind != "f"):
-            number = _held(number, dtype)
-        self.number: Final = number
         #: ``bake=False`` keeps even 0, 1 and -1 out of the structure (indices in a loop)
-        self.baked: Final[Baked | None] = (
-            _baked(number, dtype) if bake or dtype.kind == "b" else None)
+        baked: Baked | None = None
+        if kind is float and dtype.kind == "f":
+            real: float = cast(float, number)
+            if bake and (real == 0.0 or real == 1.0 or real == -1.0):
+                baked = _baked(real, dtype)
+        else:
+            if kind is not bool:
+                number = _held(number, dtype)
+            if bake or dtype.kind == "b":
+                baked = _baked(number, dtype)
+        self.number: Final[Any] = number
+        self.baked: Final[Baked | None] = baked
 
     def __repr__(self) -> str:
         return f"Scalar({self.number!r}, {self.type.dtype.name})"
@@ -62,6 +70,7 @@ def _held(number: Any, dtype: DType) -> bool | int | float | complex:
         f"{dtype.name} holds")
 
 
+@final
 class Baked:
     """A scalar constant that is part of the structure. Interned."""
 
@@ -83,7 +92,7 @@ def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
     if number == 0:
         # -0.0 is not 0.0
         parts = (number.real, number.imag)
-        if any(str(p) == "-0.0" for p in parts):
+        if any([str(p) == "-0.0" for p in parts]):
             return None
     elif isinstance(number, complex) and str(number.imag) == "-0.0":
         return None

@@ -9,25 +9,27 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from types import CodeType, FrameType
-from typing import Final
+from types import CodeType
+from typing import Any, Final, final
 
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))
-_internal_folders: list[str] = [_HERE + os.sep]
-_internal_codes: dict[CodeType, bool] = {}
-_given = threading.local()
+_internal_folders: Final[list[str]] = [_HERE + os.sep]
+_internal_files: Final[dict[str, bool]] = {}
+_given: Final[Any] = threading.local()
+_getframe: Final[Any] = sys._getframe
 
 
+@final
 class Site:
     """A place in the user's program; ``str()`` gives ``file:line``."""
 
     __slots__ = ("code", "offset", "file", "_line")
 
     def __init__(self, code: CodeType | None, offset: int, file: str = "", line: int = 0) -> None:
-        self.code = code
-        self.offset = offset
-        self.file = file or (code.co_filename if code is not None else "<unknown>")
-        self._line = line
+        self.code: Any = code
+        self.offset: int = offset
+        self.file: str = file or (code.co_filename if code is not None else "<unknown>")
+        self._line: int = line
 
     @property
     def line(self) -> int:
@@ -49,16 +51,36 @@ class Site:
 UNKNOWN: Final = Site(None, 0)
 
 
+@final
+class _Known:
+    """What recording need not look up again.
+
+    Attributes:
+        user: the code object that recorded last: a loop's body asks again and again.
+        given: how many threads have named a place with :func:`set_site`.
+    """
+
+    __slots__ = ("user", "given")
+
+    def __init__(self) -> None:
+        self.user: Any = None
+        self.given: int = 0
+
+
+_known: Final = _Known()
+_counting: Final = threading.Lock()
+
+
 def skip_folder(folder: str) -> None:
     """Frames of files below that folder are not the user's: a frontend calls this once."""
     _internal_folders.append(os.path.abspath(folder) + os.sep)
-    _internal_codes.clear()
+    _internal_files.clear()
+    _known.user = None
 
 
-def _is_internal(code: CodeType) -> bool:
-    file = code.co_filename
-    found = file.startswith("<frozen") or any(file.startswith(f) for f in _internal_folders)
-    _internal_codes[code] = found
+def _is_internal(file: str) -> bool:
+    found = file.startswith("<frozen") or any([file.startswith(f) for f in _internal_folders])
+    _internal_files[file] = found
     return found
 
 
@@ -67,26 +89,52 @@ def set_site(file: str, line: int) -> None:
 
     For bindings of other languages, whose frames Python cannot see.
     """
-    _given.site = Site(None, 0, file, line)
+    _give(Site(None, 0, file, line))
 
 
 def clear_site() -> None:
     """Take the place from the Python stack again."""
-    _given.site = None
+    _give(None)
+
+
+def _give(site: Site | None) -> None:
+    before = getattr(_given, "site", None)
+    _given.site = site
+    if (before is None) != (site is None):
+        with _counting:
+            _known.given += -1 if site is None else 1
+
+
+def user_frame() -> Any:
+    """The innermost frame that belongs to neither lazyloom nor a frontend, or None."""
+    frame = _getframe(0)
+    while frame is not None:
+        code = frame.f_code
+        if code is _known.user:
+            return frame
+        file = code.co_filename
+        internal = _internal_files.get(file)
+        if internal is None:
+            internal = _is_internal(file)
+        if not internal:
+            _known.user = code
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def given_site() -> Site | None:
+    """The place that this thread named with :func:`set_site`, if any."""
+    if _known.given == 0:
+        return None
+    found: Site | None = getattr(_given, "site", None)
+    return found
 
 
 def user_site() -> Site:
-    """The innermost frame that belongs to neither lazyloom nor a frontend."""
-    given: Site | None = getattr(_given, "site", None)
+    """The innermost frame that belongs to neither lazyloom nor a frontend, as a Site."""
+    given = given_site()
     if given is not None:
         return given
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        internal = _internal_codes.get(code)
-        if internal is None:
-            internal = _is_internal(code)
-        if not internal:
-            return Site(code, frame.f_lasti)
-        frame = frame.f_back
-    return UNKNOWN
+    frame = user_frame()
+    return UNKNOWN if frame is None else Site(frame.f_code, frame.f_lasti)

@@ -7,19 +7,44 @@ stays pure and every frontend gets the aliasing of its library from here.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast, final
 
+from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
-from .graph import Value, _as_list, _place, record
+from .graph import Value
 from .ops.spec import OpDef, lookup
+from .operators import (
+    ADD,
+    DIVIDE,
+    FLOATS,
+    GREATER,
+    GREATER_EQUAL,
+    INTS,
+    LESS,
+    LESS_EQUAL,
+    MATMUL,
+    MULTIPLY,
+    NEGATIVE,
+    SUBTRACT,
+    Operators,
+    operators_of,
+)
+from .recording import as_list, record, record_number, record_one, record_two
 from .scalars import Scalar
 from .source import user_site
+from .specs import place
 from .types import TensorType
 from .views import ViewStep
 
 
+#: held while a tensor's storage is made; not the graph's lock, which nests inside
+_sharing: Final = threading.Lock()
+
+
+@final
 class Storage:
     """What tensors that alias each other share.
 
@@ -32,51 +57,96 @@ class Storage:
     __slots__ = ("value", "version", "writable")
 
     def __init__(self, value: Value) -> None:
-        self.value = value
-        self.version = 0
-        self.writable = True
+        self.value: Value = value
+        self.version: int = 0
+        self.writable: bool = True
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Tensor:
     """A mutable n-dimensional array that may share storage with others.
 
     Frontends subclass it. ``Tensor(value)`` owns a new storage with that contents.
     """
 
-    __slots__ = ("_storage", "_steps", "_type", "_cached", "_cached_version", "_no_gradient")
+    __slots__ = (
+        "_value", "_writes", "_shared", "_steps", "_type", "_cached", "_cached_version",
+        "_no_gradient", "_special",
+    )  # fmt: skip
 
-    _storage: Storage
+    #: the contents and the number of writes while nothing shares them; then _shared has both
+    _value: Value | None
+    _writes: int
+    _shared: Storage | None
     _steps: tuple[ViewStep, ...]
     _type: TensorType
     _cached: Value | None
     _cached_version: int
     _no_gradient: bool
+    #: set by frontends: operators take the frontend's general way, not the short one
+    _special: bool
 
     def __init__(self, value: Value) -> None:
         if not isinstance(value, Value):
             raise ArgumentError(
                 f"a tensor was made of a {type(value).__name__}, expected a Value; use "
                 "lazyloom.from_host for host data")
-        self._set(Storage(value), (), value.type)
+        self._hold(value)
 
+    @final
     def _set(self, storage: Storage, steps: tuple[ViewStep, ...], type: TensorType) -> None:
-        self._storage = storage
+        self._value = None
+        self._writes = 0
+        self._shared = storage
         self._steps = steps
         self._type = type
         self._cached = None
         self._cached_version = -1
         self._no_gradient = False
+        self._special = False
+
+    @final
+    def _hold(self, value: Value) -> None:
+        """Become the only tensor with these contents."""
+        self._value = value
+        self._writes = 0
+        self._shared = None
+        self._steps = ()
+        self._type = value.type
+        self._cached = None
+        self._cached_version = -1
+        self._no_gradient = False
+        self._special = False
 
     @classmethod
     def _wrap(cls, value: Value) -> Self:
         """A tensor of this class that owns a new storage with that contents."""
         self = cls.__new__(cls)
-        self._set(Storage(value), (), value.type)
+        self._hold(value)
         return self
+
+    @property
+    def _storage(self) -> Storage:
+        """The storage that views of this tensor share; made when first asked for."""
+        shared = self._shared
+        if shared is None:
+            with _sharing:
+                shared = self._shared
+                if shared is None:
+                    value = self._value
+                    assert value is not None
+                    shared = Storage(value)
+                    shared.version = self._writes
+                    self._shared = shared
+                    self._value = None
+        return shared
 
     @property
     def value(self) -> Value:
         """The current contents as an immutable value."""
+        own = self._value
+        if own is not None:
+            return own.detach() if self._no_gradient else own
         storage = self._storage
         if not self._steps:
             found = storage.value
@@ -98,7 +168,8 @@ class Tensor:
     @property
     def version(self) -> int:
         """How often the storage was written."""
-        return self._storage.version
+        shared = self._shared
+        return self._writes if shared is None else shared.version
 
     @property
     def _is_view(self) -> bool:
@@ -118,12 +189,16 @@ class Tensor:
             raise ArgumentError(
                 f"a {value.type.text} was written into a tensor of type {self._type.text}; cast "
                 "and broadcast it first")
+        if self._no_gradient and value.requires_grad:
+            value = value.detach()
+        if self._value is not None:
+            self._value = value
+            self._writes += 1
+            return
         storage = self._storage
         if not storage.writable:
             raise AliasError(
                 f"a tensor of type {self._type.text} is read-only; copy it to change it")
-        if self._no_gradient and value.requires_grad:
-            value = value.detach()
         if not self._steps:
             storage.value = value
             storage.version += 1
@@ -160,7 +235,9 @@ class Tensor:
 
     def _forget_gradient(self) -> None:
         """From now on the contents carry no gradient."""
-        if not self._steps:
+        if self._value is not None:
+            self._value = self._value.detach()
+        elif not self._steps:
             self._storage.value = self._storage.value.detach()
         self._no_gradient = True
 
@@ -171,8 +248,144 @@ class Tensor:
         """
         return self.value.read()
 
+    # The operators. Frontends say what they mean with lazyloom.operators.
 
-_NO_ATTRIBUTES: Final[dict[str, Any]] = {}
+    def __add__(self, other: object) -> Any:
+        return _operate(self, other, ADD)
+
+    def __radd__(self, other: object) -> Any:
+        return _operate_reversed(self, other, ADD)
+
+    def __iadd__(self, other: object) -> Any:
+        return _operate_in_place(self, other, ADD)
+
+    def __sub__(self, other: object) -> Any:
+        return _operate(self, other, SUBTRACT)
+
+    def __rsub__(self, other: object) -> Any:
+        return _operate_reversed(self, other, SUBTRACT)
+
+    def __isub__(self, other: object) -> Any:
+        return _operate_in_place(self, other, SUBTRACT)
+
+    def __mul__(self, other: object) -> Any:
+        return _operate(self, other, MULTIPLY)
+
+    def __rmul__(self, other: object) -> Any:
+        return _operate_reversed(self, other, MULTIPLY)
+
+    def __imul__(self, other: object) -> Any:
+        return _operate_in_place(self, other, MULTIPLY)
+
+    def __truediv__(self, other: object) -> Any:
+        return _operate(self, other, DIVIDE)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return _operate_reversed(self, other, DIVIDE)
+
+    def __itruediv__(self, other: object) -> Any:
+        return _operate_in_place(self, other, DIVIDE)
+
+    def __matmul__(self, other: object) -> Any:
+        return _operate(self, other, MATMUL)
+
+    def __rmatmul__(self, other: object) -> Any:
+        return _operate_reversed(self, other, MATMUL)
+
+    def __imatmul__(self, other: object) -> Any:
+        return _operate_in_place(self, other, MATMUL)
+
+    def __lt__(self, other: object) -> Any:
+        return _operate(self, other, LESS)
+
+    def __le__(self, other: object) -> Any:
+        return _operate(self, other, LESS_EQUAL)
+
+    def __gt__(self, other: object) -> Any:
+        return _operate(self, other, GREATER)
+
+    def __ge__(self, other: object) -> Any:
+        return _operate(self, other, GREATER_EQUAL)
+
+    def __neg__(self) -> Any:
+        rules = operators_of(type(self))
+        if rules is None:
+            raise TypeError(f"bad operand type for unary -: {type(self).__name__!r}")
+        spec = rules.specs[NEGATIVE][self._type.dtype.index]
+        if self._special or spec is None:
+            return rules.general[NEGATIVE](self)
+        return _wrapped(rules, record_one(spec, self.value))
+
+
+
+def _wrapped(rules: Operators, value: Value) -> Any:
+    cls = rules.result if value.node.types[0].shape else rules.result_0d
+    made: Tensor = cls.__new__(cls)
+    made._hold(value)
+    return made
+
+
+def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Value | None:
+    """The result of an operator in the common case; None where the frontend has to decide."""
+    if a._special:
+        return None
+    index = a._type.dtype.index
+    spec = rules.specs[number][index]
+    if spec is None:
+        return None
+    try:
+        if isinstance(b, Tensor):
+            if b._special or b._type.dtype is not a._type.dtype or (
+                type(b) is not type(a) and operators_of(type(b)) is not rules
+            ):
+                return None
+            return record_two(spec, a.value, b.value)
+        kind = type(b)
+        if kind is float:
+            if rules.numbers[number][index] & FLOATS:
+                return record_number(spec, a.value, Scalar(cast(float, b), a._type.dtype), reverse)
+        elif kind is int:
+            if rules.numbers[number][index] & INTS:
+                return record_number(
+                    spec, a.value, Scalar(float(cast(int, b)), a._type.dtype), reverse)
+    except (LoomError, OverflowError):
+        # the general function raises it as the frontend's library does
+        pass
+    return None
+
+
+def _operate(a: Tensor, b: object, number: int) -> Any:
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    value = _short(rules, a, b, number, False)
+    if value is None:
+        return rules.general[number](a, b)
+    return _wrapped(rules, value)
+
+
+def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
+    """``b`` operator ``a``, where ``b`` is no tensor or does not know how."""
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    if not isinstance(b, Tensor):
+        value = _short(rules, a, b, number, True)
+        if value is not None:
+            return _wrapped(rules, value)
+    return rules.general[number](b, a)
+
+
+def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    if rules.short_in_place and a._value is not None:
+        value = _short(rules, a, b, number, False)
+        if value is not None and value.node.types[0] is a._type:
+            a._write(value)
+            return a
+    return rules.general_in_place[number](a, b)
 
 
 def apply(
@@ -195,13 +408,14 @@ def apply(
     try:
         found = op if isinstance(op, OpDef) else lookup(op)
     except LoomError as error:
-        _place(error, str(op))
+        place(error, str(op))
         raise
     if not isinstance(operands, (list, tuple)):
-        operands = _as_list(found, operands)
+        operands = as_list(found, operands)
     cls: type[Tensor] | None = None
     shared: DType | None = None
     prepared: list[Any] = []
+    x: Any
     for i, x in enumerate(operands):
         if isinstance(x, Tensor):
             if cls is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Final
+from typing import Final, final
 
 from .dtypes import DType
 from .errors import DTypeError, ShapeError
@@ -12,6 +12,7 @@ from .errors import DTypeError, ShapeError
 MOST_BYTES: Final = 2**63
 
 
+@final
 class Placement:
     """Where a value lives: device, sharding, layout and memory space.
 
@@ -35,6 +36,7 @@ class Placement:
 DEFAULT_PLACEMENT: Final = Placement("default:0", "whole", "row-major", "device")
 
 
+@final
 class TensorType:
     """Shape, dtype and placement of a value. Interned: equal types are one object.
 
@@ -71,7 +73,7 @@ class TensorType:
         return self.text
 
 
-_interned: dict[tuple[tuple[int, ...], DType, Placement], TensorType] = {}
+_interned: Final[dict[tuple[tuple[int, ...], DType, Placement], TensorType]] = {}
 
 
 def tensor_type(
@@ -88,6 +90,17 @@ def tensor_type(
         key = (shape, dtype, placement)
         # setdefault keeps one object when two threads make the same type
         found = _interned.setdefault(key, TensorType(shape, dtype, placement))
+    return found
+
+
+_scalars: Final[dict[DType, TensorType]] = {}
+
+
+def scalar_type(dtype: DType) -> TensorType:
+    """The 0-d type of that dtype."""
+    found = _scalars.get(dtype)
+    if found is None:
+        found = _scalars[dtype] = tensor_type((), dtype)
     return found
 
 

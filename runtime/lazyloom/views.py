@@ -11,7 +11,8 @@ from typing import Any, Final
 from .dtypes import DType
 from .dtypes import int64 as _int64
 from .errors import AliasError, ArgumentError, ShapeError
-from .graph import Value, record
+from .graph import Value
+from .recording import record
 from .scalars import Scalar
 from .types import TensorType, tensor_type
 
@@ -209,8 +210,8 @@ class Diagonal(ViewStep):
         return {"offset": self.offset, "axis1": self.axis1, "axis2": self.axis2}
 
     def out_type(self, t: TensorType) -> TensorType:
-        from .graph import spec_of
         from .ops.spec import lookup
+        from .specs import spec_of
 
         return spec_of(lookup("diagonal"), self._attributes(), 1).infer((t,))[0]
 
@@ -275,8 +276,8 @@ class Bitcast(ViewStep):
         self.dtype: Final = dtype
 
     def out_type(self, t: TensorType) -> TensorType:
-        from .graph import spec_of
         from .ops.spec import lookup
+        from .specs import spec_of
 
         return spec_of(lookup("bitcast"), {"dtype": self.dtype}, 1).infer((t,))[0]
 

@@ -101,7 +101,7 @@ def test_everything_is_released_in_the_end() -> None:
     from lazyloom import graph
 
     ll.sync()
-    before = len(graph.components)
+    before = len(graph.trace.components)
 
     def work() -> None:
         x = host(np.ones(4))
@@ -111,7 +111,7 @@ def test_everything_is_released_in_the_end() -> None:
     in_threads([work] * 6)
     gc.collect()
     rec("add", host([1.0]), number(2.0)).read()
-    assert len(graph.components) == before
+    assert len(graph.trace.components) == before
 
 
 def test_counters_of_recorded_ops_are_exact() -> None:

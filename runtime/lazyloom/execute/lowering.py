@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..cache import disk
 from ..dtypes import dtype_named
-from ..graph import Spec
+from ..specs import Spec
 from ..observe import counters
 from ..types import TensorType, tensor_type
 from . import jax_compat
