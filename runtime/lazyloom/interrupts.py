@@ -12,7 +12,13 @@ import threading
 from types import FrameType
 from typing import Any, Final
 
+# What the module's functions wrap: they turn handlers into enums and back, which costs more
+# than a dispatch.
+_getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+
 _MAIN: Final = threading.main_thread().ident
+_SIGINT: Final = int(signal.SIGINT)
 
 
 class Deferred:
@@ -31,12 +37,12 @@ class Deferred:
         self._arrived = True
 
     def __enter__(self) -> None:
-        if threading.get_ident() == _MAIN and callable(signal.getsignal(signal.SIGINT)):
-            self._before = signal.signal(signal.SIGINT, self._note)
+        if threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
+            self._before = _signal(_SIGINT, self._note)
 
     def __exit__(self, *exc: object) -> None:
         before = self._before
         if before is not None:
-            signal.signal(signal.SIGINT, before)
+            _signal(_SIGINT, before)
             if self._arrived:
                 before(signal.SIGINT, None)

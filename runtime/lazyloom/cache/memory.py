@@ -9,10 +9,46 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ..program import Structure
+from ..program import Program, Structure
 
 #: programs kept in memory; the least recently used go first
 CAPACITY = 4096
+#: how many different demands of one program are remembered
+KEPT = 8
+
+
+class Ready:
+    """All that a run needs to know when it asks for what an earlier run asked for.
+
+    Attributes:
+        wanted, donatable: what was asked for; a run that asks for the same can use this.
+        loaded: the compiled program, a :class:`~lazyloom.execute.jax_compat.Program`.
+        position: the number of the program's output for each wanted result.
+        taken: leaves whose memory the program takes.
+        copied: leaves whose memory it would take and which are alive: it gets copies.
+        bytes_in, bytes_out, bytes_donated: sizes, for the record.
+        program: for the record.
+    """
+
+    __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
+                 "bytes_out", "bytes_donated", "program")
+
+    def __init__(
+        self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
+        position: list[int], taken: list[int], copied: list[int], program: Program,
+    ) -> None:  # fmt: skip
+        self.wanted = wanted
+        self.donatable = donatable
+        self.loaded = loaded
+        self.position = position
+        self.taken = taken
+        self.copied = copied
+        self.program = program
+        structure = program.structure
+        instructions = structure.instructions
+        self.bytes_in = sum(t.nbytes for t in structure.leaf_types)
+        self.bytes_out = sum(instructions[n].types[r].nbytes for n, r in wanted)
+        self.bytes_donated = sum(structure.leaf_types[k].nbytes for k in taken)
 
 
 class Entry:
@@ -22,12 +58,15 @@ class Entry:
         outputs: (instruction, result) pairs that the executable returns, in order.
         position: output number by pair.
         aliases: donated leaf -> number of the output that takes its memory.
-        executable: the loaded executable, or None before the first compile.
+        program: the compiled or loaded program, or None before.
+        ready: what runs needed that asked for different things, for the next ones.
+        scalars: the newest run's scalar vectors: dtype -> (numbers, device array).
+        used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
     """
 
-    __slots__ = ("structure", "donate", "outputs", "position", "aliases", "executable", "lock",
-                 "site", "looked")
+    __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "ready",
+                 "scalars", "used", "lock", "site", "looked")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -35,45 +74,84 @@ class Entry:
         self.outputs: tuple[tuple[int, int], ...] = ()
         self.position: dict[tuple[int, int], int] = {}
         self.aliases: dict[int, int] = {}
-        self.executable: Any = None
+        self.program: Any = None
+        self.ready: list[Ready] = []
+        self.scalars: dict[Any, tuple[list[Any], Any]] = {}
+        self.used = 0
         self.lock = threading.Lock()
         self.site = ""
         self.looked = False
 
+    @property
+    def executable(self) -> Any:
+        """XLA's loaded executable, or None before there is one."""
+        return None if self.program is None else self.program.executable
+
+    def ready_for(self, wanted: list[tuple[int, int]], donatable: list[int]) -> Ready | None:
+        """What a run needs that asks for this, if one did before."""
+        for ready in self.ready:
+            if ready.wanted == wanted and ready.donatable == donatable:
+                return ready
+        return None
+
+    def keep(self, ready: Ready) -> None:
+        """Remember what a run needed; the caller holds the lock."""
+        self.ready = [ready, *self.ready[: KEPT - 1]]
+
     def set(
-        self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], executable: Any
+        self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any
     ) -> None:
+        """Take over a program; the caller holds the lock."""
+        self.ready = []
         self.position = {pair: i for i, pair in enumerate(outputs)}
         self.aliases = aliases
         self.outputs = outputs
-        self.executable = executable
+        self.program = program
 
 
-_entries: dict[tuple[Structure, bool], Entry] = {}
+#: entries by structure, of programs that keep their inputs and of those that may donate them
+_entries: tuple[dict[Structure, Entry], dict[Structure, Entry]] = ({}, {})
 _lock = threading.Lock()
+_clock = 0
 
 
 def entry_of(structure: Structure, donate: bool) -> Entry:
     """The entry of a structure, made if missing."""
-    key = (structure, donate)
-    with _lock:
-        found = _entries.pop(key, None)
-        if found is None:
-            found = Entry(structure, donate)
-            if len(_entries) >= CAPACITY:
-                del _entries[next(iter(_entries))]
-        # insertion order is the order of use
-        _entries[key] = found
-        return found
+    global _clock
+    table = _entries[1 if donate else 0]
+    found = table.get(structure)
+    if found is None:
+        with _lock:
+            found = table.get(structure)
+            if found is None:
+                if len(table) >= CAPACITY:
+                    _forget(table)
+                found = table[structure] = Entry(structure, donate)
+    _clock += 1
+    found.used = _clock
+    return found
+
+
+def _forget(table: dict[Structure, Entry]) -> None:
+    """Drop the eighth of the entries that was used least recently."""
+    oldest = sorted(table.values(), key=_by_use)
+    for entry in oldest[: max(1, len(table) // 8)]:
+        del table[entry.structure]
+
+
+def _by_use(entry: Entry) -> int:
+    return entry.used
 
 
 def entries() -> list[Entry]:
     """All entries that were compiled or loaded, least recently used first."""
     with _lock:
-        return [e for e in _entries.values() if e.executable is not None]
+        found = [e for table in _entries for e in table.values() if e.program is not None]
+    return sorted(found, key=_by_use)
 
 
 def clear() -> None:
     """Forget every program in memory."""
     with _lock:
-        _entries.clear()
+        for table in _entries:
+            table.clear()

@@ -18,6 +18,8 @@ _lock = threading.Lock()
 _device: Any = None
 _client: Any = None
 _device_list: Any = None
+_sharding: Any = None
+_put: Any = None
 
 
 def _import() -> None:
@@ -49,7 +51,7 @@ def x64() -> Any:
 
 
 def _start() -> None:
-    global _device, _client, _device_list
+    global _device, _client, _device_list, _sharding, _put
     with _lock:
         if _client is not None:
             return
@@ -60,6 +62,8 @@ def _start() -> None:
         with x64():
             _device = jax.devices()[0]
             _device_list = _jax.DeviceList((_device,))
+            _sharding = jax.sharding.SingleDeviceSharding(_device)
+            _put = getattr(_jax, "batched_device_put", None)
             _client = _device.client
 
 
@@ -128,10 +132,143 @@ def deserialize(data: bytes) -> Any:
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
-def execute(executable: Any, arguments: Sequence[Any]) -> list[Any]:
-    """Run an executable on device arrays; returns its results without waiting."""
-    results = executable.execute_sharded(list(arguments))
-    return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+#: whether programs run by ``jax.jit``'s C++ dispatch; False once it was found not to fit
+fast_dispatch = True
+#: a program has run by it in this process
+_fast_proven = False
+
+
+class Program:
+    """A loaded executable that runs as cheaply as what ``jax.jit`` makes.
+
+    ``run(*arguments)`` takes one device array a parameter and returns the list of results
+    without waiting. It is the C++ dispatch of ``jax.jit`` built around the executable, where
+    this jaxlib has it in the shape that is known here; otherwise, and once for each kind of
+    argument, the executable's own ``execute_sharded``.
+    """
+
+    __slots__ = ("executable", "run", "_slow", "_fast")
+
+    def __init__(
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]]
+    ) -> None:
+        self.executable = executable
+        self._slow = slow = _Slow(executable, inputs, outputs)
+        self._fast: Any = _dispatcher(slow) if fast_dispatch else None
+        self.run: Any = slow.run
+        if self._fast is not None:
+            self.run = self._fast if _fast_proven else self._try
+
+    def _try(self, *arguments: Any) -> list[Any]:
+        """Run by the C++ dispatch while none has in this process: no results may be lost."""
+        global _fast_proven
+        if fast_dispatch:
+            _first.started, _first.results = False, None
+            try:
+                out: list[Any] = self._fast(*arguments)
+                if not _first.started:
+                    # it ran without asking
+                    _fast_proven = True
+                    self.run = self._fast
+                return out
+            except Exception:
+                if _first.started and _first.results is None:
+                    raise
+                out = _first.results or self._slow.run(*arguments)
+                _no_fast_dispatch()
+                return out
+            finally:
+                _first.results = None
+        self.run = self._slow.run
+        return self._slow.run(*arguments)
+
+
+_first = threading.local()
+
+
+class _Slow:
+    """The executable's own way to run, and what the C++ dispatch asks when it does not know."""
+
+    __slots__ = ("executable", "inputs", "outputs")
+
+    def __init__(
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]]
+    ) -> None:
+        self.executable = executable
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def run(self, *arguments: Any) -> list[Any]:
+        results = self.executable.execute_sharded(list(arguments))
+        return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+
+    def miss(self, *arguments: Any) -> tuple[list[Any], Any, bool]:
+        """Run, and say how the C++ dispatch can do it alone for arguments of this kind."""
+        _first.started = True
+        out = self.run(*arguments)
+        data = None
+        if fast_dispatch:
+            if not _fast_proven:
+                _first.results = out
+            try:
+                data = self._data()
+            except Exception:
+                _no_fast_dispatch()
+        return out, data, False
+
+    def _data(self) -> Any:
+        from jax._src import tree_util
+        from jax._src.interpreters import pxla
+
+        n, m = self.inputs, len(self.outputs)
+        tree = tree_util.dispatch_registry.flatten([0] * m)[1]
+        return pxla.MeshExecutableFastpathData(
+            xla_executable=self.executable, out_pytree_def=tree, in_shardings=[_sharding] * n,
+            out_shardings=[_sharding] * m, out_avals=[_aval(s, d) for s, d in self.outputs],
+            out_committed=[True] * m, kept_var_bitvec=[True] * n,
+            in_device_local_layouts=[None] * n, const_args=[])
+
+
+def _no_fast_dispatch() -> None:
+    global fast_dispatch
+    fast_dispatch = False
+
+
+def _dispatcher(slow: _Slow) -> Any:
+    """The C++ dispatch of ``jax.jit`` (and of its compiled programs) around an executable.
+
+    Relies on ``jaxlib._jax.pjit``'s parameters and on what it expects of a cache miss, as in
+    ``jax._src.interpreters.pxla.MeshExecutable.create_cpp_call``. None where they differ.
+    """
+    try:
+        from jax._src import tree_util
+        from jax._src.interpreters import pxla
+        from jaxlib import _jax
+
+        return _jax.pjit(
+            "lazyloom", slow.run, slow.miss, [], [], pxla.JitGlobalCppCacheKeys(),
+            tree_util.dispatch_registry, pxla.cc_shard_arg)
+    except Exception:
+        _no_fast_dispatch()
+        return None
+
+
+_avals: dict[tuple[tuple[int, ...], Any], Any] = {}
+
+
+def _aval(shape: tuple[int, ...], dtype: Any) -> Any:
+    """JAX's description of an array of that shape and NumPy dtype."""
+    key = (shape, dtype)
+    found = _avals.get(key)
+    if found is None:
+        from jax._src import core
+
+        found = _avals[key] = core.ShapedArray(shape, dtype)
+    return found
+
+
+#: whether arrays are uploaded by the C++ function below ``jax.device_put``
+fast_upload = True
 
 
 def upload(array: Any) -> Any:
@@ -139,6 +276,16 @@ def upload(array: Any) -> Any:
 
     The array's memory may be used in place, so it must be private.
     """
+    global fast_upload
+    if fast_upload:
+        if _client is None:
+            _start()
+        try:
+            # takes 64-bit types as they are, whatever JAX's configuration says
+            return _put(_aval(array.shape, array.dtype), _sharding, [array], [_device], True,
+                        enable_x64=True)
+        except (TypeError, AttributeError, ImportError):
+            fast_upload = False
     import jax
 
     with x64():
@@ -188,8 +335,19 @@ def copy(array: Any) -> Any:
     return jnp.array(array, copy=True)
 
 
+#: whether results are read by the C++ function below ``numpy.asarray``, which copies once
+fast_read = True
+
+
 def to_host(array: Any) -> Any:
     """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
+    global fast_read
+    if fast_read:
+        try:
+            data, copied = array._single_device_array_to_np_array_did_copy()
+            return data if copied and data.flags.writeable else data.copy()
+        except AttributeError:
+            fast_read = False
     import numpy as np
 
     return np.array(np.asarray(array))

@@ -12,11 +12,12 @@ import numpy as np
 from ..cache import disk, memory
 from ..collect import Plan
 from ..difference import explain
+from ..dtypes import DType
 from ..graph import Buffer
 from ..interrupts import Deferred
 from ..observe import Evaluation, counters
 from ..ops.spec import TABLE
-from ..program import Program, match_donations
+from ..program import Program, Structure, match_donations
 from . import jax_compat
 from .assemble import module_text
 from .lowering import NotLowered, lower
@@ -29,51 +30,61 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation: Evaluation = plan.evaluation
     started = time.perf_counter()
     entry = memory.entry_of(plan.structure, donate)
-    executable, position, aliases = _ready(entry, plan, donate)
+    ready = entry.ready_for(plan.wanted, plan.donatable)
+    if ready is None:
+        ready = _ready(entry, plan, donate)
+    else:
+        evaluation.found = "memory"
+        counters["program_hits"] += 1
     looked = time.perf_counter()
-    donatable = set(plan.donatable)
+    leaves = plan.leaves
     arguments: list[Any] = []
-    for k, buffer in enumerate(plan.leaves):
-        array = device_array(buffer)
-        nbytes = plan.structure.leaf_types[k].nbytes
-        evaluation.bytes_in += nbytes
-        if k in aliases:
-            if k in donatable:
-                evaluation.bytes_donated += nbytes
-            else:
-                with jax_compat.x64():
-                    array = jax_compat.copy(array)
-                evaluation.copied.append(k)
-                counters["donated_copies"] += 1
-        arguments.append(array)
-    for dtype, numbers in plan.scalars.items():
-        arguments.append(jax_compat.upload(scalar_vector(numbers, dtype.numpy)))
+    for buffer in leaves:
+        array = buffer.array
+        arguments.append(device_array(buffer) if array is None else array)
+    if ready.copied:
+        for k in ready.copied:
+            with jax_compat.x64():
+                arguments[k] = jax_compat.copy(arguments[k])
+        evaluation.copied = list(ready.copied)
+        counters["donated_copies"] += len(ready.copied)
+    if plan.scalars:
+        _add_scalars(arguments, entry, plan.scalars)
+    evaluation.bytes_in = ready.bytes_in
+    evaluation.bytes_donated = ready.bytes_donated
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
+    program = ready.loaded.run
     with Deferred():
         # the run takes its donated inputs: its results must arrive whatever happens
-        _attach(plan, jax_compat.execute(executable, arguments), position, aliases)
+        arrays: list[Any] = program(*arguments)
+        for target, number in zip(plan.results, ready.position, strict=True):
+            target.array = arrays[number]
+        for k in ready.taken:
+            leaves[k].array = None
+        plan.attached = True
+    evaluation.bytes_out = ready.bytes_out
+    evaluation.program = ready.program
     timings = evaluation.timings
-    timings.setdefault("lookup", looked - started)
+    if "lookup" not in timings:
+        timings["lookup"] = looked - started
     timings["dispatch"] = time.perf_counter() - looked
-    # the entry's structure is equal to the plan's and decoded once for all runs
-    evaluation.program = Program(
-        entry.structure, plan.wanted, sorted(match_donations(
-            entry.structure, plan.wanted, plan.donatable if donate else [])))
 
 
-def _attach(
-    plan: Plan, arrays: list[Any], position: dict[tuple[int, int], int], aliases: dict[int, int]
-) -> None:  # fmt: skip
-    nbytes = 0
-    for pair, target in zip(plan.wanted, plan.results, strict=True):
-        target.array = arrays[position[pair]]
-        nbytes += plan.nodes[pair[0]].types[pair[1]].nbytes
-    plan.evaluation.bytes_out = nbytes
-    for k in plan.donatable:
-        if k in aliases:
-            plan.leaves[k].array = None
-    plan.attached = True
+def _add_scalars(
+    arguments: list[Any], entry: memory.Entry, scalars: dict[DType, list[Any]]
+) -> None:
+    """Add the vector of each dtype's run-time scalars; one that is as last time is not uploaded."""
+    for dtype, numbers in scalars.items():
+        known = entry.scalars.get(dtype)
+        if known is not None and known[0] == numbers:
+            arguments.append(known[1])
+            continue
+        array = jax_compat.upload(scalar_vector(numbers, dtype.numpy))
+        # numbers that are equal are the same bits, except zeros, by their sign
+        if dtype.kind != "c" and 0 not in numbers:
+            entry.scalars[dtype] = (numbers, array)
+        arguments.append(array)
 
 
 def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
@@ -100,68 +111,84 @@ def device_array(buffer: Buffer) -> Any:
     return buffer.array
 
 
-def _ready(
-    entry: memory.Entry, plan: Plan, donate: bool
-) -> tuple[Any, dict[tuple[int, int], int], dict[int, int]]:
-    """A consistent (executable, output numbers, aliases) that returns what the plan wants."""
-    evaluation: Evaluation = plan.evaluation
+def _ready(entry: memory.Entry, plan: Plan, donate: bool) -> memory.Ready:
+    """What a run of the plan needs; finds or compiles its program."""
     with entry.lock:
-        if entry.executable is not None and all(p in entry.position for p in plan.wanted):
-            evaluation.found = "memory"
-            counters["program_hits"] += 1
-            return entry.executable, entry.position, entry.aliases
-        ops = {i.spec.op for i in plan.structure.instructions}
-        storable = all(op.version is not None for op in ops)
-        description = plan.structure.serialized + (b"\ndonate" if donate else b"\nkeep")
-        # what the structure does not say: the definitions of ops from outside the package
-        for name, version in sorted((op.name, str(op.version)) for op in ops):
-            if version != TABLE:
-                description += f"\n{name} {version}".encode()
-        stored: tuple[tuple[int, int], ...] = ()
-        if storable and not (entry.looked and entry.executable is None):
-            entry.looked = True
-            started = time.perf_counter()
-            data = disk.load("program", description)
-            evaluation.timings["lookup"] = time.perf_counter() - started
-            if data is not None:
-                found = _unpack(data)
-                if found is None:
-                    counters["disk_errors"] += 1
-                else:
-                    stored, aliases, code = found
-                    if set(plan.wanted) <= set(stored) and _load(entry, stored, aliases, code):
-                        evaluation.found = "disk"
-                        entry.site = str(evaluation.site)
-                        evaluation.timings["load"] = time.perf_counter() - started
-                        counters["programs_from_disk"] += 1
-                        return entry.executable, entry.position, entry.aliases
-        evaluation.difference = explain(plan.structure, entry)
-        wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
-        outputs = tuple(sorted(wanted))
-        if entry.executable is not None:
-            donatable = [k for k in entry.aliases if k in plan.donatable]
-        else:
-            donatable = plan.donatable if donate else []
-        aliases = match_donations(plan.structure, outputs, donatable)
+        _find(entry, plan, donate)
+        position = entry.position
+        aliases = entry.aliases
+        donatable = set(plan.donatable)
+        taken = [k for k in aliases if k in donatable]
+        copied = [k for k in aliases if k not in donatable]
+        # the entry's structure is equal to the plan's and decoded once for all runs
+        structure = entry.structure
+        record = Program(structure, plan.wanted, sorted(match_donations(
+            structure, plan.wanted, plan.donatable if donate else [])))
+        ready = memory.Ready(
+            plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
+            taken, copied, record)
+        entry.keep(ready)
+        return ready
+
+
+def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    """Have the entry's program return what the plan wants; the caller holds its lock."""
+    evaluation: Evaluation = plan.evaluation
+    if entry.program is not None and all(p in entry.position for p in plan.wanted):
+        evaluation.found = "memory"
+        counters["program_hits"] += 1
+        return
+    ops = {i.spec.op for i in plan.structure.instructions}
+    storable = all(op.version is not None for op in ops)
+    description = plan.structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+    # what the structure does not say: the definitions of ops from outside the package
+    for name, version in sorted((op.name, str(op.version)) for op in ops):
+        if version != TABLE:
+            description += f"\n{name} {version}".encode()
+    stored: tuple[tuple[int, int], ...] = ()
+    if storable and not (entry.looked and entry.executable is None):
+        entry.looked = True
         started = time.perf_counter()
-        for number, i in enumerate(plan.structure.instructions):
-            try:
-                lower(i.spec, i.operand_types)
-            except Exception as error:
-                raise NotLowered(number) from error
-        with jax_compat.x64():
-            text = module_text(plan.structure, outputs, aliases)
-            assembled = time.perf_counter()
-            executable = jax_compat.compile_text(text)
-        evaluation.timings["lower"] = assembled - started
-        evaluation.timings["compile"] = time.perf_counter() - assembled
-        evaluation.found = "compiled"
-        counters["programs_compiled"] += 1
-        entry.set(outputs, aliases, executable)
-        entry.site = str(evaluation.site)
-        if storable and disk.enabled():
-            _store(description, outputs, aliases, executable)
-        return executable, entry.position, aliases
+        data = disk.load("program", description)
+        evaluation.timings["lookup"] = time.perf_counter() - started
+        if data is not None:
+            found = _unpack(data)
+            if found is None:
+                counters["disk_errors"] += 1
+            else:
+                stored, aliases, code = found
+                if set(plan.wanted) <= set(stored) and _load(entry, stored, aliases, code):
+                    evaluation.found = "disk"
+                    entry.site = str(evaluation.site)
+                    evaluation.timings["load"] = time.perf_counter() - started
+                    counters["programs_from_disk"] += 1
+                    return
+    evaluation.difference = explain(plan.structure, entry)
+    wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
+    outputs = tuple(sorted(wanted))
+    if entry.executable is not None:
+        donatable = [k for k in entry.aliases if k in plan.donatable]
+    else:
+        donatable = plan.donatable if donate else []
+    aliases = match_donations(plan.structure, outputs, donatable)
+    started = time.perf_counter()
+    for number, i in enumerate(plan.structure.instructions):
+        try:
+            lower(i.spec, i.operand_types)
+        except Exception as error:
+            raise NotLowered(number) from error
+    with jax_compat.x64():
+        text = module_text(plan.structure, outputs, aliases)
+        assembled = time.perf_counter()
+        executable = jax_compat.compile_text(text)
+    evaluation.timings["lower"] = assembled - started
+    evaluation.timings["compile"] = time.perf_counter() - assembled
+    evaluation.found = "compiled"
+    counters["programs_compiled"] += 1
+    entry.set(outputs, aliases, _program(plan.structure, outputs, executable))
+    entry.site = str(evaluation.site)
+    if storable and disk.enabled():
+        _store(description, outputs, aliases, executable)
 
 
 def _load(
@@ -173,8 +200,18 @@ def _load(
         # Verified bytes that XLA still refuses, such as from another build: compile again.
         counters["disk_errors"] += 1
         return False
-    entry.set(outputs, aliases, executable)
+    entry.set(outputs, aliases, _program(entry.structure, outputs, executable))
     return True
+
+
+def _program(
+    structure: Structure, outputs: tuple[tuple[int, int], ...], executable: Any
+) -> jax_compat.Program:
+    instructions = structure.instructions
+    types = [instructions[n].types[r] for n, r in outputs]
+    return jax_compat.Program(
+        executable, len(structure.leaf_types) + len(structure.scalar_counts),
+        [(t.shape, t.dtype.numpy) for t in types])
 
 
 def _store(
