@@ -274,7 +274,7 @@ _table: dict[str, OpDef] = {}
 
 
 def op(
-    rule: Rule, *, T: str = "any", source: str, reference: str | None = None, heavy: bool = False,
+    rule: Rule, *, source: str, T: str = "any", reference: str | None = None, heavy: bool = False,
     residuals: bool = False, fallible: bool = False, effect: bool = False,
     differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
