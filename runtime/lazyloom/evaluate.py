@@ -112,23 +112,38 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> 
         evaluation.timings["collect"] = time.perf_counter() - started
 
 
+_run: Any = None
+
+
+def _execution() -> Any:
+    """The module that runs programs, imported by the first one."""
+    global _run
+    if _run is None:
+        from .execute import run
+
+        _run = run
+    return _run
+
+
 def _dispatch(plan: Plan) -> None:
     """Run one plan; its failure becomes its values' error."""
     evaluation: Evaluation = plan.evaluation
     try:
-        from .execute.lowering import NotLowered
-        from .execute.run import run
-
         failed = _await_leaves(plan)
-        if failed:
+        if failed is not None:
             _run_what_is_left(plan, failed, {})
         else:
             leaves = plan.leaves
-            plan.donatable = [k for k in plan.donatable if leaves[k].holds == 1]
+            for k in plan.donatable:
+                if leaves[k].holds != 1:
+                    plan.donatable = [i for i in plan.donatable if leaves[i].holds == 1]
+                    break
+            execution = _execution()
             try:
-                run(plan, settings.get("donate"))
-            except NotLowered as error:
+                execution.run(plan, settings.get("donate"))
+            except execution.NotLowered as error:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
+        evaluation.settled = plan.attached and not evaluation.fallible
     except Exception as error:
         if plan.attached:
             raise
@@ -141,12 +156,18 @@ def _dispatch(plan: Plan) -> None:
                 evaluation.dispatched.set()
 
 
-def _await_leaves(plan: Plan) -> dict[int, LoomError]:
-    """Wait until the leaves' programs are dispatched; the failed ones, by leaf number.
+def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
+    """Wait until the leaves' programs are dispatched; the failed ones by leaf number, if any.
 
     Results of programs that may fail while they run are waited for, so that a failure
     reaches only what depends on it.
     """
+    for buffer in plan.leaves:
+        made: Evaluation | None = buffer.origin
+        if made is not None and (not made.settled or buffer.array is None):
+            break
+    else:
+        return None
     failed: dict[int, LoomError] = {}
     for k, buffer in enumerate(plan.leaves):
         origin = buffer.origin
@@ -169,7 +190,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError]:
             failed[k] = origin.error or ExecutionError(
                 f"the {origin.reason} at {origin.site} was interrupted in another thread before "
                 "its program ran; read the value again to run it", site=str(origin.site))
-    return failed
+    return failed or None
 
 
 def _definition_error(plan: Plan, error: Any) -> LoomError:
@@ -191,16 +212,14 @@ def _run_what_is_left(
     plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
 ) -> None:
     """Run the plan less what depends on failed leaves, or on ops that have an error."""
-    from .execute.lowering import NotLowered
-    from .execute.run import run
-
+    execution = _execution()
     while True:
         rest, kept = _without(plan, failed, errors)
         try:
             if rest.wanted:
-                run(rest, settings.get("donate"))
+                execution.run(rest, settings.get("donate"))
             break
-        except NotLowered as error:
+        except execution.NotLowered as error:
             errors[kept[error.number]] = _definition_error(rest, error)
     plan.attached = True
 
@@ -331,10 +350,8 @@ def read(value: Value, reason: str = "read") -> Any:
     host = buffer.host
     if host is not None:
         return host.copy()
-    from .execute import jax_compat
-
     try:
-        data = jax_compat.to_host(buffer.array)
+        data = _execution().jax_compat.to_host(buffer.array)
     except Exception as error:
         raise _failed_at_read(value, buffer, error) from error
     t = value.type

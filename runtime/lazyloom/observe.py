@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -37,6 +38,43 @@ _KEEP: Final = 256
 _records: deque[Evaluation] = deque(maxlen=_KEEP)
 
 
+class Dispatched:
+    """Set once a run was handed to XLA or has failed; threads may wait for it.
+
+    A ``threading.Event`` that is made when somebody has to wait, which is rare: making one
+    costs as much as handing a small program to XLA.
+    """
+
+    __slots__ = ("done", "_event")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._event: threading.Event | None = None
+
+    def is_set(self) -> bool:
+        return self.done
+
+    def set(self) -> None:
+        # whoever waits looks at done after its event is known here
+        self.done = True
+        event = self._event
+        if event is not None:
+            event.set()
+
+    def wait(self) -> None:
+        if self.done:
+            return
+        with _waiting:
+            event = self._event
+            if event is None:
+                event = self._event = threading.Event()
+        if not self.done:
+            event.wait()
+
+
+_waiting: Final = threading.Lock()
+
+
 class Evaluation:
     """The record of one program's run.
 
@@ -57,7 +95,7 @@ class Evaluation:
     __slots__ = (
         "number", "reason", "site", "found", "ops", "program", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "spawned",
+        "fallible", "spawned", "settled",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -74,7 +112,9 @@ class Evaluation:
         self.bytes_donated = 0
         self.copied: list[int] = []
         self.error: Exception | None = None
-        self.dispatched = threading.Event()
+        self.dispatched = Dispatched()
+        #: it was handed to XLA, and its results can be passed on without a look at them
+        self.settled = False
         self.places: list[tuple[str, Any]] = []
         self.fallible = False
         #: evaluations that ran first because this one needed their results
@@ -109,15 +149,11 @@ class Evaluation:
         return f"<Evaluation {self.number}: {self.reason} at {self.site}, {self.found}>"
 
 
-_numbers = 0
-_numbers_lock = threading.Lock()
+_numbers: Final = itertools.count(1)
 
 
 def new_evaluation(reason: str, site: Site) -> Evaluation:
-    global _numbers
-    with _numbers_lock:
-        _numbers += 1
-        record = Evaluation(_numbers, reason, site)
+    record = Evaluation(next(_numbers), reason, site)
     _records.append(record)
     return record
 
