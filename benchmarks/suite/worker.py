@@ -1,0 +1,91 @@
+"""A contender's process: ``python worker.py WORKLOAD CONTENDER``, with requests on standard input.
+
+One JSON object a line each way. ``{"do": "open", "case": NAME, "quick": false}`` makes and warms
+the work, ``{"do": "turn", "units": N}`` does N units and says what one took. What libraries print
+goes to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from suite.workload import Turn, Workload  # noqa: E402
+
+
+class Worker:
+    """Answers the requests."""
+
+    def __init__(self, workload: Workload, contender: str) -> None:
+        self.workload = workload
+        self.contender = next(c for c in workload.contenders if c.name == contender)
+        self.turn: Turn | None = None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "open":
+            return self.open(request["case"], request["quick"])
+        return self.timed(request["units"])
+
+    def open(self, name: str, quick: bool) -> dict[str, Any]:
+        """Make and warm the work; says how long a unit takes once it is warm."""
+        case = next(c for c in self.workload.cases if c.name == name)
+        # the work before is dropped first: both at a time may not fit
+        self.turn = None
+        started = time.perf_counter()
+        turn = self.turn = self.contender.make(**case.parameters)
+        made = time.perf_counter() - started
+        if self.contender.fresh:
+            return {"made": made, "unit": made}
+        units = case.units or 1
+        turn(units)
+        warmed = units
+        unit = self._unit(units)
+        while warmed < (min(case.warm, 3) if quick else case.warm):
+            step = max(units, min(case.warm - warmed, int(0.2 / max(unit, 1e-9)) or 1))
+            turn(step)
+            warmed += step
+            unit = self._unit(units)
+        return {"made": made, "unit": unit}
+
+    def _unit(self, units: int) -> float:
+        assert self.turn is not None
+        started = time.perf_counter()
+        self.turn(units)
+        return (time.perf_counter() - started) / units
+
+    def timed(self, units: int) -> dict[str, Any]:
+        assert self.turn is not None
+        started = time.perf_counter()
+        measures = self.turn(units)
+        wall = time.perf_counter() - started
+        return {"wall": wall, "measures": measures or {"": wall / units}}
+
+
+def main() -> int:
+    # answers keep the real standard output; anything that prints is sent to standard error
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    workload = importlib.import_module(f"workloads.{sys.argv[1]}").WORKLOAD
+    worker = Worker(workload, sys.argv[2])
+    print(json.dumps({"ready": True}), file=answers)
+    for line in sys.stdin:
+        try:
+            answer = worker.answer(json.loads(line))
+        except Exception as error:
+            traceback.print_exc()
+            text = str(error).strip().split("\n")[0]
+            answer = {"error": f"{type(error).__name__}: {text}"[:300]}
+        print(json.dumps(answer), file=answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
