@@ -23,11 +23,14 @@ class ViewStep:
     __slots__: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((type(self), *[getattr(self, name) for name in self.__slots__]))
+        return hash((type(self), self._parts()))
+
+    def _parts(self) -> tuple[Any, ...]:
+        """What makes a step of this kind differ from another."""
+        return ()
 
     def out_type(self, t: TensorType) -> TensorType:
         """The type of the view of a tensor of type ``t``. Raises what does not fit."""
@@ -57,6 +60,9 @@ class Slice(ViewStep):
         self.starts: Final = starts
         self.sizes: Final = sizes
         self.steps: Final = steps
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.starts, self.sizes, self.steps)
 
     def out_type(self, t: TensorType) -> TensorType:
         if not len(self.starts) == len(self.sizes) == len(self.steps) == t.ndim:
@@ -119,6 +125,9 @@ class Permute(ViewStep):
     def __init__(self, axes: tuple[int, ...]) -> None:
         self.axes: Final = axes
 
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.axes,)
+
     def out_type(self, t: TensorType) -> TensorType:
         if sorted(self.axes) != list(range(t.ndim)):
             raise ArgumentError(
@@ -145,6 +154,9 @@ class Reshape(ViewStep):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape: Final = shape
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.shape,)
 
     def out_type(self, t: TensorType) -> TensorType:
         result = tensor_type(self.shape, t.dtype, t.placement)
@@ -173,6 +185,9 @@ class Broadcast(ViewStep):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape: Final = shape
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.shape,)
 
     def out_type(self, t: TensorType) -> TensorType:
         offset = len(self.shape) - t.ndim
@@ -205,6 +220,9 @@ class Diagonal(ViewStep):
         self.offset: Final = offset
         self.axis1: Final = axis1
         self.axis2: Final = axis2
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.offset, self.axis1, self.axis2)
 
     def _attributes(self) -> dict[str, int]:
         return {"offset": self.offset, "axis1": self.axis1, "axis2": self.axis2}
@@ -274,6 +292,9 @@ class Bitcast(ViewStep):
 
     def __init__(self, dtype: DType) -> None:
         self.dtype: Final = dtype
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.dtype,)
 
     def out_type(self, t: TensorType) -> TensorType:
         from .ops.spec import lookup
