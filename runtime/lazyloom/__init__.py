@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import cuts as _cuts  # registers itself with the graph
-from . import dtypes, errors, ops, views
+from . import dtypes, errors, operators, ops, views
 from .autodiff import backward, grad, gradients, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
@@ -22,12 +22,14 @@ from .graph import check_process as _check_process
 from .host import dlpack_device, from_dlpack, from_host, to_dlpack
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
+from .ops.spec import lookup as _lookup
 from .ops.spec import op as register_op
 from .program import Program
-from .recording import record
+from .recording import record, record_number, record_one, record_spec, record_two
 from .scalars import Scalar
 from .settings import options, set_option
 from .source import clear_site, set_site, skip_folder
+from .specs import Spec, spec_of
 from .tensor import Storage, Tensor, apply
 from .types import Placement, TensorType, tensor_type
 
@@ -41,6 +43,14 @@ def _values(given: Iterable[Any], function: str) -> list[Value]:
             raise errors.ArgumentError(
                 f"{function}: argument {i} is a {type(v).__name__}, expected a tensor or a Value")
     return values
+
+
+def spec(op: str | OpDef, arity: int, attributes: Mapping[str, Any] | None = None) -> Spec:
+    """An op with its attributes and number of operands, ready for :func:`record_spec`.
+
+    What a frontend records often it looks up once. Raises UnknownOpError, ArgumentError.
+    """
+    return spec_of(op if isinstance(op, OpDef) else _lookup(op), attributes, arity)
 
 
 def source(
@@ -92,12 +102,13 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Storage",
-    "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir", "clear_site",
-    "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host", "grad",
-    "grad_enabled", "gradients", "last_evaluation", "ops", "options", "program_of", "record",
-    "register_op", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "stats",
-    "sync", "tensor_type", "to_dlpack", "value_and_grad", "views",
+    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Spec",
+    "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir",
+    "clear_site", "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host",
+    "grad", "grad_enabled", "gradients", "last_evaluation", "operators", "ops", "options",
+    "program_of", "record", "record_number", "record_one", "record_spec", "record_two",
+    "register_op", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
+    "stats", "sync", "tensor_type", "to_dlpack", "value_and_grad", "views",
 ]  # fmt: skip
 
 del _cuts
