@@ -28,7 +28,7 @@ from .program import Program
 from .recording import record, record_number, record_one, record_spec, record_two
 from .scalars import Scalar
 from .settings import options, set_option
-from .source import clear_site, set_site, skip_folder
+from .source import Site, clear_site, set_site, skip_folder
 from .specs import Spec, spec_of
 from .tensor import Storage, Tensor, apply
 from .types import Placement, TensorType, tensor_type
@@ -102,7 +102,7 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Spec",
+    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site", "Spec",
     "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir",
     "clear_site", "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host",
     "grad", "grad_enabled", "gradients", "last_evaluation", "operators", "ops", "options",

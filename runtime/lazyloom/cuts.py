@@ -117,7 +117,9 @@ def blocks_of(period: int) -> tuple[int, ...]:
 
 def on_growth(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
-    site = user_site()
+    nodes = component.nodes
+    # where the newest was recorded is where the user is
+    site = nodes[-1].site if nodes else user_site()
     run_batch(lambda batch: _look(component, site, batch))
 
 

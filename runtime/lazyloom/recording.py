@@ -134,7 +134,7 @@ def record_spec(
         Value(node, i, node.tracked and t.dtype.is_inexact) for i, t in enumerate(results)])
 
 
-def record_one(spec: Spec, a: Value) -> Value:
+def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
     """:func:`record_spec` for one operand and one result, without detours."""
     node = a.node
     index = a.index
@@ -144,11 +144,11 @@ def record_one(spec: Spec, a: Value) -> Value:
         place(error, spec.op.name)
         raise
     made = _append(spec, (node,), None if index == 0 else (index,), results,
-                   1 if a.requires_grad else 0, False, None)  # fmt: skip
+                   1 if a.requires_grad else 0, False, site)  # fmt: skip
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
 
 
-def record_two(spec: Spec, a: Value, b: Value) -> Value:
+def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Value:
     """:func:`record_spec` for two operands and one result, without detours."""
     left = a.node
     right = b.node
@@ -165,7 +165,7 @@ def record_two(spec: Spec, a: Value, b: Value) -> Value:
     if b.requires_grad:
         mask |= 2
     made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
-                   False, None)  # fmt: skip
+                   False, site)  # fmt: skip
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
 
 

@@ -107,7 +107,10 @@ def _give(site: Site | None) -> None:
 
 def user_frame() -> Any:
     """The innermost frame that belongs to neither lazyloom nor a frontend, or None."""
-    frame = _getframe(0)
+    try:
+        frame = _getframe(0)
+    except ValueError:  # called from C with no Python around it
+        return None
     while frame is not None:
         code = frame.f_code
         if code is _known.user:
