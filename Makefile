@@ -10,6 +10,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 TESTS ?= tests
+CORE_TESTS ?= tests/contract tests/runtime
 WORKERS ?= 2
 
 # The first interpreter that is new enough, can make an environment, and has the headers and the
@@ -18,11 +19,12 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-quick bench lint docs env env-demo env-test env-bench capi clean
+.PHONY: help demo test test-interpreted test-quick bench lint docs env env-demo env-test env-bench capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
+	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a minute or two"
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
@@ -41,21 +43,27 @@ $(PY):
 	echo "making $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml | $(PY)
-	@$(PIP) install 'setuptools>=77'
-	@$(PIP) install --no-build-isolation -e '.[build]'
+# Installed, not linked: what is installed has a compiled core, the checkout runs interpreted.
+SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name '*.[ch]' \
+  -o -name '*.json' -o -name py.typed \) -not -path '*/lib/*') setup.py pyproject.toml
+
+$(VENV)/.base: $(SOURCES) | $(PY)
+	@$(PIP) install 'setuptools>=77' 'mypy>=2.1'
+	@echo "installing lazyloom, its core compiled"
+	@rm -rf build/lib
+	@$(PIP) install --no-build-isolation '.[build]'
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.base
-	@$(PIP) install --no-build-isolation -e '.[demo]'
+	@$(PIP) install 'lazyloom[demo]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	@$(PIP) install --no-build-isolation -e '.[bench]'
+	@$(PIP) install 'lazyloom[bench]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	@$(PIP) install --no-build-isolation -e '.[checkpoints,demo,test,lint]'
+	@$(PIP) install 'lazyloom[checkpoints,demo,test,lint]'
 	@touch $@
 
 env: $(VENV)/.base
@@ -71,10 +79,16 @@ demo: env-demo capi
 lint: env-test
 	@echo "ruff";         $(PY) -m ruff check .
 	@echo "mypy";         $(PY) -m mypy
-	@echo "import rules"; $(VENV)/bin/lint-imports --no-cache
+	@echo "import rules"; PYTHONPATH=runtime:frontends:capi $(VENV)/bin/lint-imports --no-cache
 
 test: lint capi
+	@$(PY) -m lazyloom info
 	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
+
+# The contract and the core's tests once more, with the core as it is in the checkout.
+test-interpreted: env-test
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom info | grep "core *interpreted"
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) $(CORE_TESTS)
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
@@ -83,10 +97,11 @@ bench: env-bench
 	@$(PY) benchmarks/run.py
 
 docs: env
-	@$(PY) docs/generate.py
-	@$(PY) -m lazyloom_capi --generate >/dev/null
+	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
 
 clean:
 	rm -rf $(VENV) build dist out capi/lazyloom_capi/lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find runtime -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf *.egg-info

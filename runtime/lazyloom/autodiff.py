@@ -1,31 +1,21 @@
 """Reverse-mode gradients over recorded work, op by op.
 
-The tape is the graph itself: a node that a gradient may flow through is ``tracked`` and
-keeps its operands after it ran, as long as something alive needs them. A backward node is
-the vjp of its forward op, itself an op, so gradients can be differentiated again. Where a
-read fell between forward and backward, results of heavy ops were kept and the rest is
-recorded again.
+The tape is the graph itself (:mod:`lazyloom.tape`), gone through by :mod:`lazyloom.pull`.
 """
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from . import cuts, graph
-from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
-from .errors import ArgumentError, GradientError, ShapeError
-from .graph import DEAD, DONE, PENDING, Node, Value, hold
-from .observe import counters
-from .ops.spec import lookup
-from .recording import record, record_spec
+from . import graph
+from .errors import ArgumentError, GradientError
+from .graph import Node, Value, hold
+from .pull import Pull, as_value, check_values
+from .recording import record
 from .scalars import Scalar
-from .specs import Spec, spec_of
-from .types import TensorType
-
-Cotangent: TypeAlias = "Value | Scalar"
+from .tape import free
 
 
 def make_leaf(value: Value, token: object) -> Value:
@@ -49,378 +39,6 @@ def make_leaf(value: Value, token: object) -> Value:
     with graph.trace.lock:
         fresh.node.leaf = token
         return hold(fresh.node, 0, True)
-
-
-class Recomputed(dict[Node, "tuple[Value, ...]"]):
-    """What was recorded again, by the node it stands for.
-
-    Attributes:
-        ahead: how many of these a backward pass has yet to go through.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ahead = 0
-
-    def __setitem__(self, node: Node, values: tuple[Value, ...]) -> None:
-        super().__setitem__(node, values)
-        if node.tracked:
-            self.ahead += 1
-
-    def passed(self, node: Node) -> bool:
-        """The backward pass is through with a node; whether it was one of these."""
-        if self.pop(node, None) is None or not node.tracked:
-            return False
-        self.ahead -= 1
-        return True
-
-
-def operand(
-    node: Node, position: int, keep_grad: bool, memo: Recomputed
-) -> Value | Scalar | None:
-    """An operand of a recorded node as something to record with, computed again if dropped."""
-    m = node.inputs[position]
-    if type(m) is not Node:
-        return m
-    index = 0 if node.indices is None else node.indices[position]
-    flows = keep_grad and bool(node.grad_mask >> position & 1)
-    return _value_of(m, index, flows, memo)
-
-
-def _is_dropped(m: Node, index: int) -> bool:
-    return m.state == DONE and (m.buffers is None or m.buffers[index] is None)
-
-
-def _value_of(
-    m: Node, index: int, requires_grad: bool, memo: Recomputed
-) -> Value:
-    with graph.trace.lock:
-        # looked at and held in one go: another thread may be about to run it, and would drop
-        # what nobody holds
-        there = m.buffers is not None and m.buffers[index] is not None
-        if there or m.state == PENDING or m.state == graph.FAILED:
-            return hold(m, index, requires_grad)
-    fresh = _again(m, memo)[index]
-    if fresh.requires_grad == requires_grad:
-        return fresh
-    with graph.trace.lock:
-        return hold(fresh.node, fresh.index, requires_grad)
-
-
-def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
-    """Record a node's op again, and whatever of its operands was dropped; iteratively."""
-    stack = [node]
-    while stack:
-        n = stack[-1]
-        if n in memo:
-            stack.pop()
-            continue
-        if n.spec is None or n.state == DEAD or not n.inputs and n.spec.arity:
-            raise GradientError(
-                f"the data of a {n.types[0].text} that the gradient needs is gone: its history was "
-                "freed; keep it with retain_graph=True")
-        missing = []
-        for position, m in enumerate(n.inputs):
-            if type(m) is Node and m not in memo:
-                index = 0 if n.indices is None else n.indices[position]
-                if _is_dropped(m, index):
-                    missing.append(m)
-        if missing:
-            stack.extend(missing)
-            continue
-        operands = [operand(n, p, n.tracked, memo) for p in range(len(n.inputs))]
-        graph.hold_cuts(True)
-        before = graph.set_grad_enabled(n.tracked)
-        try:
-            fresh = record_spec(n.spec, operands, site=n.site)
-        finally:
-            graph.set_grad_enabled(before)
-        counters["recomputed_ops"] += 1
-        memo[n] = fresh if isinstance(fresh, tuple) else (fresh,)
-        stack.pop()
-    return memo[node]
-
-
-def recompute(value: Value) -> Value:
-    """A computed value whose data was dropped, recorded again."""
-    try:
-        fresh: Value = _again(value.node, Recomputed())[value.index]
-    finally:
-        graph.hold_cuts(False)
-    return fresh
-
-
-class _Pull:
-    """One backward pass: the visited part of the tape and the cotangents so far."""
-
-    def __init__(
-        self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
-        targets: set[tuple[Node, int]] | None, create_graph: bool,
-    ) -> None:  # fmt: skip
-        self.create_graph = create_graph
-        self.targets = targets
-        self.cotangents: dict[tuple[Node, int], Cotangent] = {}
-        self.found: dict[tuple[Node, int], Cotangent] = {}
-        self.leaves: list[tuple[object, Node, int]] = []
-        self.visited: dict[Node, bool] = {}
-        self.memo = Recomputed()
-        _check_values("outputs", outputs)
-        if cotangents is not None and len(cotangents) != len(outputs):
-            raise ArgumentError(
-                f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
-        self._visit(outputs)
-        for i, out in enumerate(outputs):
-            given = cotangents[i] if cotangents is not None else None
-            self._add((out.node, out.index), _seed(out, given))
-
-    def _visit(self, outputs: Sequence[Value]) -> None:
-        """Find the tracked nodes below the outputs, and which of them lead to a target."""
-        from .evaluate import again
-
-        stack = [o.node for o in outputs if o.requires_grad]
-        order: list[Node] = []
-        while stack:
-            n = stack.pop()
-            if n in self.visited:
-                continue
-            self.visited[n] = self.targets is None
-            order.append(n)
-            if n.tracked:
-                if n.state == graph.FAILED and n.error is not None:
-                    raise again(n.error)
-                if n.freed:
-                    raise GradientError(
-                        f"the tape through {n.spec.op.name if n.spec else 'a leaf'}, recorded at "
-                        f"{n.site}, was freed by an earlier backward pass; pass retain_graph=True "
-                        "to the first one to go through it again",
-                        op=n.spec.op.name if n.spec else None, site=str(n.site))
-                for position, m in enumerate(n.inputs):
-                    if n.grad_mask >> position & 1 and type(m) is Node:
-                        stack.append(m)
-        if self.targets is not None:
-            order.sort(key=lambda n: n.seq)
-            wanted = {n for n, _ in self.targets}
-            for n in order:
-                leads = n in wanted
-                if n.tracked and not leads:
-                    leads = any(
-                        n.grad_mask >> p & 1 and type(m) is Node and self.visited[m]
-                        for p, m in enumerate(n.inputs))
-                elif n.tracked:
-                    leads = True
-                self.visited[n] = leads
-
-    def _add(self, key: tuple[Node, int], cotangent: Cotangent) -> None:
-        before = self.cotangents.get(key)
-        self.cotangents[key] = (
-            cotangent if before is None else record("add", [before, cotangent]))
-
-    def run(self) -> None:
-        """Push the cotangents down the tape, later nodes first."""
-        heap: list[tuple[int, int]] = []
-        queued: dict[int, Node] = {}
-        order = 0
-
-        def push(n: Node) -> None:
-            nonlocal order
-            if n.seq not in queued:
-                queued[n.seq] = n
-                order += 1
-                heapq.heappush(heap, (-n.seq, order))
-
-        for n, _ in list(self.cotangents):
-            push(n)
-        try:
-            self._drain(heap, queued, push)
-        finally:
-            graph.hold_cuts(False)
-
-    def _drain(
-        self, heap: list[tuple[int, int]], queued: dict[int, Node], push: Callable[[Node], None]
-    ) -> None:
-        while heap:
-            seq, _ = heapq.heappop(heap)
-            n = queued.pop(-seq)
-            given: list[int] = []
-            cotangents: list[Cotangent] = []
-            for index in range(len(n.types)):
-                cotangent = self.cotangents.pop((n, index), None)
-                if cotangent is None:
-                    continue
-                if self.targets is not None:
-                    if (n, index) in self.targets:
-                        self.found[(n, index)] = cotangent
-                elif n.leaf is not None:
-                    self.found[(n, index)] = cotangent
-                    self.leaves.append((n.leaf, n, index))
-                given.append(index)
-                cotangents.append(cotangent)
-            newest: Cotangent | None = None
-            if n.tracked and given:
-                for key, newest in self._through(n, given, cotangents):
-                    self._add(key, newest)
-                    push(key[0])
-            # What was computed again for n is needed no more: later nodes are through. While
-            # there is more of it, a cut would make an output of each.
-            if self.memo.passed(n) and self.memo.ahead == 0:
-                graph.hold_cuts(False)
-                if isinstance(newest, Value):
-                    cuts.at_seam(newest.node)
-
-    def _through(
-        self, n: Node, given: list[int], cotangents: list[Cotangent]
-    ) -> list[tuple[tuple[Node, int], Cotangent]]:
-        """The cotangents of a node's operands."""
-        spec = n.spec
-        assert spec is not None
-        wrt: list[int] = []
-        named = spec.op.differentiable
-        for position, m in enumerate(n.inputs):
-            if type(m) is not Node or not n.grad_mask >> position & 1:
-                continue
-            index = 0 if n.indices is None else n.indices[position]
-            if not m.types[index].dtype.is_inexact or not self.visited.get(m, False):
-                continue
-            if isinstance(named, tuple) and spec.op.operand_name(position) not in named:
-                continue
-            wrt.append(position)
-        if not wrt:
-            return []
-        keys = []
-        for position in wrt:
-            m = n.inputs[position]
-            assert type(m) is Node
-            keys.append((m, 0 if n.indices is None else n.indices[position]))
-        if spec.op.residuals:
-            _emit_residuals(n, tuple(wrt))
-            spec = n.spec
-            assert spec is not None
-        results = self._from_residuals(n, spec, wrt, given, cotangents)
-        if results is None:
-            results = self._from_operands(n, spec, wrt, given, cotangents)
-        return list(zip(keys, results, strict=True))
-
-    def _from_operands(
-        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Cotangent]
-    ) -> Sequence[Value]:
-        primals = [operand(n, p, self.create_graph, self.memo) for p in range(len(n.inputs))]
-        vjp = vjp_of(spec.op)
-        level = vjp.name.count(".vjp")
-        attrs = {
-            **spec.attrs, f"primals{level}": len(primals), f"wrt{level}": tuple(wrt),
-            f"given{level}": tuple(given),
-        }  # fmt: skip
-        operands = [*primals, *cotangents]
-        result = record_spec(spec_of(vjp, attrs, len(operands)), operands, site=n.site)
-        return result if isinstance(result, tuple) else (result,)
-
-    def _from_residuals(
-        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Cotangent]
-    ) -> Sequence[Value] | None:
-        """The same from the residuals that the forward op emitted, if it did."""
-        if not spec.op.name.endswith(FORWARD):
-            return None
-        base = lookup(spec.op.name.removesuffix(FORWARD))
-        attrs = dict(spec.attrs)
-        known: tuple[int, ...] = attrs.pop("forward_wrt")
-        types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-        primary = len(spec_of(base, attrs, len(types)).infer(types))
-        if any(g >= primary for g in given) or not set(wrt) <= set(known):
-            return None
-        residuals = [
-            _value_of(n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo)
-            for index in range(primary, len(n.types))
-        ]
-        attrs.update(backward_types=types_text(types), backward_wrt=known,
-                     backward_given=tuple(given))  # fmt: skip
-        operands = [*residuals, *cotangents]
-        result = record_spec(
-            spec_of(backward_of(base), attrs, len(operands)), operands, site=n.site)
-        results = result if isinstance(result, tuple) else (result,)
-        return [results[known.index(w)] for w in wrt]
-
-
-def _input_type(n: Node, position: int) -> TensorType | None:
-    m = n.inputs[position]
-    if m is None:
-        return None
-    if type(m) is Node:
-        return m.types[0 if n.indices is None else n.indices[position]]
-    assert isinstance(m, Scalar)
-    return m.type
-
-
-def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
-    """Make a node that is still pending emit the residuals of its vjp."""
-    spec = n.spec
-    assert spec is not None
-    if n.state != PENDING:
-        return
-    types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-    emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
-    results = emitting.infer(types)
-    with graph.trace.lock:
-        if n.state == PENDING:
-            counts = n.out_handles if n.out_handles is not None else [n.handles]
-            n.out_handles = counts + [0] * (len(results) - len(counts))
-            n.types = results
-            n.spec = emitting
-
-
-def _check_values(name: str, given: Any) -> None:
-    if not isinstance(given, (list, tuple)):
-        raise ArgumentError(
-            f"{name} is a {type(given).__name__}, expected a list or tuple of values")
-    for i, v in enumerate(given):
-        if not isinstance(v, Value):
-            raise ArgumentError(
-                f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
-
-
-def _seed(out: Value, given: Value | None) -> Cotangent:
-    """The cotangent to start from: the given one, or 1 for a 0-d output."""
-    if not out.requires_grad:
-        raise GradientError(
-            f"the gradient of a {out.type.text} was asked for, but it depends on nothing that "
-            "requires one; mark what to differentiate before it is used")
-    if given is None:
-        if out.shape != ():
-            raise GradientError(
-                f"the gradient of a {out.type.text} was asked for without a cotangent, which only "
-                "a 0-d output has by itself; reduce it first, or give a cotangent of its type")
-        return Scalar(1, out.dtype)
-    if not isinstance(given, (Value, Scalar)):
-        raise ArgumentError(
-            f"a cotangent is a {type(given).__name__}, expected a Value of type {out.type.text} "
-            "or None")
-    if given.type is not out.type:
-        error = ShapeError if given.type.shape != out.shape else GradientError
-        raise error(
-            f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
-    return given
-
-
-def _as_value(cotangent: Cotangent, like: Node, index: int) -> Value:
-    if isinstance(cotangent, Value):
-        return cotangent
-    t = like.types[index]
-    seeded: Value = record("full", [cotangent], {"shape": t.shape})
-    return seeded
-
-
-def free(nodes: dict[Node, bool]) -> None:
-    """Free the tape through these nodes: they keep nothing for a backward pass any more."""
-    with graph.trace.lock:
-        work: list[Node] = []
-        for n in nodes:
-            if n.tracked and n.state != DEAD:
-                n.freed = True
-                if n.state == DONE:
-                    graph.release_inputs(n, work)
-        for m in work:
-            if m.state != DEAD:
-                graph.kill(m)
-        graph.drain()
 
 
 def gradients(
@@ -457,17 +75,17 @@ def _pull_back(
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that was gone through."""
-    _check_values("inputs", inputs)
+    check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = _Pull(outputs, cotangents, targets, create_graph)
+        pull = Pull(outputs, cotangents, targets, create_graph)
         pull.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
             found = pull.found.get((v.node, v.index))
             if found is not None:
-                results.append(_as_value(found, v.node, v.index))
+                results.append(as_value(found, v.node, v.index))
             elif allow_unused:
                 results.append(None)
             else:
@@ -490,11 +108,11 @@ def backward(
     """
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = _Pull(outputs, cotangents, None, create_graph)
+        pull = Pull(outputs, cotangents, None, create_graph)
         pull.run()
         pull.leaves.sort(key=lambda leaf: leaf[1].seq)
         results = [
-            (token, _as_value(pull.found[(n, index)], n, index))
+            (token, as_value(pull.found[(n, index)], n, index))
             for token, n, index in pull.leaves
         ]
     finally:

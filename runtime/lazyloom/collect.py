@@ -5,18 +5,30 @@ Everything here runs under the graph's lock and executes nothing.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, final
 
 from . import graph
 from .dtypes import DType
-from .graph import DEAD, DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
+from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from .program import Program, ScalarSlot, Structure, match_donations
 from .scalars import Scalar
 from .types import TensorType
 
-_epoch = 0
+
+@final
+class _Epoch:
+    """Numbers the looks at the graph, so that marks of an earlier one count for nothing."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number: int = 0
 
 
+_epoch: Final = _Epoch()
+
+
+@final
 class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
@@ -98,7 +110,7 @@ def _required(component: Component) -> list[Component]:
     for n in component.nodes:
         if n.state == PENDING:
             for m in n.inputs:
-                if type(m) is Node and m.state == PENDING and m.boundary:
+                if isinstance(m, Node) and m.state == PENDING and m.boundary:
                     c = graph.find(m)
                     if c is not None and c is not component:
                         found[c] = None
@@ -111,7 +123,11 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
     Nodes are grouped by the set of fallible nodes they depend on; each group is a program
     of its own and the groups come in an order in which they can run.
     """
-    if not any(n.spec is not None and n.spec.op.fallible for n in nodes):
+    for n in nodes:
+        spec = n.spec
+        if spec is not None and spec.fallible:
+            break
+    else:
         return [nodes]
     ancestors: dict[Node, frozenset[int]] = {}
     result: dict[frozenset[int], list[Node]] = {}
@@ -119,7 +135,7 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
     for n in nodes:
         found = none
         for m in n.inputs:
-            if type(m) is Node:
+            if isinstance(m, Node):
                 found |= ancestors.get(m, none)
         assert n.spec is not None
         if n.spec.op.fallible:
@@ -134,9 +150,8 @@ def canonical(
     nodes: list[Node],
 ) -> tuple[Structure, list[Buffer], list[tuple[Node, int]], dict[DType, list[Any]]]:
     """The structure of these nodes, their leaves' buffers and owners, and scalar values."""
-    global _epoch
-    _epoch += 1
-    epoch = _epoch
+    epoch = _epoch.number + 1
+    _epoch.number = epoch
     stream: list[Any] = []
     leaves: list[Buffer] = []
     owners: list[tuple[Node, int]] = []
@@ -149,11 +164,14 @@ def canonical(
         stream.append(n.spec)
         indices = n.indices
         for position, m in enumerate(n.inputs):
-            if type(m) is Node:
+            if isinstance(m, Node):
                 index = 0 if indices is None else indices[position]
                 if m.epoch == epoch:
                     m.uses += 1
-                    stream.append((m.slot, index) if index else m.slot)
+                    if index:
+                        stream.append((m.slot, index))
+                    else:
+                        stream.append(m.slot)
                 else:
                     assert m.buffers is not None, m.state
                     buffer = m.buffers[index]
@@ -165,7 +183,7 @@ def canonical(
                         owners.append((m, index))
                         leaf_types.append(m.types[index])
                     stream.append(-1 - buffer.slot)
-            elif type(m) is Scalar:
+            elif isinstance(m, Scalar):
                 if m.baked is not None:
                     stream.append(m.baked)
                 else:
@@ -208,7 +226,7 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
         if tape or (needed[slot] and not kept):
             keeps[slot] = True
             for m in n.inputs:
-                if type(m) is Node and m.epoch == n.epoch:
+                if isinstance(m, Node) and m.epoch == n.epoch:
                     needed[m.slot] = True
     wanted.reverse()
     return wanted, keeps
@@ -217,7 +235,7 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
 def failed_operand(n: Node) -> Node | None:
     """An operand that is known to have failed, if any."""
     for m in n.inputs:
-        if type(m) is Node and m.state == FAILED:
+        if isinstance(m, Node) and m.state == FAILED:
             return m
     return None
 
@@ -231,16 +249,16 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
     Nodes whose operand has failed fail at once with the same error. Returns None if
     nothing is left to run.
     """
-    runnable: list[Node] = []
+    failures = False
     for n in nodes:
         bad = failed_operand(n)
         if bad is not None:
             assert bad.error is not None
             fail(n, bad.error)
-        else:
-            runnable.append(n)
-    # failing a node also releases operands that only it needed
-    nodes = [n for n in runnable if n.state == PENDING]
+            failures = True
+    if failures:
+        # failing a node also releases operands that only it needed
+        nodes = [n for n in nodes if n.state == PENDING]
     if not nodes:
         return None
     structure, leaves, _, scalars = canonical(nodes)
@@ -262,16 +280,15 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
         n.state = SCHEDULED
         n.component = None
         n.evaluation = evaluation
-        n.buffers = [None] * len(n.types)
         if not keeps[slot]:
             graph.release_inputs(n, work)
     for (slot, index), buffer in zip(wanted, results, strict=True):
-        buffers = nodes[slot].buffers
-        assert buffers is not None
+        n = nodes[slot]
+        buffers = n.buffers
+        if buffers is None:
+            buffers = n.buffers = [None] * len(n.types)
         buffers[index] = buffer
-    for m in work:
-        if m.state != DEAD:
-            graph.kill(m)
+    graph.kill_all(work)
     plan.donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
     return plan
 
@@ -280,13 +297,17 @@ def finish(plan: Plan) -> None:
     """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
     if plan.finished:
         return
-    for n in reversed(plan.nodes):
+    work: list[Node] = []
+    for n in plan.nodes:
         if n.state == SCHEDULED:
             n.state = DONE
             n.boundary = False
-            _release_effect(n)
+            spec = n.spec
+            if spec is not None and spec.effect:
+                n.refs -= 1
             if n.handles == 0 and n.refs == 0:
-                graph.kill(n)
+                work.append(n)
+    graph.kill_all(work)
     plan.finished = True
     for leaf in plan.leaves:
         leaf.holds -= 1
@@ -361,7 +382,7 @@ def _relink(
             m = None
         else:
             m = Scalar(item.number, item.dtype)
-        if type(m) is Node:
+        if isinstance(m, Node):
             m.refs += 1
         inputs.append(m)
         indices.append(index)
@@ -384,9 +405,7 @@ def fail(n: Node, error: Any) -> None:
     n.boundary = False
     n.buffers = [None] * len(n.types)
     graph.release_inputs(n, work)
-    for m in work:
-        if m.state != DEAD:
-            graph.kill(m)
+    graph.kill_all(work)
 
 
 def preview(nodes: list[Node]) -> Program:
@@ -395,7 +414,7 @@ def preview(nodes: list[Node]) -> Program:
     stand_ins: list[Node] = []
     for n in nodes:
         for m in n.inputs:
-            if type(m) is Node and m.buffers is None and m not in inside:
+            if isinstance(m, Node) and m.buffers is None and m not in inside:
                 # across a boundary and still pending: an input whose buffer is to come
                 m.buffers = [Buffer(None, None, False) for _ in m.types]
                 stand_ins.append(m)
@@ -406,7 +425,7 @@ def preview(nodes: list[Node]) -> Program:
         held: dict[int, set[Node]] = {}
         for slot, n in enumerate(nodes):
             for position, m in enumerate(n.inputs):
-                if type(m) is Node and m not in inside:
+                if isinstance(m, Node) and m not in inside:
                     uses[m] = uses.get(m, 0) + (0 if keeps[slot] else 1)
                     index = 0 if n.indices is None else n.indices[position]
                     assert m.buffers is not None

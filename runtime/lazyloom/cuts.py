@@ -80,10 +80,10 @@ def tokens_of(nodes: list[Node]) -> list[Any]:
     for i, n in enumerate(nodes):
         token: list[Any] = [n.spec]
         for m in n.inputs:
-            if type(m) is Node:
+            if isinstance(m, Node):
                 at = position.get(m)
                 token.append(i - at if at is not None else None)
-            elif type(m) is Scalar:
+            elif isinstance(m, Scalar):
                 token.append(m.baked or m.type)
         result.append(tuple(token))
     return result

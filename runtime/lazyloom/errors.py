@@ -116,3 +116,10 @@ class ReadForbiddenError(LoomError, RuntimeError):
     """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force."""
 
     code = 12
+
+
+def again(error: LoomError) -> LoomError:
+    """A fresh copy of a stored error, so that each reader gets its own traceback."""
+    copy = type(error)(str(error), op=error.op, site=error.site)
+    copy.__cause__ = error.__cause__
+    return copy

@@ -14,7 +14,7 @@ from typing import Any
 from . import collect, graph, settings
 from .collect import Plan
 from .dtypes import DType
-from .errors import ExecutionError, LoomError, ReadForbiddenError
+from .errors import ExecutionError, LoomError, ReadForbiddenError, again
 from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from .interrupts import Deferred
 from .observe import Evaluation, counters, new_evaluation
@@ -304,13 +304,6 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     return wrapped
 
 
-def again(error: LoomError) -> LoomError:
-    """A fresh copy of a stored error, so that each reader gets its own traceback."""
-    copy = type(error)(str(error), op=error.op, site=error.site)
-    copy.__cause__ = error.__cause__
-    return copy
-
-
 def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
     """The buffer of a value's data, evaluating what is pending; raises its error."""
     # what a parent process was computing never becomes ready in its child
@@ -329,7 +322,7 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
     buffers = node.buffers
     buffer = buffers[value.index] if buffers is not None else None
     if buffer is None:
-        from .autodiff import recompute
+        from .tape import recompute
 
         fresh = recompute(value)
         return materialize(fresh, reason, site)

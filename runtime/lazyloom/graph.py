@@ -342,10 +342,16 @@ def drop_buffer(node: Node, index: int) -> None:
 
 
 def kill(node: Node) -> None:
-    """Take apart a node that nothing refers to, and whatever only it kept; iteratively."""
-    work = [node]
+    """Take apart a node that nothing refers to, and whatever only it kept."""
+    kill_all([node])
+
+
+def kill_all(work: list[Node]) -> None:
+    """Take apart the nodes of a list, and what only they kept; iteratively, emptying it."""
     while work:
         n = work.pop()
+        if n.state == DEAD:
+            continue
         if n.state == PENDING:
             c = find(n)
             if c is not None:
@@ -389,13 +395,14 @@ def find(n: Node) -> Component | None:
     c = n.component
     if c is None or c.parent is None:
         return c
-    while True:
-        parent = c.parent
-        if parent is None:
-            break
-        if parent.parent is not None:
-            parent = c.parent = parent.parent
+    parent: Component | None = c.parent
+    while parent is not None:
+        further: Component | None = parent.parent
+        if further is not None:
+            c.parent = further
+            parent = further
         c = parent
+        parent = c.parent
     n.component = c
     return c
 

@@ -57,16 +57,18 @@ def record(
     """
     if not isinstance(operands, (list, tuple)):
         operands = as_list(op, operands)
+    # what the caller passed, whatever the types say: record_spec looks at each
+    items: Sequence[Any] = operands
     try:
         found = op if isinstance(op, OpDef) else lookup(op)
-        while len(operands) > found.least and operands[-1] is None:
+        while len(items) > found.least and items[-1] is None:
             # absent optional operands at the end are no part of the structure
-            operands = operands[:-1]
-        spec = spec_of(found, attributes, len(operands))
+            items = items[:-1]
+        spec = spec_of(found, attributes, len(items))
     except LoomError as error:
         place(error, op.name if isinstance(op, OpDef) else str(op))
         raise
-    return record_spec(spec, operands, boundary)
+    return record_spec(spec, items, boundary)
 
 
 def as_list(op: str | OpDef, operands: Any) -> list[Any]:
@@ -90,7 +92,7 @@ def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
 
 
 def record_spec(
-    spec: Spec, operands: Sequence[Operandlike], boundary: bool = False,
+    spec: Spec, operands: Sequence[Any], boundary: bool = False,
     site: Site | None = None,
 ) -> Any:  # fmt: skip
     """:func:`record` for an interned spec."""
@@ -98,9 +100,8 @@ def record_spec(
     inputs: list[Input] = []
     indices: list[int] | None = None
     mask = 0
-    position = 0
     given: Any
-    for given in operands:
+    for position, given in enumerate(operands):
         if isinstance(given, Value):
             node = given.node
             index = given.index
@@ -120,7 +121,6 @@ def record_spec(
             inputs.append(given)
         else:
             raise _no_operand(spec, position, given)
-        position += 1
     try:
         results = spec.infer(tuple(types))
     except LoomError as error:

@@ -92,7 +92,7 @@ def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
     if number == 0:
         # -0.0 is not 0.0
         parts = (number.real, number.imag)
-        if any([str(p) == "-0.0" for p in parts]):
+        if any(str(p) == "-0.0" for p in parts):
             return None
     elif isinstance(number, complex) and str(number.imag) == "-0.0":
         return None

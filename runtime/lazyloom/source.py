@@ -79,7 +79,7 @@ def skip_folder(folder: str) -> None:
 
 
 def _is_internal(file: str) -> bool:
-    found = file.startswith("<frozen") or any([file.startswith(f) for f in _internal_folders])
+    found = file.startswith("<frozen") or any(file.startswith(f) for f in _internal_folders)
     _internal_files[file] = found
     return found
 

@@ -33,8 +33,8 @@ class Spec:
     """
 
     __slots__ = (
-        "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "differentiable",
-        "newest", "pulls",
+        "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible",
+        "differentiable", "newest", "pulls",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -46,6 +46,7 @@ class Spec:
         self.types: Final[dict[tuple[TensorType | None, ...], tuple[TensorType, ...]]] = {}
         self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
         self.effect: Final[bool] = op.effect
+        self.fallible: Final[bool] = op.fallible
         self.differentiable: Final[bool] = op.differentiable is not False
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None

@@ -15,7 +15,6 @@ from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
 from .graph import Value
-from .ops.spec import OpDef, lookup
 from .operators import (
     ADD,
     DIVIDE,
@@ -32,13 +31,13 @@ from .operators import (
     Operators,
     operators_of,
 )
+from .ops.spec import OpDef, lookup
 from .recording import as_list, record, record_number, record_one, record_two
 from .scalars import Scalar
 from .source import user_site
 from .specs import place
 from .types import TensorType
 from .views import ViewStep
-
 
 #: held while a tensor's storage is made; not the graph's lock, which nests inside
 _sharing: Final = threading.Lock()

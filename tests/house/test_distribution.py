@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the unpacked wheel, built from a copy of the sources."""
+    """A folder with the unpacked wheel, built from a copy of the sources without a compiler."""
     try:
         major = int(importlib.metadata.version("setuptools").split(".")[0])
     except importlib.metadata.PackageNotFoundError:
@@ -29,7 +30,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("distribution")
     copy = folder / "source"
     copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     for name in ("runtime", "frontends", "capi"):
         shutil.copytree(
@@ -38,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
          "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(copy)],
-        check=True, timeout=300,
+        check=True, timeout=300, env={**os.environ, "CC": "no-such-compiler"},
     )  # fmt: skip
     (wheel,) = folder.glob("lazyloom-*.whl")
     target = folder / "installed"
@@ -61,6 +62,29 @@ def test_everything_is_in_it(installed: Path) -> None:
         assert (installed / "lazyloom_capi" / name).exists()
     assert (installed / "lazyloom" / "py.typed").exists()
     assert not list(installed.rglob("test_*.py"))
+
+
+def test_without_a_compiler_the_core_is_interpreted_and_says_so(
+    installed: Path, tmp_path: Path
+) -> None:
+    assert not list(installed.rglob("*.so"))
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [sys.executable, "-m", "lazyloom", "info"], env=environment, cwd=tmp_path, check=True,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert re.search(r"^core +interpreted", done.stdout, flags=re.M), done.stdout
+
+
+def test_what_make_installs_is_compiled() -> None:
+    import lazyloom
+    from lazyloom.compiled import core
+
+    if "site-packages" not in Path(lazyloom.__file__).parts or shutil.which("cc") is None:
+        pytest.skip("lazyloom is used from a checkout, or there is no C compiler")
+    if os.environ.get("LAZYLOOM_CORE") == "interpreted":
+        pytest.skip("LAZYLOOM_CORE asked for an interpreted core")
+    assert core() == "compiled"
 
 
 def test_c_programs_build_against_it(installed: Path, tmp_path: Path) -> None:

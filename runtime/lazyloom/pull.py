@@ -1,0 +1,317 @@
+"""A backward pass: cotangents pulled down the tape, op by op.
+
+A backward node is the vjp of its forward op, itself an op, so gradients can be differentiated
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, final
+
+from . import cuts, graph
+from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
+from .errors import ArgumentError, GradientError, ShapeError, again
+from .graph import PENDING, Node, Value
+from .ops.spec import lookup
+from .recording import record, record_spec, record_two
+from .scalars import Scalar
+from .specs import Spec, spec_of
+from .tape import Recomputed, operand, value_of
+from .types import TensorType
+
+Cotangent: TypeAlias = "Value | Scalar"
+
+
+@final
+class Pull:
+    """One backward pass: the visited part of the tape and the cotangents so far.
+
+    Attributes:
+        found: cotangents of the targets, or of all leaves.
+        leaves: (token, node, result) of the leaves that were reached.
+        visited: the nodes below the outputs, and whether they lead to a target.
+    """
+
+    __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
+                 "memo")
+
+    def __init__(
+        self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
+        targets: set[tuple[Node, int]] | None, create_graph: bool,
+    ) -> None:  # fmt: skip
+        self.create_graph: bool = create_graph
+        self.targets: set[tuple[Node, int]] | None = targets
+        #: what has come in so far, one a result
+        self.cotangents: dict[Node, list[Any]] = {}
+        self.found: dict[tuple[Node, int], Any] = {}
+        self.leaves: list[tuple[object, Node, int]] = []
+        self.visited: dict[Node, bool] = {}
+        self.order: list[Node] = []
+        self.memo: Recomputed = Recomputed()
+        check_values("outputs", outputs)
+        if cotangents is not None and len(cotangents) != len(outputs):
+            raise ArgumentError(
+                f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
+        self._visit(outputs)
+        for i, out in enumerate(outputs):
+            given = cotangents[i] if cotangents is not None else None
+            self._add(out.node, out.index, _seed(out, given))
+
+    def _visit(self, outputs: Sequence[Value]) -> None:
+        """Find the tracked nodes below the outputs, and which of them lead to a target."""
+        everything = self.targets is None
+        visited = self.visited
+        order = self.order
+        stack: list[Node] = []
+        for o in outputs:
+            if o.requires_grad:
+                stack.append(o.node)
+        while stack:
+            n = stack.pop()
+            if n in visited:
+                continue
+            visited[n] = everything
+            order.append(n)
+            if n.tracked:
+                if n.state == graph.FAILED and n.error is not None:
+                    raise again(n.error)
+                if n.freed:
+                    raise _freed(n)
+                mask = n.grad_mask
+                for m in n.inputs:
+                    if mask & 1 and isinstance(m, Node):
+                        stack.append(m)
+                    mask >>= 1
+        order.sort(key=_by_sequence)
+        targets = self.targets
+        if targets is not None:
+            wanted = {node for node, _ in targets}
+            for n in order:
+                leads = n in wanted
+                if not leads and n.tracked:
+                    mask = n.grad_mask
+                    for m in n.inputs:
+                        if mask & 1 and isinstance(m, Node) and visited[m]:
+                            leads = True
+                            break
+                        mask >>= 1
+                visited[n] = leads
+
+    def _add(self, n: Node, index: int, cotangent: Any) -> None:
+        known = self.cotangents.get(n)
+        if known is None:
+            known = [None] * len(n.types)
+            self.cotangents[n] = known
+        before = known[index]
+        if before is None:
+            known[index] = cotangent
+        elif isinstance(before, Value) and isinstance(cotangent, Value):
+            known[index] = record_two(spec_of(lookup("add"), None, 2), before, cotangent)
+        else:
+            known[index] = record("add", [before, cotangent])
+
+    def run(self) -> None:
+        """Push the cotangents down the tape, later nodes first."""
+        try:
+            for n in reversed(self.order):
+                cotangents = self.cotangents.pop(n, None)
+                if cotangents is not None:
+                    self._pass(n, cotangents)
+        finally:
+            graph.hold_cuts(False)
+
+    def _pass(self, n: Node, arrived: list[Any]) -> None:
+        """Take up a node's cotangents, and hand its operands theirs."""
+        given: list[int] = []
+        cotangents: list[Any] = []
+        targets = self.targets
+        for index, cotangent in enumerate(arrived):
+            if cotangent is None:
+                continue
+            if targets is not None:
+                if (n, index) in targets:
+                    self.found[(n, index)] = cotangent
+            elif n.leaf is not None:
+                self.found[(n, index)] = cotangent
+                self.leaves.append((n.leaf, n, index))
+            given.append(index)
+            cotangents.append(cotangent)
+        newest: Any = None
+        if n.tracked and given:
+            newest = self._through(n, given, cotangents)
+        # What was computed again for n is needed no more: later nodes are through. While
+        # there is more of it, a cut would make an output of each.
+        if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
+            graph.hold_cuts(False)
+            if isinstance(newest, Value):
+                cuts.at_seam(newest.node)
+
+    def _through(self, n: Node, given: list[int], cotangents: list[Any]) -> Any:
+        """Add the cotangents of a node's operands to theirs; gives the last of them."""
+        spec = n.spec
+        assert spec is not None
+        wrt: list[int] = []
+        named = spec.op.differentiable
+        mask = n.grad_mask
+        for position, m in enumerate(n.inputs):
+            if not mask >> position & 1 or not isinstance(m, Node):
+                continue
+            index = 0 if n.indices is None else n.indices[position]
+            if not m.types[index].dtype.is_inexact or not self.visited.get(m, False):
+                continue
+            if isinstance(named, tuple) and spec.op.operand_name(position) not in named:
+                continue
+            wrt.append(position)
+        if not wrt:
+            return None
+        # the pass may make the node emit residuals, but leaves its operands
+        inputs = n.inputs
+        indices = n.indices
+        if spec.op.residuals:
+            _emit_residuals(n, tuple(wrt))
+            spec = n.spec
+            assert spec is not None
+        results: Any = self._from_residuals(n, spec, wrt, given, cotangents)
+        if results is None:
+            results = self._from_operands(n, spec, wrt, given, cotangents)
+        newest: Any = None
+        for at, position in enumerate(wrt):
+            newest = results[at]
+            m = inputs[position]
+            assert isinstance(m, Node)
+            self._add(m, 0 if indices is None else indices[position], newest)
+        return newest
+
+    def _from_operands(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+    ) -> Any:
+        operands: list[Any] = []
+        for p in range(len(n.inputs)):
+            operands.append(operand(n, p, self.create_graph, self.memo))
+        operands.extend(cotangents)
+        pull = _pull_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
+        result = record_spec(pull, operands, False, n.site)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _from_residuals(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+    ) -> Any:
+        """The same from the residuals that the forward op emitted, if it did; else None."""
+        if not spec.op.name.endswith(FORWARD):
+            return None
+        base = lookup(spec.op.name.removesuffix(FORWARD))
+        attrs = dict(spec.attrs)
+        known: tuple[int, ...] = attrs.pop("forward_wrt")
+        types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+        primary = len(spec_of(base, attrs, len(types)).infer(types))
+        if not set(wrt) <= set(known):
+            return None
+        for g in given:
+            if g >= primary:
+                return None
+        operands: list[Any] = []
+        for index in range(primary, len(n.types)):
+            operands.append(value_of(
+                n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
+        attrs.update(backward_types=types_text(types), backward_wrt=known,
+                     backward_given=tuple(given))  # fmt: skip
+        operands.extend(cotangents)
+        result = record_spec(
+            spec_of(backward_of(base), attrs, len(operands)), operands, False, n.site)
+        results = result if isinstance(result, tuple) else (result,)
+        return [results[known.index(w)] for w in wrt]
+
+
+def _by_sequence(n: Node) -> int:
+    return n.seq
+
+
+def _freed(n: Node) -> GradientError:
+    op = n.spec.op.name if n.spec is not None else None
+    return GradientError(
+        f"the tape through {op or 'a leaf'}, recorded at {n.site}, was freed by an earlier "
+        "backward pass; pass retain_graph=True to the first one to go through it again",
+        op=op, site=str(n.site))
+
+
+def _pull_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int, ...]) -> Spec:
+    """The spec of an op's vjp, remembered with the op's own."""
+    key = (primals, wrt, given)
+    found = spec.pulls.get(key)
+    if found is None:
+        vjp = vjp_of(spec.op)
+        level = vjp.name.count(".vjp")
+        attrs = {
+            **spec.attrs, f"primals{level}": primals, f"wrt{level}": wrt, f"given{level}": given,
+        }  # fmt: skip
+        found = spec.pulls[key] = spec_of(vjp, attrs, primals + len(given))
+    return found
+
+
+def _input_type(n: Node, position: int) -> TensorType | None:
+    m = n.inputs[position]
+    if m is None:
+        return None
+    if isinstance(m, Node):
+        return m.types[0 if n.indices is None else n.indices[position]]
+    assert isinstance(m, Scalar)
+    return m.type
+
+
+def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
+    """Make a node that is still pending emit the residuals of its vjp."""
+    spec = n.spec
+    assert spec is not None
+    if n.state != PENDING:
+        return
+    types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+    emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
+    results = emitting.infer(types)
+    with graph.trace.lock:
+        if n.state == PENDING:
+            counts = n.out_handles if n.out_handles is not None else [n.handles]
+            n.out_handles = counts + [0] * (len(results) - len(counts))
+            n.types = results
+            n.spec = emitting
+
+
+def check_values(name: str, given: Any) -> None:
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"{name} is a {type(given).__name__}, expected a list or tuple of values")
+    for i, v in enumerate(given):
+        if not isinstance(v, Value):
+            raise ArgumentError(
+                f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
+
+
+def _seed(out: Value, given: Value | None) -> Cotangent:
+    """The cotangent to start from: the given one, or 1 for a 0-d output."""
+    if not out.requires_grad:
+        raise GradientError(
+            f"the gradient of a {out.type.text} was asked for, but it depends on nothing that "
+            "requires one; mark what to differentiate before it is used")
+    if given is None:
+        if out.shape != ():
+            raise GradientError(
+                f"the gradient of a {out.type.text} was asked for without a cotangent, which only "
+                "a 0-d output has by itself; reduce it first, or give a cotangent of its type")
+        return Scalar(1, out.dtype)
+    if not isinstance(given, (Value, Scalar)):
+        raise ArgumentError(
+            f"a cotangent is a {type(given).__name__}, expected a Value of type {out.type.text} "
+            "or None")
+    if given.type is not out.type:
+        error = ShapeError if given.type.shape != out.shape else GradientError
+        raise error(
+            f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
+    return given
+
+
+def as_value(cotangent: Cotangent, like: Node, index: int) -> Value:
+    if isinstance(cotangent, Value):
+        return cotangent
+    t = like.types[index]
+    seeded: Value = record("full", [cotangent], {"shape": t.shape})
+    return seeded

@@ -1,0 +1,78 @@
+"""Builds the core with mypyc; everything else about the package is in ``pyproject.toml``.
+
+A module of ``CORE`` that is compiled is used in place of its ``.py`` file. Where there is no C
+compiler, or LAZYLOOM_CORE=interpreted is set, the install goes on without: the same modules run
+interpreted, several times slower; ``python -m lazyloom info`` says which.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from setuptools import setup
+from setuptools.command.build_ext import build_ext
+
+#: the modules on the path of every recorded op, from the operator to the run
+CORE = [
+    "autodiff", "cache/memory", "collect", "cuts", "dtypes", "evaluate", "execute/run", "graph",
+    "observe", "operators", "ops/spec", "program", "pull", "recording", "scalars", "settings",
+    "source", "specs", "tape", "tensor", "types", "views",
+]  # fmt: skip
+
+
+class OptionalBuild(build_ext):
+    """Compiles the core; a failure is reported and leaves the modules interpreted."""
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except Exception as error:
+            self._without(error)
+
+    def build_extension(self, ext: Any) -> None:
+        try:
+            super().build_extension(ext)
+        except Exception as error:
+            self._without(error)
+
+    def copy_extensions_to_source(self) -> None:
+        built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))
+                 or os.path.exists(os.path.join(self.build_lib, self.get_ext_filename(e.name)))]
+        if len(built) == len(self.extensions):
+            super().copy_extensions_to_source()
+
+    def _without(self, error: Exception) -> None:
+        if os.environ.get("LAZYLOOM_CORE") == "compiled":
+            raise error
+        print(f"warning: the core is not compiled and will run interpreted: {error}",
+              file=sys.stderr)
+        self.extensions = []
+
+
+def core_extensions() -> list[Any]:
+    """The extension modules, or none with a word on why."""
+    wanted = os.environ.get("LAZYLOOM_CORE", "")
+    if wanted not in ("", "compiled", "interpreted"):
+        raise SystemExit(f"LAZYLOOM_CORE is {wanted!r}, expected 'compiled' or 'interpreted'")
+    if wanted == "interpreted":
+        return []
+    try:
+        from mypyc.build import mypycify
+
+        here = os.path.dirname(os.path.abspath(__file__))
+        os.chdir(here)
+        extensions: list[Any] = mypycify(
+            ["--config-file", "pyproject.toml", *[f"runtime/lazyloom/{m}.py" for m in CORE]],
+            opt_level="3", debug_level="0", group_name="lazyloom._core")
+        return extensions
+    except (Exception, SystemExit) as error:
+        if wanted == "compiled":
+            raise
+        print(f"warning: the core is not compiled and will run interpreted: {error}",
+              file=sys.stderr)
+        return []
+
+
+setup(ext_modules=core_extensions(), cmdclass={"build_ext": OptionalBuild})
