@@ -9,7 +9,9 @@ from typing import Any, Final
 from ..dtypes import DType
 from ..program import ScalarSlot, Structure
 from ..scalars import Baked
-from .lowering import lower
+from ..types import TensorType, tensor_type
+from .forms import Form, identity, turn
+from .layout import arrange
 
 #: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
 #: additions to a vector of 4 takes LLVM tens of gigabytes
@@ -39,11 +41,27 @@ def module_text(
     #: how many ops before each, in a row, XLA may fuse
     depths: list[int] = []
 
-    def operand(item: Any) -> str:
+    arranged = arrange(structure, outputs)
+    #: values that were turned into another form, by name and form
+    turned: dict[tuple[str, Form], str] = {}
+
+    def in_form(name: str, t: TensorType, now: Form, then: Form) -> str:
+        if now == then:
+            return name
+        found = turned.get((name, then))
+        if found is None:
+            found = turned[name, then] = f"%t{len(turned)}"
+            lines.append(f"    {found} = {turn(t.shape, t.dtype.mlir, now, then).format(name)}")
+        return found
+
+    def operand(item: Any, t: TensorType, then: Form) -> str:
         if type(item) is int:
-            return results[item][0] if item >= 0 else f"%in{-1 - item}"
+            if item >= 0:
+                return in_form(results[item][0], t, arranged[item].results[0], then)
+            return in_form(f"%in{-1 - item}", t, identity(t.ndim), then)
         if type(item) is tuple:
-            return results[item[0]][item[1]]
+            n, r = item
+            return in_form(results[n][r], t, arranged[n].results[r], then)
         if type(item) is Baked:
             if item not in constants:
                 constants[item] = f"%c{len(constants)}"
@@ -54,14 +72,14 @@ def module_text(
         return name
 
     for number, i in enumerate(structure.instructions):
-        lowered = lower(i.spec, i.operand_types)
+        lowered, forms, _ = arranged[number]
         functions[lowered.name] = lowered.text
         arguments: list[str] = []
         types: list[str] = []
-        for item, t in zip(i.operands, i.operand_types, strict=True):
-            if t is not None:
-                arguments.append(operand(item))
-                types.append(t.mlir)
+        for item, t, form in zip(i.operands, i.operand_types, forms, strict=True):
+            if t is not None and form is not None:
+                arguments.append(operand(item, t, form))
+                types.append(tensor_type(tuple(t.shape[d] for d in form), t.dtype).mlir)
         count = len(lowered.results)
         if count == 1:
             results.append([f"%{number}"])
@@ -96,8 +114,11 @@ def module_text(
         parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
     head += [_constant_line(c, name) for c, name in constants.items()]
-    out_types = [structure.instructions[n].types[r].mlir for n, r in outputs]
-    returned = ", ".join(results[n][r] for n, r in outputs)
+    out = [structure.instructions[n].types[r] for n, r in outputs]
+    out_types = [t.mlir for t in out]
+    returned = ", ".join(
+        in_form(results[n][r], t, arranged[n].results[r], identity(t.ndim))
+        for (n, r), t in zip(outputs, out, strict=True))
     return "\n".join([
         "module @lazyloom attributes "
         "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",

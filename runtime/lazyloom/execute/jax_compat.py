@@ -303,6 +303,15 @@ def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple
         return lowered.as_text(), [(tuple(o.shape), str(o.dtype)) for o in out]
 
 
+def run_step(step: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of one equation of a jaxpr on other operands."""
+    bound = step.primitive.get_bind_params(step.params)
+    # functions that the step calls come apart from its parameters, or among them
+    functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
+    out = step.primitive.bind(*functions, *operands, **parameters)
+    return list(out) if step.primitive.multiple_results else [out]
+
+
 def environment() -> str:
     """Everything outside a program that changes its machine code, as one line of text."""
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]

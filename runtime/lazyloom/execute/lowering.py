@@ -6,14 +6,17 @@ import hashlib
 import json
 import re
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..cache import disk
 from ..dtypes import dtype_named
-from ..specs import Spec
 from ..observe import counters
+from ..specs import Spec
 from ..types import TensorType, tensor_type
 from . import jax_compat
+from .forms import Form
+from .physical import Replayed, replay
 
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
 #: a call whose target lives only as long as the JAX function that was lowered
@@ -29,6 +32,22 @@ class Lowered(NamedTuple):
     results: tuple[str, ...]
 
 
+class Placed(NamedTuple):
+    """An op lowered at operands in given forms (see :mod:`.forms`).
+
+    Attributes:
+        lowered: its functions; the types of its results are physical.
+        forms: the form of each result.
+        moved: elements that it moves from one form into another.
+        wanted: operands that it would rather have in another form, as (number, form).
+    """
+
+    lowered: Lowered
+    forms: tuple[Form, ...]
+    moved: int
+    wanted: tuple[tuple[int, Form], ...]
+
+
 class NotLowered(Exception):
     """The op of instruction ``number`` could not be lowered; the cause says why."""
 
@@ -38,6 +57,7 @@ class NotLowered(Exception):
 
 
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
+_placed: dict[tuple[Spec, tuple[TensorType | None, ...], tuple[Form | None, ...]], Placed] = {}
 _lock = threading.RLock()
 
 
@@ -65,6 +85,67 @@ def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     return found
 
 
+def lower_placed(
+    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+) -> Placed:
+    """The lowering of an op at operands of those logical types in those forms."""
+    key = (spec, types, forms)
+    found = _placed.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _placed.get(key)
+        if found is None:
+            found = _placed[key] = _placed_from_disk_or_jax(spec, types, forms)
+    return found
+
+
+def _placed_from_disk_or_jax(
+    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+) -> Placed:
+    description = _description(spec, types) + f"\n{forms}".encode()
+    storable = spec.op.version is not None
+    if storable:
+        data = disk.load("lowering", description)
+        known = _unpack_placed(data) if data is not None else None
+        if known is not None:
+            return known
+    name = _name(spec, description)
+    found = Replayed()
+    present = [(n, t, f) for n, (t, f) in enumerate(zip(types, forms, strict=True))
+               if t is not None and f is not None]
+    fn = replay(_function(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
+                [f for _, _, f in present], found)
+    shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
+    text, results = _text(fn, shaped, name)
+    placed = Placed(
+        Lowered(name, text, results), found.forms, found.moved,
+        tuple(sorted((present[k][0], form) for k, form in found.wanted.items())))
+    if storable:
+        disk.store("lowering", description, json.dumps(placed).encode())
+    return placed
+
+
+def _unpack_placed(data: bytes) -> Placed | None:
+    try:
+        (name, text, results), forms, moved, wanted = json.loads(data)
+        return Placed(
+            Lowered(str(name), str(text), tuple(map(str, results))),
+            tuple(tuple(map(int, f)) for f in forms), int(moved),
+            tuple((int(n), tuple(map(int, f))) for n, f in wanted))
+    except (ValueError, TypeError):
+        counters["disk_errors"] += 1
+        return None
+
+
+def _name(spec: Spec, description: bytes) -> str:
+    kind = re.sub(r"[^A-Za-z0-9_]", "_", spec.op.name)
+    if spec.op.version is None:
+        # nothing in the description tells it from another op of that name
+        description += str(spec.id).encode()
+    return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
+
+
 def _description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
     attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
     operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
@@ -79,9 +160,9 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
         found = _unpack(data) if data is not None else None
         if found is not None:
             return found
-    name = f"{re.sub(r'[^A-Za-z0-9_]', '_', spec.op.name)}_" + (
-        hashlib.sha256(description).hexdigest()[:16] if storable else f"local{spec.id}")
-    text, results = _lower_with_jax(spec, types, name)
+    name = _name(spec, description)
+    shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
+    text, results = _text(_function(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
         disk.store("lowering", description, json.dumps([name, results, text]).encode())
@@ -97,9 +178,8 @@ def _unpack(data: bytes) -> Lowered | None:
         return None
 
 
-def _lower_with_jax(
-    spec: Spec, types: tuple[TensorType | None, ...], name: str
-) -> tuple[str, tuple[str, ...]]:
+def _function(spec: Spec, types: tuple[TensorType | None, ...]) -> Callable[..., Any]:
+    """The op's definition as a function of the operands that are there."""
     present = [i for i, t in enumerate(types) if t is not None]
     arity = len(types)
     attrs = spec.attrs
@@ -110,8 +190,14 @@ def _lower_with_jax(
             operands[i] = x
         return spec.op.fn(*operands, **attrs)
 
+    return fn
+
+
+def _text(
+    fn: Callable[..., Any], shaped: Sequence[tuple[tuple[int, ...], Any]], name: str
+) -> tuple[str, tuple[str, ...]]:
+    """The functions that JAX lowers ``fn`` to, the first called ``name``, and the result types."""
     counters["jax_traces"] += 1
-    shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
     text, results = jax_compat.lower_text(fn, shaped)
     if _CALLBACK.search(text):
         raise TypeError(
