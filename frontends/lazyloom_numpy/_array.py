@@ -23,6 +23,7 @@ from ._layout import (
     flagsobj,
     is_writeable,
     lay_out,
+    set_info,
     view_info,
 )  # fmt: skip
 
@@ -162,30 +163,7 @@ class ndarray(lazyloom.Tensor):
         return bool((self == value).any())
 
     # -------------------------------------------------------------- operators
-
-    def __add__(self, other: Any) -> Any:
-        return _u.binary(_add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _u.binary(_add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _u.binary(_subtract, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _u.binary(_subtract, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _u.binary(_multiply, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _u.binary(_multiply, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _u.binary(_divide, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _u.binary(_divide, other, self)
+    # + - * / @ < <= > >= and negation are the runtime's: see _operators
 
     def __floordiv__(self, other: Any) -> Any:
         return _u.binary(_t["floor_divide"], self, other)
@@ -215,12 +193,6 @@ class ndarray(lazyloom.Tensor):
 
     def __rpow__(self, other: Any) -> Any:
         return _u.binary(_t["power"], other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return _u.binary(_t["matmul"], self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _u.binary(_t["matmul"], other, self)
 
     def __and__(self, other: Any) -> Any:
         return _u.binary(_t["bitwise_and"], self, other)
@@ -252,9 +224,6 @@ class ndarray(lazyloom.Tensor):
     def __rrshift__(self, other: Any) -> Any:
         return _u.binary(_t["right_shift"], other, self)
 
-    def __neg__(self) -> Any:
-        return _t["negative"](self)
-
     def __pos__(self) -> Any:
         return _t["positive"](self)
 
@@ -270,30 +239,6 @@ class ndarray(lazyloom.Tensor):
     def __ne__(self, other: Any) -> Any:
         return _compare("not_equal", self, other)
 
-    def __lt__(self, other: Any) -> Any:
-        return _u.binary(_t["less"], self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _u.binary(_t["less_equal"], self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _u.binary(_t["greater"], self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _u.binary(_t["greater_equal"], self, other)
-
-    def __iadd__(self, other: Any) -> Any:
-        return _u.inplace(_add, self, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return _u.inplace(_subtract, self, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return _u.inplace(_multiply, self, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return _u.inplace(_divide, self, other)
-
     def __ifloordiv__(self, other: Any) -> Any:
         return _u.inplace(_t["floor_divide"], self, other)
 
@@ -302,9 +247,6 @@ class ndarray(lazyloom.Tensor):
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]
         return _u.inplace(_t["power"], self, other)
-
-    def __imatmul__(self, other: Any) -> Any:
-        return _u.inplace(_t["matmul"], self, other)
 
     def __iand__(self, other: Any) -> Any:
         return _u.inplace(_t["bitwise_and"], self, other)
@@ -468,10 +410,13 @@ class ndarray(lazyloom.Tensor):
             return
         info = view_info(self)
         if info is None:
-            info = self._info = ViewInfo(element_strides(self), None, True)
+            info = ViewInfo(element_strides(self), None, True)
+            set_info(self, info)
         elif write and info.base is not None and not is_writeable(info.base):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         info.writeable = bool(write)
+        if not write:
+            self._special = True
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -639,7 +584,7 @@ def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) 
         writeable = writeable and info.writeable
         if info.base is not None:
             base = info.base
-    result._info = ViewInfo(strides, base, writeable)
+    set_info(result, ViewInfo(strides, base, writeable))
     return result
 
 
@@ -667,16 +612,14 @@ from . import (  # noqa: E402
     _interop,
     _linalg,
     _manipulation,
+    _operators,
     _reductions,
     _sorting,
 )  # fmt: skip
 from . import _ufuncs as _u  # noqa: E402
 
 _t: Final = _u.TABLE
-_add: Final = _t["add"]
-_subtract: Final = _t["subtract"]
-_multiply: Final = _t["multiply"]
-_divide: Final = _t["divide"]
+_operators.register(ndarray, ScalarArray)
 
 __all__ = ["ScalarArray", "ViewInfo", "alias", "assign", "c_strides", "element_strides", "ndarray",
            "view_info", "wrap"]  # fmt: skip

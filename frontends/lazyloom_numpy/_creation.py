@@ -14,7 +14,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
-from ._layout import ViewInfo, keep_order, lay_out
+from ._layout import ViewInfo, keep_order, lay_out, set_info
 
 record = lazyloom.record
 source = lazyloom.source
@@ -61,7 +61,7 @@ def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> nda
         return lay_out(result, "F" if host.flags.fnc else "C")
     if host.ndim > 1 and not host.flags.c_contiguous:
         like = ndarray._wrap(result.value)
-        like._info = ViewInfo(tuple(s // host.itemsize for s in host.strides), None, True)
+        set_info(like, ViewInfo(tuple(s // host.itemsize for s in host.strides), None, True))
         return keep_order(result, like)
     return result
 

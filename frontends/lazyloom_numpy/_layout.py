@@ -76,9 +76,32 @@ class flagsobj:
         return "\n".join(f"  {n.upper()} : {bool(getattr(self, n))}" for n in names) + "\n"
 
 
-def view_info(x: lazyloom.Tensor) -> ViewInfo | None:
+def view_info(x: Any) -> ViewInfo | None:
     """The array's ViewInfo; None for an owner that nothing was said about."""
-    return getattr(x, "_info", None)
+    return getattr(x, "_info", None) if x._is_view or x._special else None
+
+
+def set_info(x: Any, info: ViewInfo) -> None:
+    """Say what is known of an array's memory.
+
+    Only what is not in row-major order takes the general way of the operators, which keeps
+    the order of its operands; row-major operands have row-major results in any case.
+    """
+    x._info = info
+    if not (x._is_view and in_order(x.type.shape, info.strides)):
+        x._special = True
+
+
+def in_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether later axes never have larger strides, so that results are row-major."""
+    slower = 0
+    for n, s in zip(reversed(shape), reversed(strides)):
+        if n != 1 and s:
+            s = abs(s)
+            if s < slower:
+                return False
+            slower = s
+    return True
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -152,7 +175,10 @@ def keep_order(result: Result, *sources: Any) -> Result:
     ndim = len(shape)
     if ndim < 2:
         return result
-    if all(getattr(x, "_info", None) is None for x in sources):
+    for x in sources:
+        if isinstance(x, lazyloom.Tensor) and x._special:
+            break
+    else:
         return result
     operands = []
     for x in sources:
@@ -162,7 +188,7 @@ def keep_order(result: Result, *sources: Any) -> Result:
             operands.append((0,) * (ndim - len(own)) + strides)
     order = _axis_order(shape, [s for s in operands if len(s) == ndim])
     if order != list(range(ndim)):
-        result._info = ViewInfo(ordered_strides(shape, order), None, True)
+        set_info(result, ViewInfo(ordered_strides(shape, order), None, True))
     return result
 
 
@@ -174,7 +200,7 @@ def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
         shape = result.type.shape
         if len(shape) > 1:
             axes = list(range(len(shape)))[::-1]
-            result._info = ViewInfo(ordered_strides(shape, axes), None, True)
+            set_info(result, ViewInfo(ordered_strides(shape, axes), None, True))
         return result
     if order == "K" and source is not None:
         return keep_order(result, source)

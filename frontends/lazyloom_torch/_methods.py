@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from . import autograd, random
+from . import _operators, autograd, random
 from ._functions import (
     activations,
     convert,
@@ -37,60 +35,15 @@ def _inplace(name: str, function: Any) -> Any:
     return method
 
 
-def _other(other: Any) -> Any:
-    """The other operand of an operator; a host array becomes a tensor. None: not supported."""
-    if isinstance(other, Tensor) or is_number(other):
-        return other
-    return creation.as_tensor(other) if isinstance(other, np.ndarray) else None
+def _reflected(operator: Any) -> Any:
+    return lambda self, other: operator(other, self)
 
 
-def _operator(op: str, kind: str = "arith", reverse: bool = False) -> Any:
-    binary = pointwise.binary
-
-    def method(self: Tensor, other: Any) -> Any:
-        if reverse and isinstance(other, np.ndarray):
-            return NotImplemented  # as in PyTorch: the array has to be made a tensor first
-        other = _other(other)
-        if other is None:
-            return NotImplemented
-        return binary(op, other, self, kind) if reverse else binary(op, self, other, kind)
-
-    return method
-
-
-def _inplace_operator(op: str, kind: str = "arith") -> Any:
-    def method(self: Tensor, other: Any) -> Any:
-        other = _other(other)
-        if other is None:
-            return NotImplemented
-        return convert.store(self, operand(pointwise.binary(op, self, other, kind)))
-
-    return method
-
-
+#: operators that the runtime does not know, and their ops
 _ARITHMETIC = {
-    "add": ("add", "arith"), "sub": ("subtract", "arith"), "mul": ("multiply", "arith"),
-    "truediv": ("divide", "float"), "floordiv": ("floor_divide", "arith"),
-    "mod": ("remainder", "arith"), "and": ("bitwise_and", "arith"), "or": ("bitwise_or", "arith"),
-    "xor": ("bitwise_xor", "arith"), "lshift": ("shift_left", "arith"),
-    "rshift": ("shift_right", "arith"),
+    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "shift_left", "rshift": "shift_right",
 }
-_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
-                "gt": "greater", "ge": "greater_equal"}
-
-
-def _compare(op: str) -> Any:
-    def method(self: Tensor, other: Any) -> Any:
-        other = _other(other)
-        if other is None:
-            return NotImplemented
-        return pointwise.binary(op, self, other, "compare")
-
-    return method
-
-
-def _matmul(self: Tensor, other: Any) -> Any:
-    return linear.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 def _pow(self: Tensor, exponent: Any) -> Any:
@@ -107,6 +60,7 @@ def _reshape_in_place(name: str) -> Any:
             raise RuntimeError(f"{name}_() on a leaf that requires grad is not possible")
         made = function(self, *args)
         self._set(made._storage, made._steps, made._type)
+        self._no_gradient = made._no_gradient
         self._strides, self._offset = made._strides, made._offset
         return self
 
@@ -143,18 +97,17 @@ def attach() -> None:
     for name in ("softmax", "log_softmax"):
         setattr(cls, name, activations.FUNCTIONS[name])
     cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
-    for name, (op, kind) in _ARITHMETIC.items():
-        setattr(cls, f"__{name}__", _operator(op, kind))
-        setattr(cls, f"__r{name}__", _operator(op, kind, reverse=True))
-        setattr(cls, f"__i{name}__", _inplace_operator(op, kind))
-    for name, op in _COMPARISONS.items():
-        setattr(cls, f"__{name}__", _compare(op))
+    _operators.register()
+    for name, op in _ARITHMETIC.items():
+        setattr(cls, f"__{name}__", _operators.general(op, "arith"))
+        setattr(cls, f"__r{name}__", _reflected(_operators.general(op, "arith")))
+        setattr(cls, f"__i{name}__", _operators.in_place(op, "arith"))
+    cls.__eq__ = _operators.general("equal", "compare")
+    cls.__ne__ = _operators.general("not_equal", "compare")
     cls.__hash__ = lambda self: id(self)
-    cls.__matmul__ = _matmul
     cls.__pow__ = _pow
     cls.__rpow__ = lambda self, base: pointwise.pow(base, self)
     cls.__ipow__ = _inplace("__ipow__", pointwise.pow)
-    cls.__neg__ = pointwise.FUNCTIONS["neg"]
     cls.__pos__ = lambda self: self
     cls.__abs__ = pointwise.FUNCTIONS["abs"]
     cls.__invert__ = pointwise.FUNCTIONS["bitwise_not"]

@@ -129,6 +129,11 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         self._own = (version, value)
         return value
 
+    def _keep_own(self, own: tuple[int, Value] | None) -> None:
+        """Set ``_own``; a tensor with one takes the general way of the operators."""
+        self._own = own
+        self._special = own is not None
+
     def _assign(self, value: Value) -> Tensor:
         """Replace the contents in place.
 
@@ -161,11 +166,11 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             self._write(value)
             return
         if self._leaf is None:
-            self._own = None
+            self._keep_own(None)
         if tracking and value.requires_grad:
             # a detached alias that gets a history of its own: the others have no part in it
             self._write_plain(value.detach(), old)
-            self._own = (storage.version, value)
+            self._keep_own((storage.version, value))
         else:
             self._write_plain(value.detach(), old)
 
@@ -201,7 +206,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             made._origin = self._origin
             if self._own is not None and lazyloom.grad_enabled():
                 made._parent = (self, step)
-                made._own = (-1, self._own[1])
+                made._keep_own((-1, self._own[1]))
         else:
             root = self if self._base is None else self._base
             if self._storage.value.requires_grad and not lazyloom.grad_enabled():
@@ -245,7 +250,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                     f"one has {self.dtype!r}")
             self._make_leaf()
         else:
-            self._leaf = self._own = None
+            self._leaf = None
+            self._keep_own(None)
             if self._origin is None:
                 self._storage.value = self._storage.value.detach()
                 self._storage.version += 1
@@ -261,7 +267,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if self._base is not None:
             self._origin, self._base = self._base, None
             self._no_gradient = True
-        self._own = (storage.version, self.value.as_leaf(self._leaf))
+        self._keep_own((storage.version, self.value.as_leaf(self._leaf)))
 
     @property
     def is_leaf(self) -> bool:
@@ -311,7 +317,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         """Forget the gradient history of this tensor itself; it becomes a leaf."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self._leaf = self._own = self._watch = self._parent = None
+        self._leaf = self._watch = self._parent = None
+        self._keep_own(None)
         if self._origin is None:
             self._storage.value = self._storage.value.detach()
             self._storage.version += 1

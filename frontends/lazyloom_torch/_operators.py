@@ -1,0 +1,101 @@
+"""What the operators of tensors mean: the common cases by table, the rest by functions.
+
+The runtime's operators (:mod:`lazyloom.operators`) record the cases listed here at once: two
+tensors of one dtype, or a floating-point tensor and a Python number. Promotion, bools, division
+of integers, detached aliases with a history of their own, and errors take the general way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import lazyloom
+from lazyloom import dtypes
+from lazyloom.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
+
+from ._functions import convert, creation, linear, pointwise
+from ._promotion import is_number
+from ._tensor import Tensor
+
+#: op and kind of promotion of each operator, in the order of ``NAMES``
+_OPS = (
+    ("add", "arith"), ("subtract", "arith"), ("multiply", "arith"), ("divide", "float"),
+    ("matmul", ""), ("less", "compare"), ("less_equal", "compare"), ("greater", "compare"),
+    ("greater_equal", "compare"), ("negative", ""),
+)  # fmt: skip
+#: those that take Python numbers
+_NUMBERS = ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge")
+
+
+def other_operand(other: Any) -> Any:
+    """The other operand of an operator; a host array becomes a tensor. None: not supported."""
+    if isinstance(other, Tensor) or is_number(other):
+        return other
+    return creation.as_tensor(other) if isinstance(other, np.ndarray) else None
+
+
+def general(op: str, kind: str) -> Callable[[Any, Any], Any]:
+    """The operator by PyTorch's promotion, one of whose operands is a tensor."""
+    binary = pointwise.binary
+
+    def operator(a: Any, b: Any) -> Any:
+        if not isinstance(a, Tensor):
+            if not is_number(a):
+                return NotImplemented  # as in PyTorch: an array has to be made a tensor first
+        elif not isinstance(b, Tensor):
+            b = other_operand(b)
+            if b is None:
+                return NotImplemented
+        return binary(op, a, b, kind)
+
+    return operator
+
+
+def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
+    """The augmented assignment of an operator."""
+    binary = pointwise.binary
+
+    def operator(target: Tensor, other: Any) -> Any:
+        other = other_operand(other)
+        if other is None:
+            return NotImplemented
+        value = binary(op, target, other, kind).value
+        if target._value is not None and value.type is target._type and lazyloom.grad_enabled():
+            # nothing shares its storage, so it is neither a leaf nor a view
+            target._write(value)
+            return target
+        return convert.store(target, value)
+
+    return operator
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return linear.matmul(a, b)
+    return NotImplemented
+
+
+def _unsupported(target: Any, other: Any) -> Any:
+    return NotImplemented
+
+
+def register() -> None:
+    """Give the Tensor class its operators."""
+    functions: list[Any] = [general(op, kind) for op, kind in _OPS]
+    functions[MATMUL] = _matmul
+    functions[-1] = pointwise.FUNCTIONS["neg"]
+    augmented = [in_place(op, kind) for op, kind in _OPS[:MATMUL]]
+    operators = Operators(Tensor, Tensor, functions, [*augmented, _unsupported], False)
+    for name, (op, kind) in zip(NAMES, _OPS, strict=True):
+        numbers = FLOATS | INTS if name in _NUMBERS else 0
+        for d in dtypes.ALL:
+            if d.kind == "b" or kind == "float" and d.is_integer:
+                continue
+            if kind == "compare" and d.is_complex:
+                continue
+            operators.define(name, d, op, numbers if d.is_inexact else 0)
+    set_operators(Tensor, operators)
+
