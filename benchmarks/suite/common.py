@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 
@@ -18,6 +23,24 @@ def set_torch_threads(torch: Any) -> None:
         torch.set_num_threads(count)
 
 
-def spread(count: int, kinds: int) -> int:
-    """How many whole passes over so many kinds come nearest to a count, at least one."""
-    return max(1, round(count / kinds))
+def in_new_process(workload: str, function: str, arguments: dict[str, Any],
+                   environment: dict[str, str] | None = None) -> dict[str, float]:  # fmt: skip
+    """What a function of a workload's file returns in a new process of this interpreter."""
+    script = Path(__file__).with_name("fresh.py")
+    started = {"LAZYLOOM_BENCH_STARTED": repr(time.time())}
+    done = subprocess.run(
+        [sys.executable, str(script), workload, function, json.dumps(arguments)],
+        env={**os.environ, **started, **(environment or {})}, capture_output=True, text=True,
+        timeout=400,
+    )  # fmt: skip
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(lines[-1])
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def since_the_process_started() -> float:
+    """Seconds since :func:`in_new_process` was called, in the process that it started."""
+    return time.time() - float(os.environ["LAZYLOOM_BENCH_STARTED"])

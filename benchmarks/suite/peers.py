@@ -1,8 +1,8 @@
 """Who is measured beside us: where they are found and how their threads are set.
 
 A peer runs in this environment's Python, or in that of ``LAZYLOOM_BENCH_PYTHON_<PEER>`` (such as
-``LAZYLOOM_BENCH_PYTHON_TORCH_XLA``) where its versions clash with others'; ``LAZYLOOM_BENCH_PYTHON``
-stands in for all peers but NumPy, JAX and Lazyloom itself.
+``LAZYLOOM_BENCH_PYTHON_TORCH_XLA``) where its versions clash with others';
+``LAZYLOOM_BENCH_PYTHON`` stands in for all peers but NumPy, JAX and Lazyloom itself.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def page(results: Json) -> str:
         "# Benchmarks",
         "",
         f"{m['processor']}, {m['cores']} cores, {m['memory_bytes'] / 2**30:.0f} GiB, {m['system']}"
-        f"{', ' + m['gpu'] if m['gpu'] else ''}, {results['date']}. Load average {load['start']} at "
-        f"the start and {load['end']} at the end; the suite's own work is part of the latter. "
+        f"{', ' + m['gpu'] if m['gpu'] else ''}, {results['date']}. Load average {load['start']} "
+        f"at the start and {load['end']} at the end; the suite's own work is part of the latter. "
         f"Versions: {versions}.{quick}",
         "",
         "Every contender runs in a process of its own, warmed up; within a table all take turns, "
@@ -145,8 +145,8 @@ def _table(name: str, table: Json) -> list[str]:
         low, high = (in_words(row[k], unit) for k in ("lower_quartile", "upper_quartile"))
         ratio = digits(row["ratio"]["median"]) if row["ratio"] else ""
         threads = row["threads"] if row["threads"] is not None else "-"
-        lines.append(
-            f"| {shown} | {in_words(row['median'], unit)} ({low} to {high}) | {ratio} | {threads} |")
+        median = in_words(row["median"], unit)
+        lines.append(f"| {shown} | {median} ({low} to {high}) | {ratio} | {threads} |")
     for contender, reason in table["absent"].items():
         what = reason if reason.startswith("failed") else f"absent: {reason}"
         lines.append(f"| {contender} | {what.replace('|', '/')} | | |")

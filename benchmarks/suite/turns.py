@@ -38,7 +38,7 @@ class Process:
         self.contender = contender
         self.threads = threads
         self.unit = 0.0
-        environment = {**os.environ, "LAZYLOOM_BENCH_STARTED": repr(time.time()), **extra, **peers.variables(contender.peer, threads),
+        environment = {**os.environ, **extra, **peers.variables(contender.peer, threads),
                        **contender.environment}  # fmt: skip
         self.child = subprocess.Popen(
             [peers.python_of(contender.peer), str(SCRIPT), workload.name, contender.name],
@@ -126,8 +126,6 @@ class Arena:
                 missing[contender.name] = self.absent[contender.peer]
                 continue
             wanted.append(contender)
-        if any(c.fresh for c in wanted):
-            return self._fresh(case, wanted, missing), missing
         entered = self._open(case, wanted, missing)
         chosen = self._best_threads(case, entered, missing)
         return self._rounds(case, chosen, missing), missing
@@ -220,37 +218,5 @@ class Arena:
                     samples[name]["measures"].setdefault(measure, []).append(value)
                 # lets a pool that still spins come to rest
                 time.sleep(0.002)
-            done += 1
-        return samples
-
-    def _fresh(
-        self, case: Case, wanted: list[Contender], missing: dict[str, str]
-    ) -> dict[str, Any]:
-        """Every turn in a new process."""
-        samples: dict[str, Any] = {
-            c.name: {"threads": self._counts(c)[-1], "measures": {}, "note": c.note}
-            for c in wanted
-        }
-        rounds = 1 if self.quick else case.rounds
-        ends = time.monotonic() + case.budget
-        done = 0
-        while samples and done < rounds and (done < 3 or time.monotonic() < ends):
-            for contender in wanted:
-                if contender.name not in samples:
-                    continue
-                process = Process(self.workload, contender, samples[contender.name]["threads"],
-                                  self.log, self.environment)  # fmt: skip
-                try:
-                    process.ready()
-                    process.open(case, self.quick)
-                    measures = process.turn(1)["measures"]
-                except Failed as failure:
-                    missing[contender.name] = f"failed: {failure}"
-                    samples.pop(contender.name)
-                    continue
-                finally:
-                    process.close()
-                for measure, value in measures.items():
-                    samples[contender.name]["measures"].setdefault(measure, []).append(value)
             done += 1
         return samples

@@ -42,8 +42,6 @@ class Worker:
         started = time.perf_counter()
         turn = self.turn = self.contender.make(**case.parameters)
         made = time.perf_counter() - started
-        if self.contender.fresh:
-            return {"made": made, "unit": made}
         units = case.units or 1
         turn(units)
         warmed = units

@@ -49,7 +49,6 @@ class Contender:
         peer: key of :data:`suite.peers.PEERS`.
         make: called once per case with its parameters, in a process of its own; gives a Turn.
         only: cases it takes part in, by name; all if empty.
-        fresh: every turn runs in a new process.
         threads: fixes the number of threads; None tries several.
         environment: variables of its process.
         note: said beside the row.
@@ -59,7 +58,6 @@ class Contender:
     peer: str
     make: Callable[..., Turn]
     only: Sequence[str] = ()
-    fresh: bool = False
     threads: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""

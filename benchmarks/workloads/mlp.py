@@ -258,10 +258,10 @@ WORKLOAD = Workload(
     name="mlp",
     title="MLP training step",
     about=(
-        "64-128-128-10, ReLU, cross entropy, batch of 64, float32, SGD with momentum, on 16 batches "
-        "that are on the device beforehand. Once the loss is read after every step, and once it is "
-        "not: then nothing but the end of the turn waits, and Lazyloom is not told where a step "
-        "ends, except in the row that calls `lazyloom.sync()` after each."
+        "64-128-128-10, ReLU, cross entropy, batch of 64, float32, SGD with momentum, on 16 "
+        "batches that are on the device beforehand. Once the loss is read after every step, and "
+        "once it is not: then nothing but the end of the turn waits, and Lazyloom is not told "
+        "where a step ends, except in the row that calls `lazyloom.sync()` after each."
     ),
     cases=[
         Case("loss read every step", {"read": True}, warm=200, rounds=31, budget=20),

@@ -1,30 +1,124 @@
-"""The benchmarks run, and write what their page shows."""
+"""The benchmark suite runs, writes what its page shows, and notices what got slower."""
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "benchmarks"
 
 
-@pytest.mark.slow
-def test_benchmarks_run(tmp_path: Path) -> None:
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``--quick`` of the lightest workload writes."""
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "run.py"), "--quick", "--out", str(tmp_path)],
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+    out = tmp_path_factory.mktemp("benchmarks")
+    done = run(FOLDER / "run.py", "--quick", "--only", "import_time", "--out", out,
+               "--log", out / "log")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    results = json.loads((tmp_path / "results.json").read_text())
-    page = (tmp_path / "README.md").read_text()
-    for group, rows in results["groups"].items():
-        assert f"## {group}" in page
+    return out
+
+
+def test_a_workload_gives_figures_page_and_picture(quick: Path) -> None:
+    results = json.loads((quick / "results.json").read_text())
+    assert results["machine"]["cores"] >= 1 and results["versions"]["jax"]
+    workload = results["workloads"]["import_time"]
+    page = (quick / "README.md").read_text()
+    assert f"## {workload['title']}" in page
+    assert (quick / workload["plot"]).stat().st_size > 5_000
+    assert set(workload["tables"]) == {"import", "whole process"}
+    for table in workload["tables"].values():
+        rows = table["rows"]
+        assert {"lazyloom", "lazyloom_numpy", "lazyloom_torch", "numpy", "jax"} <= set(rows)
         for name, row in rows.items():
-            assert 0 < row["least"] <= row["median"]
-            assert f"| {name} |" in page
-    assert (tmp_path / "results.png").stat().st_size > 10_000
+            assert 0 < row["least"] <= row["lower_quartile"] <= row["median"]
+            assert row["median"] <= row["upper_quartile"]
+            assert row["ratio"]["median"] > 0
+            assert name in page
+    assert workload["tables"]["import"]["rows"]["lazyloom_torch"]["ratio"]["median"] == 1
+    assert {t["row"] for t in workload["targets"]} == {"lazyloom", "lazyloom_numpy",
+                                                       "lazyloom_torch"}  # fmt: skip
+
+
+def test_an_absent_peer_is_named(quick: Path, tmp_path: Path) -> None:
+    """Of the peers some are always missing somewhere: each is a row or is named with a reason."""
+    results = json.loads((quick / "results.json").read_text())
+    table = results["workloads"]["import_time"]["tables"]["import"]
+    page = (quick / "README.md").read_text()
+    everyone = {"numpy", "jax", "torch", "mlx.core", "tinygrad", "torch_xla"}
+    assert everyone <= set(table["rows"]) | set(table["absent"])
+    for name, reason in table["absent"].items():
+        assert reason and f"| {name} | " in page
+
+
+def fabricated(scale: float = 1.0, machine: float = 1.0) -> dict[str, Any]:
+    """A results file with one table: our row ``scale`` times as slow, and all ``machine`` times."""
+
+    def row(peer: str, median: float) -> dict[str, Any]:
+        return {"peer": peer, "median": median, "lower_quartile": 0.98 * median,
+                "upper_quartile": 1.02 * median}  # fmt: skip
+
+    rows = {"ours": row("lazyloom", 1e-3 * scale * machine), "theirs": row("jax", 2e-3 * machine)}
+    table = {"unit": "s", "rows": rows}
+    return {"machine": {}, "workloads": {"mlp": {"tables": {"loss read": table}}}}
+
+
+@pytest.mark.parametrize(
+    "new, status, said",
+    [
+        (fabricated(), 0, "1 without a change"),
+        (fabricated(scale=1.3), 1, "slower:"),
+        (fabricated(scale=0.7), 0, "faster:"),
+        (fabricated(scale=1.05), 0, "1 without a change"),
+        (fabricated(machine=1.5), 0, "1 without a change"),
+        (fabricated(scale=1.3, machine=0.7), 1, "1.30 times, the others 0.70 times"),
+    ],
+    ids=["same", "slower", "faster", "below the threshold", "a slow machine", "a fast machine"],
+)
+def test_compare_finds_what_got_slower(
+    tmp_path: Path, new: dict[str, Any], status: int, said: str
+) -> None:
+    (tmp_path / "old.json").write_text(json.dumps(fabricated()))
+    (tmp_path / "new.json").write_text(json.dumps(new))
+    done = run(FOLDER / "compare.py", tmp_path / "old.json", tmp_path / "new.json")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert said in done.stdout
+
+
+def test_compare_counts_noise_as_noise_and_names_what_is_gone(tmp_path: Path) -> None:
+    noisy = fabricated(scale=1.3)
+    noisy["workloads"]["mlp"]["tables"]["loss read"]["rows"]["ours"]["lower_quartile"] = 0.9e-3
+    gone = copy.deepcopy(fabricated())
+    del gone["workloads"]["mlp"]["tables"]["loss read"]["rows"]["ours"]
+    for name, content in (("old", fabricated()), ("noisy", noisy), ("gone", gone)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    done = run(FOLDER / "compare.py", tmp_path / "old.json", tmp_path / "noisy.json")
+    assert done.returncode == 0 and "slower" not in done.stdout
+    done = run(FOLDER / "compare.py", tmp_path / "old.json", tmp_path / "gone.json")
+    assert done.returncode == 1 and "gone:" in done.stdout
+
+
+def test_every_workload_is_listed_and_the_stored_results_are_of_this_suite() -> None:
+    done = run(FOLDER / "run.py", "--list")
+    assert done.returncode == 0, done.stderr
+    listed = [line.split()[0] for line in done.stdout.splitlines()]
+    files = {p.stem for p in (FOLDER / "workloads").glob("*.py")} - {"__init__"}
+    assert set(listed) == files
+    stored = ROOT / "docs" / "benchmarks" / "results.json"
+    results = json.loads(stored.read_text())
+    assert list(results["workloads"]) == listed
+    for workload in results["workloads"].values():
+        assert "plot" not in workload or (stored.parent / workload["plot"]).exists()
