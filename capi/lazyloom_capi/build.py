@@ -19,6 +19,8 @@ from . import header
 
 HERE: Final = Path(__file__).resolve().parent
 LIBRARY: Final = "liblazyloom.so"
+#: compiled as one, in this order
+SOURCES: Final = ("errors.c", "handles.c", "recording.c", "shims.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -71,8 +73,8 @@ class BuildError(Exception):
 def digest() -> str:
     """A fingerprint of everything that the library is made from."""
     total = hashlib.sha256()
-    sources = (header.include_dir() / "lazyloom.h", HERE / "shims.c", HERE / "entries.h",
-               HERE / "build.py")  # fmt: skip
+    sources = (header.include_dir() / "lazyloom.h", *(HERE / name for name in SOURCES),
+               HERE / "entries.h", HERE / "build.py")  # fmt: skip
     for source in sources:
         total.update(source.read_bytes())
     return total.hexdigest()[:32]
@@ -129,7 +131,7 @@ def _c_source() -> str:
         *(f"#define {name} {literal(value)}" for name, value in built.items()),
         _SHARED_CONSTANTS,
         entries_static,
-        (HERE / "shims.c").read_text(),
+        *((HERE / name).read_text() for name in SOURCES),
     ))  # fmt: skip
     ffi = cffi.FFI()
     ffi.embedding_api("")
@@ -174,7 +176,9 @@ def _compile(target: Path) -> None:
         command = [
             *compiler, "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-pthread",
             f"-I{include}", f"-I{header.include_dir()}", "-o", str(built), str(source),
-            f"-Wl,--version-script={exports}", f"-Wl,-soname,{LIBRARY}", *_python_library(),
+            f"-Wl,--version-script={exports}", f"-Wl,-soname,{LIBRARY}",
+            # Python keeps pointers into it, so a dlclose() must not unload it
+            "-Wl,-z,nodelete", *_python_library(),
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:

@@ -8,7 +8,7 @@ import numpy as np
 from _lazyloom_abi import ffi  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import ArgumentError, DTypeError, HandleError, LoomError
+from lazyloom.errors import ArgumentError, DTypeError, HandleError
 
 from . import handles
 from .handles import TENSOR
@@ -40,15 +40,15 @@ def values(op: Any, given: Any, count: int) -> list[Any]:
     result: list[Any] = []
     numbers: list[tuple[int, Any]] = []
     given_last = -1
-    live = handles.tensors
     for i in range(count):
         head = words[i * _OPERAND_WORDS]
         kind = head & 0xFFFFFFFF
         if kind == 1:
-            tensor = live.get(words[i * _OPERAND_WORDS + 1])
-            if tensor is None:
-                raise _no_tensor(op, i, words[i * _OPERAND_WORDS + 1])
-            result.append(tensor.value)
+            try:
+                found = handles.find(TENSOR, words[i * _OPERAND_WORDS + 1])
+            except HandleError as error:
+                raise _no_tensor(op, i, error) from None
+            result.append(found if isinstance(found, lazyloom.Value) else found.value)
             given_last = i
         elif kind == 0:
             result.append(None)
@@ -70,11 +70,24 @@ def values(op: Any, given: Any, count: int) -> list[Any]:
     return result
 
 
-def _no_tensor(op: Any, position: int, bits: int) -> LoomError:
+def classes(op: Any, count: int) -> tuple[int, int]:
+    """Which operands of a call share a dtype, and which are positions, as bits.
+
+    Bit 63 stands for all from the 64th on, which are of one class.
+    """
+    shares = positions = 0
+    last = len(op.operands) - 1
+    for i in range(min(count, 64) if last >= 0 else 0):
+        name = op.operands[min(i, last)].classes
+        shares |= (name == "T") << i
+        positions |= (name == "index") << i
+    return shares, positions
+
+
+def _no_tensor(op: Any, position: int, error: HandleError) -> HandleError:
     known = position < op.most or (op.most < 0 and op.operands)
     name = op.operand_name(position) if known else str(position)
-    return HandleError(
-        f"{op.name}: operand {name!r}: {handles.unknown(TENSOR, bits)}", op=op.name)
+    return HandleError(f"{op.name}: operand {name!r}: {error}", op=op.name)
 
 
 def _number(op: Any, operand: Any, position: int) -> Any:

@@ -1,5 +1,6 @@
 int loomp_start(const char *paths, const char *digest, int opened);
 int loomp_shutdown(void);
+int loomp_enter(void);
 int loomp_set_option(int option, int64_t value);
 int loomp_get_option(int option, int64_t *value);
 int loomp_from_host(void *data, size_t nbytes, int dtype, const int64_t *shape, size_t ndim,
@@ -8,15 +9,8 @@ int loomp_from_host(void *data, size_t nbytes, int dtype, const int64_t *shape, 
 int loomp_read(uint64_t tensor, void *buffer, size_t nbytes, uintptr_t file, int line);
 int loomp_map(uint64_t tensor, uint64_t *result, void **data, size_t *nbytes, uintptr_t file,
               int line);
-int loomp_release(uint64_t handle, int kind);
-int loomp_release_many(uint64_t *tensors, size_t count);
-int loomp_retain(uint64_t tensor);
 int loomp_info(uint64_t tensor, int what, int64_t *value);
 int loomp_shape(uint64_t tensor, int64_t *shape, size_t capacity, size_t *ndim);
-int loomp_live(size_t *count);
-int loomp_apply(int source, const char *op, const loom_operand *operands, size_t operand_count,
-                const loom_attr *attributes, size_t attribute_count, uint64_t *results,
-                size_t capacity, size_t *result_count, uintptr_t file, int line);
 int loomp_boundary(uint64_t tensor, uintptr_t file, int line);
 int loomp_assign(uint64_t target, uint64_t value, uintptr_t file, int line);
 int loomp_detach(uint64_t tensor, uint64_t *result, uintptr_t file, int line);

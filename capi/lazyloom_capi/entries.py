@@ -12,11 +12,19 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
+import _lazyloom_shims  # type: ignore[import-not-found]
 import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import ArgumentError, DTypeError, GradientError, LoomError, ShapeError
+from lazyloom.errors import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    HandleError,
+    LoomError,
+    ShapeError,
+)
 
 from . import calls, describe, handles
 from .handles import BUFFER, PROGRAM, TENSOR
@@ -24,9 +32,10 @@ from .handles import BUFFER, PROGRAM, TENSOR
 INTERNAL: Final = 102
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
+_UNKNOWN: Final = "<unknown>:0"
+
 _files: dict[int, str] = {}
 _op_names: list[Any] = []
-_in_python: bool = True
 
 
 class Leaf:
@@ -39,7 +48,10 @@ class Leaf:
 
 
 class Tensor(lazyloom.Tensor):
-    """The object behind a ``loom_tensor``."""
+    """The object behind a ``loom_tensor`` that was written or collects a gradient.
+
+    Behind all others is their Value alone, which costs less.
+    """
 
     __slots__ = ("leaf",)
     leaf: Leaf | None
@@ -53,6 +65,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     """Record an exception as the error of this thread; the answer is minus its status."""
     if isinstance(value, LoomError):
         code, message, op, site = value.code, str(value), value.op or "", value.site or ""
+        if site == _UNKNOWN:
+            site = ""
     else:
         if issubclass(exception, KeyboardInterrupt):
             # the Python program around the caller is to hear of it, not this call alone
@@ -78,44 +92,54 @@ def entry(function: Callable[..., int]) -> Callable[..., int]:
 def located(function: Callable[..., int]) -> Callable[..., int]:
     """An entry whose last two arguments are the caller's source location."""
 
-    def at(*arguments: Any) -> int:
-        file = arguments[-2]
-        if file:
-            name = _files.get(file)
-            if name is None:
-                name = _files[file] = ffi.string(ffi.cast("char *", file)).decode(
-                    "utf-8", "replace")
-            lazyloom.set_site(name, arguments[-1])
-            if not _in_python:
-                return function(*arguments[:-2])
-            try:
-                return function(*arguments[:-2])
-            finally:
-                lazyloom.clear_site()
-        if not _in_python:
-            lazyloom.clear_site()
-        return function(*arguments[:-2])
-
-    ffi.def_extern(name=function.__name__, onerror=failed)(at)
+    ffi.def_extern(name=function.__name__, onerror=failed)(placed(function))
     return function
+
+
+def placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with two more arguments at the end, the caller's file and line."""
+
+    def at(*arguments: Any) -> Any:
+        file = arguments[-2]
+        if not file:
+            return function(*arguments[:-2])
+        name = _files.get(file)
+        if name is None:
+            name = _files[file] = ffi.string(ffi.cast("char *", file)).decode("utf-8", "replace")
+        lazyloom.set_site(name, arguments[-1])
+        try:
+            return function(*arguments[:-2])
+        finally:
+            lazyloom.clear_site()
+
+    return at
 
 
 def start(opened: bool) -> None:
     """Get ready for calls. ``opened``: the library opened the interpreter itself."""
-    global _in_python
-    _in_python = not opened
     lazyloom.skip_folder(os.path.dirname(__file__))
+    _lazyloom_shims.setup({
+        "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
+        "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
+        "record_two": lazyloom.record_two, "record_spec": lazyloom.record_spec,
+        "apply": placed(apply), "failed": failed, "HandleError": HandleError,
+        "dtypes": tuple(lazyloom.dtypes.dtype_indexed(i + 1) for i in range(15)),
+        "opened": opened,
+    })  # fmt: skip
 
 
 # ---- life ---------------------------------------------------------------------------
 
 
 @entry
+def loomp_enter() -> int:
+    # being called is what gives a thread its state
+    return 1
+
+
+@entry
 def loomp_shutdown() -> int:
-    alive = [t.value for t in list(handles.tensors.values())]
-    scheduled = [v for v in alive if not v.is_pending]
-    del alive
-    handles.release_all()
+    scheduled = [v for v in map(_contents, handles.release_all()) if not v.is_pending]
     for value in scheduled:
         try:
             lazyloom.sync(value, wait=True)
@@ -154,7 +178,27 @@ def _option(option: int) -> str:
 
 
 def _give(value: lazyloom.Value) -> int:
-    return handles.give(TENSOR, Tensor(value))
+    return handles.give(TENSOR, value)
+
+
+def _contents(thing: Any) -> lazyloom.Value:
+    """The value of what a tensor's handle stands for."""
+    value: lazyloom.Value = thing.value if isinstance(thing, Tensor) else thing
+    return value
+
+
+def _value(bits: int) -> lazyloom.Value:
+    """The value of a tensor; raises HandleError."""
+    return _contents(handles.find(TENSOR, bits))
+
+
+def _tensor(bits: int) -> Tensor:
+    """A tensor, to be written or to collect a gradient; raises HandleError."""
+    found = handles.find(TENSOR, bits)
+    if not isinstance(found, Tensor):
+        found = Tensor(found)
+        handles.replace(TENSOR, bits, found)
+    return found
 
 
 def _shape(shape: Any, ndim: int) -> tuple[int, ...]:
@@ -193,13 +237,13 @@ def loomp_from_host(
 
 
 def _read(tensor: int) -> Any:
-    array = np.ascontiguousarray(handles.find(TENSOR, tensor).read())
+    array = np.ascontiguousarray(_value(tensor).read())
     return array.reshape(-1).view(np.uint8)
 
 
 @located
 def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
-    type = handles.find(TENSOR, tensor).type
+    type = _value(tensor).type
     if nbytes != type.nbytes:
         raise ArgumentError(
             f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
@@ -220,39 +264,12 @@ def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
 
 
 @entry
-def loomp_release(handle: int, kind: int) -> int:
-    handles.release(kind, handle)
-    return 1
-
-
-@entry
-def loomp_release_many(given: Any, count: int) -> int:
-    error: LoomError | None = None
-    for i in range(count):
-        bits, given[i] = given[i], 0
-        if bits:
-            try:
-                handles.release(TENSOR, bits)
-            except LoomError as e:
-                error = error or e
-    if error is not None:
-        raise error
-    return 1
-
-
-@entry
-def loomp_retain(tensor: int) -> int:
-    handles.retain(TENSOR, tensor)
-    return 1
-
-
-@entry
 def loomp_info(tensor: int, what: int, value: Any) -> int:
-    found = handles.find(TENSOR, tensor)
+    found = _value(tensor)
     if what == lib.LOOMP_PENDING:
-        value[0] = found.value.is_pending
+        value[0] = found.is_pending
     elif what == lib.LOOMP_REQUIRES_GRAD:
-        value[0] = found.value.requires_grad
+        value[0] = found.requires_grad
     elif what == lib.LOOMP_DTYPE:
         value[0] = found.type.dtype.index
     elif what == lib.LOOMP_NDIM:
@@ -264,57 +281,51 @@ def loomp_info(tensor: int, what: int, value: Any) -> int:
 
 @entry
 def loomp_shape(tensor: int, shape: Any, capacity: int, ndim: Any) -> int:
-    dims = handles.find(TENSOR, tensor).type.shape
+    dims = _value(tensor).shape
     ndim[0] = len(dims)
     for i, d in enumerate(dims[:capacity]):
         shape[i] = d
     return 1
 
 
-@entry
-def loomp_live(count: Any) -> int:
-    count[0] = handles.count()
-    return 1
-
-
 # ---- recording ----------------------------------------------------------------------
 
 
-@located
-def loomp_apply(
-    source: int, name: Any, operands: Any, operand_count: int, attributes: Any,
-    attribute_count: int, results: Any, capacity: int, result_count: Any,
-) -> int:  # fmt: skip
-    op = calls.op_named(name)
-    values = calls.values(op, operands, operand_count)
-    attrs = calls.attributes(op, attributes, attribute_count) if attribute_count else None
+def apply(
+    source: int, name: int, operands: int, operand_count: int, attributes: int,
+    attribute_count: int,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Record an op that ``recording.c`` has not met in this form, or that is wrong.
+
+    Takes addresses for the pointers of ``loom_apply``. Returns the result, a Value or a tuple
+    of them, and what the library can do the same call with: its spec, the number of operands
+    that are part of it, which operands share a dtype and which are positions, as bits, and
+    whether it has one result; None for what is not worth keeping.
+    """
+    op = calls.op_named(ffi.cast("char *", name))
+    values = calls.values(op, ffi.cast("loom_operand *", operands), operand_count)
+    attrs = None
+    if attribute_count:
+        attrs = calls.attributes(op, ffi.cast("loom_attr *", attributes), attribute_count)
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
-    if type(recorded) is not tuple:
-        result_count[0] = 1
-        if capacity < 1:
-            raise ArgumentError(f"{op.name}: capacity is 0, expected 1 for its result", op=op.name)
-        results[0] = _give(recorded)
-        return 1
-    result_count[0] = len(recorded)
-    if capacity < len(recorded):
-        raise ArgumentError(
-            f"{op.name}: capacity is {capacity}, expected {len(recorded)} for its results",
-            op=op.name)
-    for i, value in enumerate(recorded):
-        results[i] = _give(value)
-    return 1
+    several = type(recorded) is tuple
+    if several and not recorded:
+        return recorded, None
+    node = (recorded[0] if several else recorded).node
+    single = not several and len(op.outputs) == 1 and op.name != "split"
+    return recorded, (node.spec, len(node.inputs), *calls.classes(op, operand_count), single)
 
 
 @located
 def loomp_boundary(tensor: int) -> int:
-    lazyloom.boundary(handles.find(TENSOR, tensor).value)
+    lazyloom.boundary(_value(tensor))
     return 1
 
 
 @located
 def loomp_assign(target: int, value: int) -> int:
-    tensor = handles.find(TENSOR, target)
-    given = handles.find(TENSOR, value).value
+    given = _value(value)
+    tensor = _tensor(target)
     if given.type is not tensor.type:
         kind = ShapeError if given.shape != tensor.type.shape else DTypeError
         raise kind(
@@ -328,7 +339,7 @@ def loomp_assign(target: int, value: int) -> int:
 
 @located
 def loomp_detach(tensor: int, result: Any) -> int:
-    result[0] = _give(handles.find(TENSOR, tensor).value.detach())
+    result[0] = _give(_value(tensor).detach())
     return 1
 
 
@@ -337,7 +348,7 @@ def loomp_detach(tensor: int, result: Any) -> int:
 
 @located
 def loomp_require_grad(tensor: int, required: int) -> int:
-    found = handles.find(TENSOR, tensor)
+    found = _tensor(tensor)
     if not required:
         if found.leaf is not None or found.value.requires_grad:
             found._write(found.value.detach())
@@ -357,13 +368,13 @@ def loomp_set_grad_enabled(enabled: int, previous: Any) -> int:
 
 def _values(array: Any, count: int) -> list[Any]:
     given = ffi.unpack(array, count) if count else ()
-    return [handles.find(TENSOR, bits).value for bits in given]
+    return [_value(bits) for bits in given]
 
 
 def _cotangents(array: Any, count: int) -> list[Any] | None:
     if array == ffi.NULL:
         return None
-    return [handles.find(TENSOR, bits).value if bits else None for bits in ffi.unpack(array, count)]
+    return [_value(bits) if bits else None for bits in ffi.unpack(array, count)]
 
 
 @located
@@ -395,7 +406,7 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
 
 
 def _leaf(tensor: int) -> Leaf:
-    leaf: Leaf | None = handles.find(TENSOR, tensor).leaf
+    leaf: Leaf | None = getattr(handles.find(TENSOR, tensor), "leaf", None)
     if leaf is None:
         raise GradientError(
             "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")

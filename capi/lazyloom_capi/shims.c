@@ -3,179 +3,12 @@
    Each checks that calls can be made at all, calls a private entry (loomp_*, written in
    Python, lazyloom_capi/entries.py) and turns its answer into a status: 1 is success, a
    negative number the error that was recorded, and 0 what cffi returns when a callback
-   died. Nothing here needs Python except start(). */
+   died. What a program does all the time, to record an op and to release a handle, is in
+   recording.c and handles.c and goes by neither cffi nor Python code. */
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { COLD, RUNNING, STOPPED, FORKED };
-
-static volatile int state = COLD;
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- errors of a thread -------------------------------------------------------- */
-
-typedef struct error_record {
-  loom_status status;
-  char *message;
-  char *op;
-  char *site;
-} error_record;
-
-static pthread_key_t error_key;
-static pthread_once_t error_once = PTHREAD_ONCE_INIT;
-static __thread const char *source_file;
-static __thread int source_line;
-
-static void error_empty(error_record *e) {
-  free(e->message);
-  free(e->op);
-  free(e->site);
-  memset(e, 0, sizeof *e);
-}
-
-static void error_free(void *given) {
-  error_empty((error_record *)given);
-  free(given);
-}
-
-static void error_start(void) { pthread_key_create(&error_key, error_free); }
-
-static error_record *error_of_thread(bool make) {
-  error_record *e;
-  pthread_once(&error_once, error_start);
-  e = (error_record *)pthread_getspecific(error_key);
-  if (e == NULL && make) {
-    e = (error_record *)calloc(1, sizeof *e);
-    if (e != NULL) pthread_setspecific(error_key, e);
-  }
-  return e;
-}
-
-static char *copied(const char *text) {
-  size_t n = strlen(text) + 1;
-  char *result = (char *)malloc(n);
-  if (result != NULL) memcpy(result, text, n);
-  return result;
-}
-
-/* Called by the entries too, with texts that live during the call. */
-static void loomp_set_error(int status, const char *message, const char *op, const char *site) {
-  error_record *e = error_of_thread(true);
-  if (e == NULL) return;
-  error_empty(e);
-  e->status = (loom_status)status;
-  e->message = copied(message);
-  e->op = copied(op);
-  if (site[0] == 0 && source_file != NULL) {
-    size_t n = strlen(source_file) + 16;
-    e->site = (char *)malloc(n);
-    if (e->site != NULL) snprintf(e->site, n, "%s:%d", source_file, source_line);
-  } else {
-    e->site = copied(site);
-  }
-}
-
-static loom_status fail(loom_status status, const char *message) {
-  loomp_set_error((int)status, message, "", "");
-  return status;
-}
-
-loom_status loom_error_status(void) {
-  error_record *e = error_of_thread(false);
-  return e == NULL ? LOOM_OK : e->status;
-}
-
-const char *loom_error_message(void) {
-  error_record *e = error_of_thread(false);
-  return e == NULL || e->message == NULL ? "" : e->message;
-}
-
-const char *loom_error_op(void) {
-  error_record *e = error_of_thread(false);
-  return e == NULL || e->op == NULL ? "" : e->op;
-}
-
-const char *loom_error_site(void) {
-  error_record *e = error_of_thread(false);
-  return e == NULL || e->site == NULL ? "" : e->site;
-}
-
-void loom_error_clear(void) {
-  error_record *e = error_of_thread(false);
-  if (e != NULL) error_empty(e);
-}
-
-const char *loom_status_name(loom_status status) {
-  switch (status) {
-    case LOOM_OK: return "LOOM_OK";
-    case LOOM_ERROR: return "LOOM_ERROR";
-    case LOOM_ERROR_ARGUMENT: return "LOOM_ERROR_ARGUMENT";
-    case LOOM_ERROR_SHAPE: return "LOOM_ERROR_SHAPE";
-    case LOOM_ERROR_DTYPE: return "LOOM_ERROR_DTYPE";
-    case LOOM_ERROR_UNKNOWN_OP: return "LOOM_ERROR_UNKNOWN_OP";
-    case LOOM_ERROR_EXECUTION: return "LOOM_ERROR_EXECUTION";
-    case LOOM_ERROR_DONATED: return "LOOM_ERROR_DONATED";
-    case LOOM_ERROR_GRADIENT: return "LOOM_ERROR_GRADIENT";
-    case LOOM_ERROR_ALIAS: return "LOOM_ERROR_ALIAS";
-    case LOOM_ERROR_HANDLE: return "LOOM_ERROR_HANDLE";
-    case LOOM_ERROR_FORK: return "LOOM_ERROR_FORK";
-    case LOOM_ERROR_READ_FORBIDDEN: return "LOOM_ERROR_READ_FORBIDDEN";
-    case LOOM_ERROR_NOT_INITIALIZED: return "LOOM_ERROR_NOT_INITIALIZED";
-    case LOOM_ERROR_START: return "LOOM_ERROR_START";
-    case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";
-  }
-  return "unknown status";
-}
-
-void loom_set_source_location(const char *file, int line) {
-  source_file = file;
-  source_line = line;
-}
-
-/* ---- guards -------------------------------------------------------------------- */
-
-static loom_status not_ready(void) {
-  switch (state) {
-    case FORKED:
-      return fail(LOOM_ERROR_FORK,
-                  "this process was forked after lazyloom had been initialised, so lazyloom "
-                  "cannot be used in it; fork before loom_initialize(), or start a new program");
-    case STOPPED:
-      return fail(LOOM_ERROR_NOT_INITIALIZED,
-                  "loom_shutdown() has been called; call loom_initialize() again first");
-    default:
-      return fail(LOOM_ERROR_NOT_INITIALIZED, "call loom_initialize() first");
-  }
-}
-
-static loom_status null_pointer(const char *function, const char *parameter) {
-  char text[200];
-  snprintf(text, sizeof text, "%s: %s is NULL, expected a pointer", function, parameter);
-  return fail(LOOM_ERROR_ARGUMENT, text);
-}
-
-static loom_status finish(int answer) {
-  if (answer == 1) return LOOM_OK;
-  if (answer < 0) return (loom_status)-answer;
-  return fail(LOOM_ERROR_INTERNAL, "a callback of the runtime died without saying why");
-}
-
-#define READY()                                  \
-  do {                                           \
-    if (state != RUNNING) return not_ready();    \
-  } while (0)
-#define NEED(pointer)                                                   \
-  do {                                                                  \
-    if ((pointer) == NULL) return null_pointer(__func__, #pointer);     \
-  } while (0)
-#define NEED_IF(pointer, count)                                                          \
-  do {                                                                                   \
-    if ((count) != 0 && (pointer) == NULL) return null_pointer(__func__, #pointer);      \
-  } while (0)
 #define WHERE (uintptr_t) source_file, source_line
+/* what was released before is gone before anything else is done */
+#define CALL(answer) (flush(), finish(answer))
 
 /* ---- start and end ------------------------------------------------------------- */
 
@@ -257,6 +90,7 @@ static loom_status start(void) {
   {
     PyGILState_STATE gil = PyGILState_Ensure();
     if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+    else if (!offer_module()) status = python_failed("the library could not be set up");
 #if PY_VERSION_HEX < 0x030C0000
     /* Before Python 3.12 cffi's start uses this type's version tag as a lock and takes it to be
        0, which it no longer is once anything (PyTorch does) looked up an attribute of a capsule.
@@ -292,7 +126,7 @@ loom_status loom_shutdown(void) {
   pthread_mutex_lock(&start_lock);
   if (state == RUNNING) {
     state = STOPPED;
-    status = finish(loomp_shutdown());
+    status = CALL(loomp_shutdown());
   }
   pthread_mutex_unlock(&start_lock);
   return status;
@@ -308,25 +142,16 @@ const char *loom_version(void) { return LOOM_BUILT_VERSION; }
 
 loom_status loom_set_option(loom_option option, int64_t value) {
   READY();
-  return finish(loomp_set_option((int)option, value));
+  return CALL(loomp_set_option((int)option, value));
 }
 
 loom_status loom_get_option(loom_option option, int64_t *value) {
   READY();
   NEED(value);
-  return finish(loomp_get_option((int)option, value));
+  return CALL(loomp_get_option((int)option, value));
 }
 
 /* ---- dtypes -------------------------------------------------------------------- */
-
-static const struct {
-  const char *name;
-  size_t size;
-} dtypes[] = {
-    {"", 0},        {"bool", 1},    {"int8", 1},    {"int16", 2},    {"int32", 4},   {"int64", 8},
-    {"uint8", 1},   {"uint16", 2},  {"uint32", 4},  {"uint64", 8},   {"float16", 2},
-    {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"complex64", 8}, {"complex128", 16},
-};
 
 static size_t dtype_row(loom_dtype dtype) {
   return (size_t)dtype < sizeof dtypes / sizeof dtypes[0] ? (size_t)dtype : 0;
@@ -345,7 +170,7 @@ loom_status loom_tensor_from_host(const void *data, size_t nbytes, loom_dtype dt
   READY();
   NEED_IF(data, nbytes);
   NEED_IF(shape, ndim);
-  return finish(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
+  return CALL(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
                                 &result->bits, WHERE));
 }
 
@@ -363,14 +188,14 @@ loom_status loom_tensor_share_host(const void *data, size_t nbytes, loom_dtype d
     if (done != NULL) done(context);
     return status;
   }
-  return finish(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, true, done, context,
+  return CALL(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, true, done, context,
                                 &result->bits, WHERE));
 }
 
 loom_status loom_tensor_read(loom_tensor tensor, void *buffer, size_t nbytes) {
   READY();
   NEED_IF(buffer, nbytes);
-  return finish(loomp_read(tensor.bits, buffer, nbytes, WHERE));
+  return CALL(loomp_read(tensor.bits, buffer, nbytes, WHERE));
 }
 
 loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void **data,
@@ -380,32 +205,41 @@ loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void 
   READY();
   NEED(data);
   NEED(nbytes);
-  return finish(loomp_map(tensor.bits, &result->bits, (void **)data, nbytes, WHERE));
+  return CALL(loomp_map(tensor.bits, &result->bits, (void **)data, nbytes, WHERE));
 }
 
 loom_status loom_buffer_release(loom_buffer buffer) {
   READY();
-  return buffer.bits ? finish(loomp_release(buffer.bits, LOOMP_BUFFER)) : LOOM_OK;
+  return buffer.bits ? release(LOOMP_BUFFER, buffer.bits) : LOOM_OK;
 }
 
 loom_status loom_tensor_retain(loom_tensor tensor) {
   READY();
-  return finish(loomp_retain(tensor.bits));
+  return retain(LOOMP_TENSOR, tensor.bits);
 }
 
 loom_status loom_tensor_release(loom_tensor tensor) {
   READY();
-  return tensor.bits ? finish(loomp_release(tensor.bits, LOOMP_TENSOR)) : LOOM_OK;
+  return tensor.bits ? release(LOOMP_TENSOR, tensor.bits) : LOOM_OK;
 }
 
 loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
+  loom_status status = LOOM_OK;
+  size_t i;
   READY();
   NEED_IF(tensors, count);
-  return finish(loomp_release_many((uint64_t *)tensors, count));
+  for (i = 0; i < count; ++i) {
+    const uint64_t bits = tensors[i].bits;
+    loom_status one;
+    tensors[i].bits = 0;
+    one = bits ? release(LOOMP_TENSOR, bits) : LOOM_OK;
+    if (one != LOOM_OK) status = one;
+  }
+  return status;
 }
 
 static loom_status describe(loom_tensor tensor, int what, int64_t *value) {
-  return finish(loomp_info(tensor.bits, what, value));
+  return CALL(loomp_info(tensor.bits, what, value));
 }
 
 loom_status loom_tensor_dtype(loom_tensor tensor, loom_dtype *dtype) {
@@ -432,7 +266,7 @@ loom_status loom_tensor_shape(loom_tensor tensor, int64_t *shape, size_t capacit
   size_t ignored;
   READY();
   NEED_IF(shape, capacity);
-  return finish(loomp_shape(tensor.bits, shape, capacity, ndim != NULL ? ndim : &ignored));
+  return CALL(loomp_shape(tensor.bits, shape, capacity, ndim != NULL ? ndim : &ignored));
 }
 
 loom_status loom_tensor_nbytes(loom_tensor tensor, size_t *nbytes) {
@@ -468,12 +302,13 @@ loom_status loom_tensor_requires_grad(loom_tensor tensor, bool *required) {
 loom_status loom_live_handles(size_t *count) {
   READY();
   NEED(count);
-  return finish(loomp_live(count));
+  *count = (size_t)__atomic_load_n(&live, __ATOMIC_RELAXED);
+  return LOOM_OK;
 }
 
 /* ---- recording ----------------------------------------------------------------- */
 
-static loom_status record(int source, const char *function, const char *op,
+static loom_status apply(bool source, const char *function, const char *op,
                           const loom_operand *operands, size_t operand_count,
                           const loom_attr *attributes, size_t attribute_count,
                           loom_tensor *results, size_t capacity, size_t *result_count) {
@@ -485,8 +320,8 @@ static loom_status record(int source, const char *function, const char *op,
   if (operands == NULL && operand_count) return null_pointer(function, "operands");
   if (attributes == NULL && attribute_count) return null_pointer(function, "attributes");
   if (results == NULL) return null_pointer(function, "results");
-  status = finish(loomp_apply(source, op, operands, operand_count, attributes, attribute_count,
-                              (uint64_t *)results, capacity, &count, WHERE));
+  status = record(source, op, operands, operand_count, attributes, attribute_count, results,
+                  capacity, &count);
   if (result_count != NULL) *result_count = count;
   return status;
 }
@@ -494,46 +329,46 @@ static loom_status record(int source, const char *function, const char *op,
 loom_status loom_apply(const char *op, const loom_operand *operands, size_t operand_count,
                        const loom_attr *attributes, size_t attribute_count, loom_tensor *results,
                        size_t capacity, size_t *result_count) {
-  return record(0, __func__, op, operands, operand_count, attributes, attribute_count, results,
+  return apply(false, __func__, op, operands, operand_count, attributes, attribute_count, results,
                 capacity, result_count);
 }
 
 loom_status loom_source(const char *op, const loom_operand *operands, size_t operand_count,
                         const loom_attr *attributes, size_t attribute_count, loom_tensor *results,
                         size_t capacity, size_t *result_count) {
-  return record(1, __func__, op, operands, operand_count, attributes, attribute_count, results,
+  return apply(true, __func__, op, operands, operand_count, attributes, attribute_count, results,
                 capacity, result_count);
 }
 
 loom_status loom_boundary(loom_tensor tensor) {
   READY();
-  return finish(loomp_boundary(tensor.bits, WHERE));
+  return CALL(loomp_boundary(tensor.bits, WHERE));
 }
 
 loom_status loom_tensor_assign(loom_tensor target, loom_tensor value) {
   READY();
-  return finish(loomp_assign(target.bits, value.bits, WHERE));
+  return CALL(loomp_assign(target.bits, value.bits, WHERE));
 }
 
 loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result) {
   NEED(result);
   result->bits = 0;
   READY();
-  return finish(loomp_detach(tensor.bits, &result->bits, WHERE));
+  return CALL(loomp_detach(tensor.bits, &result->bits, WHERE));
 }
 
 /* ---- gradients ----------------------------------------------------------------- */
 
 loom_status loom_tensor_require_grad(loom_tensor tensor, bool required) {
   READY();
-  return finish(loomp_require_grad(tensor.bits, required, WHERE));
+  return CALL(loomp_require_grad(tensor.bits, required, WHERE));
 }
 
 loom_status loom_set_grad_enabled(bool enabled, bool *previous) {
   int before = 0;
   loom_status status;
   READY();
-  status = finish(loomp_set_grad_enabled(enabled, &before));
+  status = CALL(loomp_set_grad_enabled(enabled, &before));
   if (status == LOOM_OK && previous != NULL) *previous = before != 0;
   return status;
 }
@@ -546,7 +381,7 @@ loom_status loom_grad(const loom_tensor *outputs, size_t output_count, const loo
   NEED_IF(outputs, output_count);
   NEED_IF(inputs, input_count);
   NEED_IF(gradients, input_count);
-  return finish(loomp_grad((const uint64_t *)outputs, output_count,
+  return CALL(loomp_grad((const uint64_t *)outputs, output_count,
                            (const uint64_t *)inputs, input_count,
                            (const uint64_t *)cotangents, create_graph,
                            (uint64_t *)gradients, WHERE));
@@ -556,7 +391,7 @@ loom_status loom_backward(const loom_tensor *outputs, size_t output_count,
                           const loom_tensor *cotangents) {
   READY();
   NEED_IF(outputs, output_count);
-  return finish(loomp_backward((const uint64_t *)outputs, output_count,
+  return CALL(loomp_backward((const uint64_t *)outputs, output_count,
                                (const uint64_t *)cotangents, WHERE));
 }
 
@@ -564,12 +399,12 @@ loom_status loom_tensor_gradient(loom_tensor tensor, loom_tensor *result) {
   NEED(result);
   result->bits = 0;
   READY();
-  return finish(loomp_gradient(tensor.bits, &result->bits));
+  return CALL(loomp_gradient(tensor.bits, &result->bits));
 }
 
 loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
   READY();
-  return finish(loomp_clear_gradient(tensor.bits));
+  return CALL(loomp_clear_gradient(tensor.bits));
 }
 
 /* ---- evaluation and observation ------------------------------------------------ */
@@ -577,7 +412,7 @@ loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
 loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
   READY();
   NEED_IF(tensors, count);
-  return finish(loomp_sync((uint64_t *)tensors, count, wait, WHERE));
+  return CALL(loomp_sync((uint64_t *)tensors, count, wait, WHERE));
 }
 
 loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_program *result) {
@@ -585,14 +420,14 @@ loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_progr
   result->bits = 0;
   READY();
   NEED_IF(tensors, count);
-  return finish(loomp_program_of((uint64_t *)tensors, count, &result->bits, WHERE));
+  return CALL(loomp_program_of((uint64_t *)tensors, count, &result->bits, WHERE));
 }
 
 loom_status loom_last_program(loom_program *result) {
   NEED(result);
   result->bits = 0;
   READY();
-  return finish(loomp_last_program(&result->bits));
+  return CALL(loomp_last_program(&result->bits));
 }
 
 static loom_status text(int what, uint64_t handle, const char *name, char *buffer, size_t capacity,
@@ -600,7 +435,7 @@ static loom_status text(int what, uint64_t handle, const char *name, char *buffe
   size_t ignored;
   READY();
   if (capacity != 0 && buffer == NULL) return null_pointer("loom", "buffer");
-  return finish(loomp_text(what, handle, name, buffer, capacity,
+  return CALL(loomp_text(what, handle, name, buffer, capacity,
                            needed != NULL ? needed : &ignored));
 }
 
@@ -617,19 +452,19 @@ loom_status loom_program_text(loom_program program, char *buffer, size_t capacit
 loom_status loom_program_op_count(loom_program program, size_t *count) {
   READY();
   NEED(count);
-  return finish(loomp_program_ops(program.bits, count));
+  return CALL(loomp_program_ops(program.bits, count));
 }
 
 loom_status loom_program_release(loom_program program) {
   READY();
-  return program.bits ? finish(loomp_release(program.bits, LOOMP_PROGRAM)) : LOOM_OK;
+  return program.bits ? release(LOOMP_PROGRAM, program.bits) : LOOM_OK;
 }
 
 loom_status loom_stat(const char *name, int64_t *value) {
   READY();
   NEED(name);
   NEED(value);
-  return finish(loomp_stat(name, value));
+  return CALL(loomp_stat(name, value));
 }
 
 loom_status loom_stats_json(char *buffer, size_t capacity, size_t *needed) {
@@ -643,13 +478,13 @@ loom_status loom_last_evaluation(char *buffer, size_t capacity, size_t *needed) 
 loom_status loom_op_count(size_t *count) {
   READY();
   NEED(count);
-  return finish(loomp_op_count(count));
+  return CALL(loomp_op_count(count));
 }
 
 loom_status loom_op_name(size_t index, const char **name) {
   READY();
   NEED(name);
-  return finish(loomp_op_name(index, (char **)name));
+  return CALL(loomp_op_name(index, (char **)name));
 }
 
 loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed) {
