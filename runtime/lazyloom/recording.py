@@ -169,7 +169,9 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
 
 
-def record_number(spec: Spec, a: Value, number: Scalar, reverse: bool) -> Value:
+def record_number(
+    spec: Spec, a: Value, number: Scalar, reverse: bool, site: Site | None = None
+) -> Value:
     """:func:`record_two` for a value and a scalar; ``reverse`` puts the scalar first."""
     node = a.node
     index = a.index
@@ -191,7 +193,7 @@ def record_number(spec: Spec, a: Value, number: Scalar, reverse: bool) -> Value:
     indices: tuple[int, ...] | None = None
     if index:
         indices = (0, index) if reverse else (index, 0)
-    made = _append(spec, inputs, indices, results, mask, False, None)
+    made = _append(spec, inputs, indices, results, mask, False, site)
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
 
 
