@@ -12,18 +12,32 @@ from .dtypes import DType
 from .dtypes import int64 as _int64
 from .errors import AliasError, ArgumentError, ShapeError
 from .graph import Value
-from .recording import record
+from .ops.spec import lookup
+from .recording import Operandlike, record, record_one, record_spec, record_two
 from .scalars import Scalar
+from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
 
 
 class ViewStep:
-    """One step of a view chain. Immutable; equal to another step that does the same."""
+    """One step of a view chain. Immutable; equal to another step that does the same.
 
-    __slots__: tuple[str, ...] = ()
+    A step that is kept and used again has its specs ready.
+    """
+
+    __slots__: tuple[str, ...] = ("_reads", "_writes")
+
+    #: the specs of reading and writing through it, once known
+    _reads: Spec | None
+    _writes: Spec | None
+
+    def __init__(self) -> None:
+        self._reads = None
+        self._writes = None
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._parts() == other._parts()
+        return self is other or (
+            type(self) is type(other) and self._parts() == other._parts())
 
     def __hash__(self) -> int:
         return hash((type(self), self._parts()))
@@ -52,14 +66,22 @@ class Slice(ViewStep):
     one program for all ``i``.
     """
 
-    __slots__ = ("starts", "sizes", "steps")
+    __slots__ = ("starts", "sizes", "steps", "_contiguous", "_empty", "_scalars")
 
     def __init__(
         self, starts: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...]
     ) -> None:
+        super().__init__()
         self.starts: Final = starts
         self.sizes: Final = sizes
         self.steps: Final = steps
+        contiguous = True
+        for step in steps:
+            if step != 1:
+                contiguous = False
+        self._contiguous: Final = contiguous
+        self._empty: Final = 0 in sizes
+        self._scalars: list[Scalar] | None = None
 
     def _parts(self) -> tuple[Any, ...]:
         return (self.starts, self.sizes, self.steps)
@@ -78,16 +100,15 @@ class Slice(ViewStep):
                     f"{t.text}")
         return tensor_type(self.sizes, t.dtype, t.placement)
 
-    def _dynamic(self) -> bool:
-        return all(s == 1 for s in self.steps) and 0 not in self.sizes
-
-    def _start_operands(self) -> list[Scalar]:
-        return [
-            Scalar(start, _int64, bake=False) for start in self.starts
-        ]
+    def _starts(self) -> list[Scalar]:
+        scalars = self._scalars
+        if scalars is None:
+            scalars = [Scalar(start, _int64, bake=False) for start in self.starts]
+            self._scalars = scalars
+        return scalars
 
     def _attributes(self) -> dict[str, Any]:
-        if 0 in self.sizes:
+        if self._empty:
             zeros = (0,) * len(self.sizes)
             return {"starts": zeros, "stops": self.sizes, "strides": (1,) * len(self.sizes)}
         stops = tuple([
@@ -95,26 +116,38 @@ class Slice(ViewStep):
         return {"starts": self.starts, "stops": stops, "strides": self.steps}
 
     def forward(self, base: Value) -> Value:
-        if self.sizes == base.shape and all(s == 1 for s in self.steps):
+        if self._contiguous and self.sizes == base.shape:
             return base
-        if self._dynamic():
-            found: Value = record("dynamic_slice", [base, *self._start_operands()],
-                                  {"sizes": self.sizes})  # fmt: skip
-        else:
-            found = record("slice", [base], self._attributes())
-        return found
+        spec = self._reads
+        if self._contiguous and not self._empty:
+            if spec is None:
+                spec = self._reads = spec_of(
+                    lookup("dynamic_slice"), {"sizes": self.sizes}, 1 + len(self.sizes))
+            operands: list[Operandlike] = [base]
+            operands.extend(self._starts())
+            found: Value = record_spec(spec, operands)
+            return found
+        if spec is None:
+            spec = self._reads = spec_of(lookup("slice"), self._attributes(), 1)
+        return record_one(spec, base)
 
     def put(self, base: Value, new: Value) -> Value:
-        if 0 in self.sizes:
+        if self._empty:
             return base
-        if self.sizes == base.shape and all(s == 1 for s in self.steps):
+        if self._contiguous and self.sizes == base.shape:
             return new
-        if self._dynamic():
-            found: Value = record(
-                "dynamic_update_slice", [base, new, *self._start_operands()])
-        else:
-            found = record("slice_update", [base, new], self._attributes())
-        return found
+        spec = self._writes
+        if self._contiguous:
+            if spec is None:
+                spec = self._writes = spec_of(
+                    lookup("dynamic_update_slice"), None, 2 + len(self.sizes))
+            operands: list[Operandlike] = [base, new]
+            operands.extend(self._starts())
+            found: Value = record_spec(spec, operands)
+            return found
+        if spec is None:
+            spec = self._writes = spec_of(lookup("slice_update"), self._attributes(), 2)
+        return record_two(spec, base, new)
 
 
 class Permute(ViewStep):
@@ -123,6 +156,7 @@ class Permute(ViewStep):
     __slots__ = ("axes",)
 
     def __init__(self, axes: tuple[int, ...]) -> None:
+        super().__init__()
         self.axes: Final = axes
 
     def _parts(self) -> tuple[Any, ...]:
@@ -136,24 +170,31 @@ class Permute(ViewStep):
         return tensor_type(tuple([t.shape[a] for a in self.axes]), t.dtype, t.placement)
 
     def forward(self, base: Value) -> Value:
-        found: Value = record("transpose", [base], {"axes": self.axes})
-        return found
+        spec = self._reads
+        if spec is None:
+            spec = self._reads = spec_of(lookup("transpose"), {"axes": self.axes}, 1)
+        return record_one(spec, base)
 
     def put(self, base: Value, new: Value) -> Value:
-        inverse = [0] * len(self.axes)
-        for i, a in enumerate(self.axes):
-            inverse[a] = i
-        found: Value = record("transpose", [new], {"axes": tuple(inverse)})
-        return found
+        spec = self._writes
+        if spec is None:
+            inverse = [0] * len(self.axes)
+            for i, a in enumerate(self.axes):
+                inverse[a] = i
+            spec = self._writes = spec_of(lookup("transpose"), {"axes": tuple(inverse)}, 1)
+        return record_one(spec, new)
 
 
 class Reshape(ViewStep):
     """The same elements in the same order in another shape."""
 
-    __slots__ = ("shape",)
+    __slots__ = ("shape", "_written")
 
     def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
         self.shape: Final = shape
+        #: the shape written to last, with its spec
+        self._written: tuple[tuple[int, ...], Spec] | None = None
 
     def _parts(self) -> tuple[Any, ...]:
         return (self.shape,)
@@ -168,14 +209,20 @@ class Reshape(ViewStep):
     def forward(self, base: Value) -> Value:
         if base.shape == self.shape:
             return base
-        found: Value = record("reshape", [base], {"shape": self.shape})
-        return found
+        spec = self._reads
+        if spec is None:
+            spec = self._reads = spec_of(lookup("reshape"), {"shape": self.shape}, 1)
+        return record_one(spec, base)
 
     def put(self, base: Value, new: Value) -> Value:
-        if base.shape == self.shape:
+        shape = base.shape
+        if shape == self.shape:
             return new
-        found: Value = record("reshape", [new], {"shape": base.shape})
-        return found
+        written = self._written
+        if written is None or written[0] != shape:
+            written = (shape, spec_of(lookup("reshape"), {"shape": shape}, 1))
+            self._written = written
+        return record_one(written[1], new)
 
 
 class Broadcast(ViewStep):
@@ -184,6 +231,7 @@ class Broadcast(ViewStep):
     __slots__ = ("shape",)
 
     def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
         self.shape: Final = shape
 
     def _parts(self) -> tuple[Any, ...]:
@@ -200,8 +248,10 @@ class Broadcast(ViewStep):
     def forward(self, base: Value) -> Value:
         if base.shape == self.shape:
             return base
-        found: Value = record("broadcast_to", [base], {"shape": self.shape})
-        return found
+        spec = self._reads
+        if spec is None:
+            spec = self._reads = spec_of(lookup("broadcast_to"), {"shape": self.shape}, 1)
+        return record_one(spec, base)
 
     def put(self, base: Value, new: Value) -> Value:
         if base.shape == self.shape:
@@ -217,6 +267,7 @@ class Diagonal(ViewStep):
     __slots__ = ("offset", "axis1", "axis2")
 
     def __init__(self, offset: int, axis1: int, axis2: int) -> None:
+        super().__init__()
         self.offset: Final = offset
         self.axis1: Final = axis1
         self.axis2: Final = axis2
@@ -228,9 +279,6 @@ class Diagonal(ViewStep):
         return {"offset": self.offset, "axis1": self.axis1, "axis2": self.axis2}
 
     def out_type(self, t: TensorType) -> TensorType:
-        from .ops.spec import lookup
-        from .specs import spec_of
-
         return spec_of(lookup("diagonal"), self._attributes(), 1).infer((t,))[0]
 
     def forward(self, base: Value) -> Value:
@@ -291,15 +339,13 @@ class Bitcast(ViewStep):
     __slots__ = ("dtype",)
 
     def __init__(self, dtype: DType) -> None:
+        super().__init__()
         self.dtype: Final = dtype
 
     def _parts(self) -> tuple[Any, ...]:
         return (self.dtype,)
 
     def out_type(self, t: TensorType) -> TensorType:
-        from .ops.spec import lookup
-        from .specs import spec_of
-
         return spec_of(lookup("bitcast"), {"dtype": self.dtype}, 1).infer((t,))[0]
 
     def forward(self, base: Value) -> Value:
