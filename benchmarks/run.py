@@ -49,7 +49,7 @@ def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -
         arena = Arena(workload, absent, log, quick, {"LAZYLOOM_CACHE_DIR": cache})
         try:
             for case in workload.cases:
-                if quick and not case.quick:
+                if not (case.quick if quick else case.full):
                     continue
                 print(f"{workload.name}: {case.name}", flush=True)
                 samples, missing = arena.run(case)
@@ -60,7 +60,7 @@ def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -
     targets = [entry for limit in workload.limits for entry in report.judged(limit, tables)]
     return {
         **result, "seconds": round(time.monotonic() - started, 1),
-        "headline": list(workload.headline),
+        "headline": list(workload.headline), "columns": workload.columns,
         "tables": report.without_samples(tables), "targets": targets,
     }  # fmt: skip
 

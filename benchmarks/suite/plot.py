@@ -13,7 +13,8 @@ PEERS = {
     "jax": "#d98c3f", "numpy": "#8a8f98", "torch": "#c8553d", "mlx": "#6a9c6f",
     "torch_xla": "#9b6fae", "tinygrad": "#c2a83e",
 }  # fmt: skip
-COLUMNS = 2
+#: a panel whose longest bar is so many times its shortest has a logarithmic axis
+LOGARITHMIC = 100
 
 
 def draw(workload: dict[str, Any], path: Path) -> bool:
@@ -25,15 +26,16 @@ def draw(workload: dict[str, Any], path: Path) -> bool:
         not workload["headline"] or any(n.startswith(h) for h in workload["headline"]))}
     if not shown:
         return False
-    columns = min(COLUMNS, len(shown))
+    columns = min(workload["columns"], len(shown))
     count = -(-len(shown) // columns)
     names = list(shown)
     heights = [
         max(len(shown[n]["rows"]) for n in names[r * columns : (r + 1) * columns])
         for r in range(count)
     ]
+    width = (5.9 if columns < 3 else 4.6) * columns + 0.8
     figure, axes = plt.subplots(
-        count, columns, figsize=(5.9 * columns + 0.8, 0.7 + sum(0.34 * h + 0.62 for h in heights)),
+        count, columns, figsize=(width, 0.7 + sum(0.34 * h + 0.62 for h in heights)),
         layout="constrained", height_ratios=[0.34 * h + 0.3 for h in heights], squeeze=False,
     )  # fmt: skip
     flat = list(axes.flat)
@@ -59,7 +61,7 @@ def _bars(axis: Any, title: str, table: dict[str, Any]) -> None:
     axis.errorbar(medians, range(len(names)), xerr=(low, high), fmt="none", ecolor="#333333",
                   elinewidth=0.9, capsize=2)  # fmt: skip
     # one slow contender must not squeeze the others into the axis
-    logarithmic = max(medians) > 25 * min(medians) > 0
+    logarithmic = max(medians) > LOGARITHMIC * min(medians) > 0
     ends = [m + h for m, h in zip(medians, high)]
     if logarithmic:
         axis.set_xscale("log")

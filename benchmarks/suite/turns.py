@@ -20,8 +20,11 @@ from . import machine, peers
 from .workload import Case, Contender, Workload
 
 SCRIPT = Path(__file__).with_name("worker.py")
+#: seconds after which a contender that makes its work, or does a turn, is given up
 OPENING = 420.0
 TURN = 300.0
+#: rounds that are played however long they take
+LEAST = 3
 
 
 class Failed(Exception):
@@ -177,7 +180,7 @@ class Arena:
         """For each contender the process with the number of threads that was fastest."""
         trials = [p for processes in entered.values() if len(processes) > 1 for p in processes]
         walls: dict[Process, list[float]] = {p: [] for p in trials}
-        for _ in range(5):
+        for _ in range(3):
             for process in trials:
                 units = self._units(case, process)
                 try:
@@ -203,7 +206,7 @@ class Arena:
         rounds = 2 if self.quick else case.rounds
         ends = time.monotonic() + case.budget
         done = 0
-        while chosen and done < rounds and (done < 3 or time.monotonic() < ends):
+        while chosen and done < rounds and (done < LEAST or time.monotonic() < ends):
             turn = done % len(chosen)
             for process in chosen[turn:] + chosen[:turn]:
                 name = process.contender.name

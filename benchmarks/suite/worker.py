@@ -42,22 +42,22 @@ class Worker:
         started = time.perf_counter()
         turn = self.turn = self.contender.make(**case.parameters)
         made = time.perf_counter() - started
-        units = case.units or 1
-        turn(units)
-        warmed = units
-        unit = self._unit(units)
-        while warmed < (min(case.warm, 3) if quick else case.warm):
-            step = max(units, min(case.warm - warmed, int(0.2 / max(unit, 1e-9)) or 1))
+        warm = min(case.warm, 3) if quick else case.warm
+        warmed = 0
+        unit = 0.0
+        while warmed < warm or (unit == 0.0 and case.units is None):
+            step = case.units or max(1, min(warm - warmed, int(0.2 / unit) if unit else 1))
             turn(step)
             warmed += step
-            unit = self._unit(units)
+            if case.units is None:
+                unit = self._unit()
         return {"made": made, "unit": unit}
 
-    def _unit(self, units: int) -> float:
+    def _unit(self) -> float:
         assert self.turn is not None
         started = time.perf_counter()
-        self.turn(units)
-        return (time.perf_counter() - started) / units
+        self.turn(1)
+        return time.perf_counter() - started
 
     def timed(self, units: int) -> dict[str, Any]:
         assert self.turn is not None

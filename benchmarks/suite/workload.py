@@ -26,6 +26,7 @@ class Case:
         note: a line under the table.
         units: units of work of every turn; chosen by ``seconds`` if None.
         quick: whether ``--quick`` includes the case.
+        full: whether a full run does; a small case may be there for ``--quick`` alone.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Case:
     note: str = ""
     units: int | None = None
     quick: bool = True
+    full: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ class Workload:
         try_threads: whether each contender is tried with one thread and with all.
         needs: gives why the workload cannot run here, or "".
         measures: unit of each measure that a turn gives, "s" (the default), "B" or "".
-        headline: tables that the plot and the summary show, by beginning of name; all if empty.
+        columns: panels beside each other in the picture.
+        headline: tables that the picture shows, by beginning of name; all if empty.
     """
 
     name: str
@@ -109,3 +112,4 @@ class Workload:
     needs: Callable[[], str] = lambda: ""
     measures: dict[str, str] = field(default_factory=dict)
     headline: Sequence[str] = ()
+    columns: int = 2

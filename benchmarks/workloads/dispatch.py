@@ -116,7 +116,7 @@ WORKLOAD = Workload(
         "in seconds."
     ),
     cases=[
-        Case(CHAIN, {"shape": CHAIN}, units=2, warm=4, rounds=11, budget=30, per="op"),
+        Case(CHAIN, {"shape": CHAIN}, units=2, warm=4, rounds=11, budget=25, per="op"),
         Case(WIDE, {"shape": WIDE}, units=2, warm=4, rounds=11, budget=20, per="op", quick=False),
     ],
     contenders=[

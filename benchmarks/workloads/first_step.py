@@ -75,9 +75,9 @@ WORKLOAD = Workload(
     ),
     cases=[
         Case(TRANSFORMER, {"workload": "transformer", "arguments": SMALL}, units=1, warm=0,
-             rounds=5, budget=75, per="process", quick=False),
+             rounds=3, budget=75, per="process", quick=False),
         Case("MLP", {"workload": "mlp", "arguments": {"read": True}}, units=1, warm=0,
-             rounds=5, budget=40, per="process"),
+             rounds=3, budget=40, per="process"),
     ],
     contenders=[
         Contender(COLD, "lazyloom",

@@ -197,9 +197,9 @@ WORKLOAD = Workload(
         "jax.jit once unrolled as well, and once with `lax.scan`."
     ),
     cases=[
-        Case(f"{STEPS} steps", {"length": STEPS}, warm=5, rounds=21, budget=25, seconds=0.1,
+        Case(f"{STEPS} steps", {"length": STEPS}, warm=5, rounds=21, budget=20, seconds=0.05,
              quick=False),
-        Case("4 steps", {"length": 4}, warm=5, rounds=15, budget=6),
+        Case("4 steps", {"length": 4}, warm=5, full=False),
     ],
     contenders=[
         Contender(TORCH, "lazyloom", lazyloom_torch),

@@ -82,9 +82,9 @@ WORKLOAD = Workload(
         "plus results that reuse none of them, plus temporaries."
     ),
     cases=[
-        Case("width 256, 4 x 128 tokens", SMALL, units=1, warm=0, rounds=3, budget=20,
+        Case("width 256, 4 x 128 tokens", SMALL, units=1, warm=0, rounds=2, budget=20,
              per="process"),
-        Case("width 768, 4 x 64 tokens", LARGE, units=1, warm=0, rounds=3, budget=45,
+        Case("width 768, 4 x 64 tokens", LARGE, units=1, warm=0, rounds=2, budget=45,
              per="process", quick=False),
     ],
     contenders=[

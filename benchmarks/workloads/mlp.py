@@ -264,8 +264,8 @@ WORKLOAD = Workload(
         "where a step ends, except in the row that calls `lazyloom.sync()` after each."
     ),
     cases=[
-        Case("loss read every step", {"read": True}, warm=200, rounds=31, budget=20),
-        Case("loss not read", {"read": False}, warm=400, rounds=31, budget=20, seconds=0.1),
+        Case("loss read every step", {"read": True}, warm=200, rounds=31, budget=15),
+        Case("loss not read", {"read": False}, warm=400, rounds=31, budget=15, seconds=0.05),
     ],
     contenders=[
         Contender(TORCH, "lazyloom", lazyloom_torch),

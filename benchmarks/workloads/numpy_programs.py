@@ -162,7 +162,7 @@ WORKLOAD = Workload(
         "temporaries. Lazyloom records the program anew every time; jax.jit has traced it once."
     ),
     cases=[
-        Case(f"{title}, {size:,}", {"program": name, "size": size}, warm=2, rounds=15, budget=6,
+        Case(f"{title}, {size:,}", {"program": name, "size": size}, warm=2, rounds=15, budget=5,
              seconds=0.02, per="run", quick=size == 1_000 and name == "black_scholes")
         for name, (title, _) in PROGRAMS.items() for size in SIZES
     ],
@@ -172,6 +172,7 @@ WORKLOAD = Workload(
         Contender("jax.jit", "jax", jax_jit),
     ],
     base=OURS,
+    columns=len(SIZES),
     limits=[
         Limit("NumPy-style program beside NumPy",
               [f"{title}, {size:,}" for title, _ in PROGRAMS.values() for size in SIZES[1:]],

@@ -316,9 +316,9 @@ WORKLOAD = Workload(
         "values is inside. Where a chain reaches the depth at which traces are cut, its cut counts."
     ),
     cases=[
-        Case("chain of adds", {"kind": "chain"}, warm=8000, units=8000, rounds=31, budget=20,
+        Case("chain of adds", {"kind": "chain"}, warm=8000, units=8000, rounds=31, budget=15,
              per="op"),
-        Case("30 kinds of op", {"kind": "mix"}, warm=6000, units=6000, rounds=31, budget=20,
+        Case("30 kinds of op", {"kind": "mix"}, warm=6000, units=6000, rounds=31, budget=15,
              per="op"),
     ],
     contenders=[
@@ -333,7 +333,8 @@ WORKLOAD = Workload(
         Contender("pytorch/xla", "torch_xla", torch_xla),
     ],
     base=TORCH,
-    try_threads=False,
+    headline=["chain of adds" + KEYED, "30 kinds of op" + KEYED,
+              "chain of adds: record and sync", "30 kinds of op: record and sync"],
     limits=[
         Limit("record and key one op from Python", ["chain of adds" + KEYED],
               [RECORD, NUMPY, TORCH], 0.6e-6),

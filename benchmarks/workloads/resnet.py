@@ -240,8 +240,8 @@ WORKLOAD = Workload(
         "frontend and PyTorch run the same text; jax.jit is written by hand in both layouts."
     ),
     cases=[
-        Case(FULL, {"batch": 4, "size": 224}, warm=1, rounds=9, budget=150, units=1, quick=False),
-        Case("batch 4, 64 x 64", {"batch": 4, "size": 64}, warm=1, rounds=5, budget=10, units=1),
+        Case(FULL, {"batch": 4, "size": 224}, warm=2, rounds=7, budget=100, units=1, quick=False),
+        Case("batch 4, 64 x 64", {"batch": 4, "size": 64}, warm=1, units=1, full=False),
     ],
     contenders=[
         Contender(TORCH, "lazyloom", lazyloom_torch),

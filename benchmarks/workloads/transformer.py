@@ -268,18 +268,18 @@ WORKLOAD = Workload(
         "`nn.Linear`, `nn.LayerNorm` and `scaled_dot_product_attention`."
     ),
     cases=[
-        Case("width 256, 4 x 128 tokens", SMALL, warm=3, rounds=21, budget=40, seconds=0.2,
+        Case("width 256, 4 x 128 tokens", SMALL, warm=3, rounds=21, budget=25, seconds=0.1,
              quick=False),
-        Case("width 768, 4 x 64 tokens", LARGE, warm=2, rounds=15, budget=60, seconds=0.2,
+        Case("width 768, 4 x 64 tokens", LARGE, warm=2, rounds=11, budget=40, seconds=0.1,
              quick=False),
-        Case("width 32, 2 x 16 tokens", TINY, warm=20, rounds=15, budget=10),
+        Case("width 32, 2 x 16 tokens", TINY, warm=20, full=False),
     ],
     contenders=[
         Contender(TORCH, "lazyloom", lazyloom_torch),
         Contender(NUMPY, "lazyloom", lazyloom_numpy),
         Contender(JAX, "jax", jax_jit),
         Contender("PyTorch eager", "torch", torch_eager),
-        Contender("torch.compile", "torch", torch_compiled),
+        Contender("torch.compile", "torch", torch_compiled, only=["width 256, 4 x 128 tokens"]),
     ],
     base=TORCH,
     limits=[

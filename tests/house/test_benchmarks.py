@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,3 +124,50 @@ def test_every_workload_is_listed_and_the_stored_results_are_of_this_suite() -> 
     assert list(results["workloads"]) == listed
     for workload in results["workloads"].values():
         assert "plot" not in workload or (stored.parent / workload["plot"]).exists()
+
+
+TINY = {
+    "transformer": ({"width": 32, "heads": 2, "batch": 2, "length": 16}, "lazyloom_numpy", 2),
+    "lstm": ({"length": 2}, "lazyloom_torch", 3),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", TINY)
+def test_contenders_compute_the_same(workload: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is the same work: the losses of the first steps agree with jax.jit's."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module(f"workloads.{workload}")
+    arguments, ours, steps = TINY[workload]
+    monkeypatch.setattr(module, "LAYERS", 1, raising=False)
+    losses = {}
+    for maker in (ours, "jax_jit" if workload == "transformer" else "jax_unrolled"):
+        turn = getattr(module, maker)(**arguments)
+        turn(steps)
+        losses[maker] = turn.losses
+    first, second = losses.values()
+    assert len(first) == steps
+    numpy.testing.assert_allclose(first, second, rtol=1e-4)
+    assert first[-1] < first[0]
+
+
+@pytest.mark.parametrize(
+    "program", ["black_scholes", "n_body", "jacobi", "k_means", "mandelbrot"]
+)
+def test_numpy_programs_compute_what_numpy_does(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("workloads.numpy_programs")
+    monkeypatch.setattr(module, "SWEEPS", 2)
+    monkeypatch.setattr(module, "DAYS", 2)
+    monkeypatch.setattr(module, "ROUNDS", 2)
+    monkeypatch.setattr(module, "ITERATIONS", 3)
+    results = []
+    for make in (module.lazyloom_numpy, module.numpy_itself):
+        turn = make(program, 100)
+        turn(1)
+        results.append([numpy.asarray(r) for r in turn.results])
+    for ours, theirs in zip(*results, strict=True):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
