@@ -27,6 +27,8 @@ from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
 
 FORMAT: Final = 1
+#: how many light ops an update in place may take from the old contents to the new
+LIGHT: Final = 12
 
 
 class Instruction(NamedTuple):
@@ -349,13 +351,59 @@ def _show_operand(item: Any) -> str:
 def match_donations(
     structure: Structure, outputs: Sequence[tuple[int, int]], donatable: Sequence[int]
 ) -> dict[int, int]:
-    """Pair leaves that may be given up with outputs of the same type: leaf -> output number."""
-    free: dict[Any, list[int]] = {}
-    for leaf in donatable:
-        free.setdefault(structure.leaf_types[leaf], []).append(leaf)
-    aliases: dict[int, int] = {}
+    """Pair leaves that may be given up with outputs of the same type: leaf -> output number.
+
+    An output that is made of a leaf by a few light ops, as an update in place is, gets that
+    leaf's memory, which XLA then writes without a copy. What is left is paired in order.
+    """
+    instructions = structure.instructions
+    free = {leaf: structure.leaf_types[leaf] for leaf in donatable}
+    near: list[tuple[int, int, int]] = []
     for number, (n, r) in enumerate(outputs):
-        candidates = free.get(structure.instructions[n].types[r])
-        if candidates:
-            aliases[candidates.pop(0)] = number
+        if r == 0:
+            near.extend(_light_sources(instructions, n, free, number))
+    near.sort()
+    aliases: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, number, leaf in near:
+        if leaf not in aliases and number not in taken:
+            aliases[leaf] = number
+            taken.add(number)
+    rest: dict[TensorType, list[int]] = {}
+    for leaf in donatable:
+        if leaf not in aliases:
+            rest.setdefault(free[leaf], []).append(leaf)
+    for number, (n, r) in enumerate(outputs):
+        if number not in taken:
+            candidates = rest.get(instructions[n].types[r])
+            if candidates:
+                aliases[candidates.pop(0)] = number
     return aliases
+
+
+def _light_sources(
+    instructions: Sequence[Instruction], start: int, free: dict[int, TensorType], number: int
+) -> list[tuple[int, int, int]]:
+    """(distance, output number, leaf) of the free leaves of an output's own type that it is
+    made of through light ops of that type alone."""
+    wanted = instructions[start].types[0]
+    found: list[tuple[int, int, int]] = []
+    seen = {start}
+    level = [start]
+    for distance in range(LIGHT):
+        above: list[int] = []
+        for n in level:
+            i = instructions[n]
+            if i.spec.heavy:
+                continue
+            for item, t in zip(i.operands, i.operand_types, strict=True):
+                if t is not wanted or type(item) is not int:
+                    continue
+                if item < 0:
+                    if -1 - item in free:
+                        found.append((distance, number, -1 - item))
+                elif item not in seen:
+                    seen.add(item)
+                    above.append(item)
+        level = above
+    return found

@@ -54,8 +54,10 @@ class Pull:
             raise ArgumentError(
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
         self._visit(outputs)
+        # what the caller passed, whatever the types say: _seed looks at it
+        seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
-            given = cotangents[i] if cotangents is not None else None
+            given: Any = seeds[i] if seeds is not None else None
             self._add(out.node, out.index, _seed(out, given))
 
     def _visit(self, outputs: Sequence[Value]) -> None:
@@ -286,7 +288,7 @@ def check_values(name: str, given: Any) -> None:
                 f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
 
 
-def _seed(out: Value, given: Value | None) -> Cotangent:
+def _seed(out: Value, given: Any) -> Cotangent:
     """The cotangent to start from: the given one, or 1 for a 0-d output."""
     if not out.requires_grad:
         raise GradientError(

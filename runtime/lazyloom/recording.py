@@ -6,7 +6,7 @@ interpreted, by a ``with`` block, which Ctrl-C cannot leave half done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from . import graph
@@ -37,15 +37,14 @@ _COMPILED: Final[bool] = not str(graph.__file__).endswith(".py")
 
 
 def record(
-    op: str | OpDef, operands: Sequence[Operandlike],
-    attributes: Mapping[str, Any] | None = None, *, boundary: bool = False,
+    op: Any, operands: Any, attributes: Any = None, *, boundary: bool = False,
 ) -> Any:  # fmt: skip
     """Record one operation and return its result, or a tuple of its results.
 
     Args:
-        op: the op, or its name.
-        operands: values, scalars, or None where an optional operand is absent.
-        attributes: the op's attributes; missing ones take their defaults.
+        op: the op (an :class:`~lazyloom.ops.spec.OpDef`), or its name.
+        operands: a sequence of values, scalars, or None where an optional operand is absent.
+        attributes: a mapping of the op's attributes; missing ones take their defaults.
         boundary: make the result the boundary of its own program; see
             :func:`lazyloom.source`.
 
@@ -71,7 +70,7 @@ def record(
     return record_spec(spec, items, boundary)
 
 
-def as_list(op: str | OpDef, operands: Any) -> list[Any]:
+def as_list(op: Any, operands: Any) -> list[Any]:
     """Operands given as some other iterable. Raises ArgumentError."""
     try:
         return list(operands)

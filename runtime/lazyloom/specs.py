@@ -86,7 +86,7 @@ _given_specs: Final[dict[Any, Spec]] = {}
 _plain: Final[dict[OpDef, dict[int, Spec]]] = {}
 
 
-def spec_of(op: OpDef, attributes: Mapping[str, Any] | None, arity: int) -> Spec:
+def spec_of(op: OpDef, attributes: Any, arity: int) -> Spec:
     """The interned spec. Raises ArgumentError for attributes that the op does not take."""
     if not attributes:
         by_arity = _plain.get(op)

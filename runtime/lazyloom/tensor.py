@@ -8,7 +8,6 @@ stays pure and every frontend gets the aliasing of its library from here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self, cast, final
 
 from .compiled import mypyc_attr
@@ -388,7 +387,7 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
 
 
 def apply(
-    op: str | OpDef, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None
+    op: Any, operands: Any, attributes: Any = None
 ) -> Any:
     """Record one operation on tensors.
 

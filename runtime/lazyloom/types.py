@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Final, final
+from typing import Any, Final, final
 
 from .dtypes import DType
 from .errors import DTypeError, ShapeError
@@ -77,11 +77,12 @@ _interned: Final[dict[tuple[tuple[int, ...], DType, Placement], TensorType]] = {
 
 
 def tensor_type(
-    shape: tuple[int, ...], dtype: DType, placement: Placement = DEFAULT_PLACEMENT
+    shape: Any, dtype: Any, placement: Placement = DEFAULT_PLACEMENT
 ) -> TensorType:
-    """The type of that shape (a tuple of non-negative ints) and dtype.
+    """The type of that shape (a tuple of non-negative ints) and dtype (a DType).
 
-    Raises ShapeError for a negative size, and for more bytes than XLA can address.
+    Raises ShapeError for a negative size, and for more bytes than XLA can address; DTypeError
+    for what is no DType.
     """
     key = (shape, dtype, placement)
     found = _interned.get(key)
@@ -104,19 +105,19 @@ def scalar_type(dtype: DType) -> TensorType:
     return found
 
 
-def _checked(shape: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
+def _checked(shape: Any, dtype: Any) -> tuple[int, ...]:
     if not isinstance(dtype, DType):
         raise DTypeError(f"a dtype is {dtype!r}, expected a lazyloom.DType")
-    shape = tuple(map(operator.index, shape))
-    if any(d < 0 for d in shape):
-        raise ShapeError(f"shape {shape} has a negative size, expected sizes of 0 or more")
+    sizes: tuple[int, ...] = tuple(map(operator.index, shape))
+    if any(d < 0 for d in sizes):
+        raise ShapeError(f"shape {sizes} has a negative size, expected sizes of 0 or more")
     size = dtype.itemsize
-    for d in shape:
+    for d in sizes:
         # XLA multiplies the sizes in this order too, and takes an empty shape of huge sizes
         # no better than a full one
         size *= max(d, 1)
     if size >= MOST_BYTES:
         raise ShapeError(
-            f"shape {shape} of {dtype.name} has sizes whose product is {size} bytes, expected "
+            f"shape {sizes} of {dtype.name} has sizes whose product is {size} bytes, expected "
             f"less than 2**63")
-    return shape
+    return sizes

@@ -51,9 +51,11 @@ class Placed(NamedTuple):
 class NotLowered(Exception):
     """The op of instruction ``number`` could not be lowered; the cause says why."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, cause: Exception) -> None:
         super().__init__(number)
         self.number: Final = number
+        # compiled code that raises does not set it
+        self.__cause__ = cause
 
 
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}

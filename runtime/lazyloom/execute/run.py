@@ -176,7 +176,7 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
         try:
             lower(i.spec, i.operand_types)
         except Exception as error:
-            raise NotLowered(number) from error
+            raise NotLowered(number, error) from error
     with jax_compat.x64():
         text = module_text(plan.structure, outputs, aliases)
         assembled = time.perf_counter()
