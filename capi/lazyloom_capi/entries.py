@@ -8,6 +8,7 @@ imported only in a process that has loaded the library.
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -118,10 +119,15 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
 def start(opened: bool) -> None:
     """Get ready for calls. ``opened``: the library opened the interpreter itself."""
     lazyloom.skip_folder(os.path.dirname(__file__))
+    if opened:
+        # Nobody else's code runs in it. Graphs are freed by counting references, and to look for
+        # cycles among the newest 700 objects again and again costs a sixth of recording.
+        gc.set_threshold(10_000, *gc.get_threshold()[1:])
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
         "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
-        "record_two": lazyloom.record_two, "record_spec": lazyloom.record_spec,
+        "record_two": lazyloom.record_two, "record_number": lazyloom.record_number,
+        "record_spec": lazyloom.record_spec,
         "apply": placed(apply), "failed": failed, "HandleError": HandleError,
         "dtypes": tuple(lazyloom.dtypes.dtype_indexed(i + 1) for i in range(15)),
         "opened": opened,

@@ -8,7 +8,9 @@
    that takes the lock does so first. */
 
 #define INDEX_BITS 26
+#ifndef GENERATION_BITS
 #define GENERATION_BITS 30
+#endif
 #define KIND_SHIFT (INDEX_BITS + GENERATION_BITS)
 #define CHUNK_BITS 12
 #define CHUNK ((uint32_t)1 << CHUNK_BITS)

@@ -10,7 +10,7 @@
 /* what the core is called by; given by entries.py, never let go of */
 static struct {
   PyObject *value, *scalar, *site, *unknown;           /* classes, and the site without a file */
-  PyObject *record_one, *record_two, *record_spec;     /* functions of lazyloom */
+  PyObject *record_one, *record_two, *record_number, *record_spec; /* functions of lazyloom */
   PyObject *apply, *failed;                            /* functions of entries.py */
   PyObject *dtypes[16];                                /* by loom_dtype */
   PyObject *dtype_name, *type_name, *bake;             /* "dtype", "type", ("bake",) */
@@ -387,20 +387,29 @@ static loom_status python_error(void) {
 
 /* Records a call met before; a Value or a tuple of them, or NULL with an exception. */
 static PyObject *record_known(const call *c, PyObject **values, bool source, PyObject *site) {
-  PyObject *args[4], *result;
+  PyObject *args[5], *result;
   const bool plain = c->single && !source;
+#define IS(thing, type) (Py_TYPE(thing) == (PyTypeObject *)core.type)
   args[0] = c->spec;
-  if (plain && c->arity == 2 && Py_TYPE(values[0]) == (PyTypeObject *)core.value &&
-      Py_TYPE(values[1]) == (PyTypeObject *)core.value) {
+  if (plain && c->arity == 2 && IS(values[0], value) && IS(values[1], value)) {
     args[1] = values[0];
     args[2] = values[1];
     args[3] = site;
     return PyObject_Vectorcall(core.record_two, args, 4, NULL);
   }
-  if (plain && c->arity == 1 && Py_TYPE(values[0]) == (PyTypeObject *)core.value) {
+  if (plain && c->arity == 1 && IS(values[0], value)) {
     args[1] = values[0];
     args[2] = site;
     return PyObject_Vectorcall(core.record_one, args, 3, NULL);
+  }
+  if (plain && c->arity == 2 && ((IS(values[0], value) && IS(values[1], scalar)) ||
+                                 (IS(values[0], scalar) && IS(values[1], value)))) {
+    const bool reverse = IS(values[0], scalar);
+    args[1] = values[reverse ? 1 : 0];
+    args[2] = values[reverse ? 0 : 1];
+    args[3] = reverse ? Py_True : Py_False;
+    args[4] = site;
+    return PyObject_Vectorcall(core.record_number, args, 5, NULL);
   }
   args[1] = PyTuple_New((Py_ssize_t)c->arity);
   if (args[1] == NULL) return NULL;
@@ -516,7 +525,8 @@ static PyObject *recording_setup(PyObject *self, PyObject *given) {
       {"Value", &core.value},           {"Scalar", &core.scalar},
       {"Site", &core.site},             {"unknown", &core.unknown},
       {"record_one", &core.record_one}, {"record_two", &core.record_two},
-      {"record_spec", &core.record_spec}, {"apply", &core.apply},
+      {"record_number", &core.record_number}, {"record_spec", &core.record_spec},
+      {"apply", &core.apply},
       {"failed", &core.failed},         {"HandleError", &handle_error},
   };
   PyObject *dtypes_given, *found;
