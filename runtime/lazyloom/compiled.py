@@ -6,7 +6,8 @@ package is installed (``setup.py`` lists them); from a checkout they run as they
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
 try:
     from mypy_extensions import mypyc_attr as mypyc_attr
@@ -16,8 +17,16 @@ except ImportError:  # nothing but the compiler looks at it
         return lambda cls: cls
 
 
+def _is_compiled() -> bool:
+    found = find_spec("lazyloom.graph")
+    return found is not None and not str(found.origin).endswith(".py")
+
+
+#: Whether the core is machine code. No signal interrupts that between two calls, so that what
+#: interpreted code must guard against Ctrl-C need not be guarded there.
+COMPILED: Final[bool] = _is_compiled()
+
+
 def core() -> str:
     """``"compiled"`` or ``"interpreted"``."""
-    from . import graph
-
-    return "interpreted" if str(graph.__file__).endswith(".py") else "compiled"
+    return "compiled" if COMPILED else "interpreted"

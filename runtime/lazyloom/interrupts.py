@@ -12,10 +12,7 @@ import threading
 from types import FrameType
 from typing import Any, Final
 
-# What the module's functions wrap: they turn handlers into enums and back, which costs more
-# than a dispatch.
-_getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-_signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+from .compiled import COMPILED
 
 _MAIN: Final = threading.main_thread().ident
 _SIGINT: Final = int(signal.SIGINT)
@@ -24,12 +21,17 @@ _SIGINT: Final = int(signal.SIGINT)
 class Deferred:
     """A ``with`` block that SIGINT does not interrupt; it is delivered at the end.
 
-    Does nothing in threads other than the main one, which get no signals.
+    Does nothing in threads other than the main one, which get no signals, nor around compiled
+    code, which handles none.
+
+    Args:
+        interpreted: the block calls interpreted functions even where the core is compiled.
     """
 
-    __slots__ = ("_before", "_arrived")
+    __slots__ = ("_needed", "_before", "_arrived")
 
-    def __init__(self) -> None:
+    def __init__(self, interpreted: bool = False) -> None:
+        self._needed = interpreted or not COMPILED
         self._before: Any = None
         self._arrived = False
 
@@ -37,12 +39,14 @@ class Deferred:
         self._arrived = True
 
     def __enter__(self) -> None:
-        if threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
-            self._before = _signal(_SIGINT, self._note)
+        if self._needed and threading.get_ident() == _MAIN and callable(
+            signal.getsignal(_SIGINT)
+        ):
+            self._before = signal.signal(_SIGINT, self._note)
 
     def __exit__(self, *exc: object) -> None:
         before = self._before
         if before is not None:
-            _signal(_SIGINT, before)
+            signal.signal(_SIGINT, before)
             if self._arrived:
                 before(signal.SIGINT, None)

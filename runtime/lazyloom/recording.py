@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from . import graph
+from .compiled import COMPILED
 from .errors import ArgumentError, LoomError
 from .graph import (
     PENDING,
@@ -33,7 +33,7 @@ from .types import TensorType
 Operandlike: TypeAlias = "Value | Scalar | None"
 
 #: a compiled function is interrupted by no signal, so that a bare acquire is safe in it
-_COMPILED: Final[bool] = not str(graph.__file__).endswith(".py")
+_COMPILED: Final[bool] = COMPILED
 
 
 def record(

@@ -28,9 +28,10 @@ class Ready:
         copied: leaves whose memory it would take and which are alive: it gets copies.
         bytes_in, bytes_out, bytes_donated: sizes, for the record.
         program: for the record.
+        runs: how many runs it served, counted while they are few.
     """
 
-    __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
+    __slots__ = ("runs", "wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
                  "bytes_out", "bytes_donated", "program")
 
     def __init__(
@@ -44,6 +45,7 @@ class Ready:
         self.taken = taken
         self.copied = copied
         self.program = program
+        self.runs = 0
         structure = program.structure
         instructions = structure.instructions
         self.bytes_in = sum(t.nbytes for t in structure.leaf_types)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cache import disk, memory
 from ..collect import Plan
+from ..compiled import COMPILED
 from ..difference import explain
 from ..dtypes import DType
 from ..graph import Buffer
@@ -23,6 +24,8 @@ from .assemble import module_text
 from .lowering import NotLowered, lower
 
 _LENGTH: Final = struct.Struct("<Q")
+#: first runs of a program that may go through interpreted code
+UNPROVEN: Final = 4
 
 
 def run(plan: Plan, donate: bool) -> None:
@@ -54,21 +57,30 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation.bytes_donated = ready.bytes_donated
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    program = ready.loaded.run
-    with Deferred():
-        # the run takes its donated inputs: its results must arrive whatever happens
-        arrays: list[Any] = program(*arguments)
-        for target, number in zip(plan.results, ready.position, strict=True):
-            target.array = arrays[number]
-        for k in ready.taken:
-            leaves[k].array = None
-        plan.attached = True
+    if COMPILED and ready.runs >= UNPROVEN:
+        _launch(plan, ready, arguments)
+    else:
+        ready.runs += 1
+        # the dispatch asks interpreted code what to do with arguments of a kind new to it
+        with Deferred(True):
+            _launch(plan, ready, arguments)
     evaluation.bytes_out = ready.bytes_out
     evaluation.program = ready.program
     timings = evaluation.timings
     if "lookup" not in timings:
         timings["lookup"] = looked - started
     timings["dispatch"] = time.perf_counter() - looked
+
+
+def _launch(plan: Plan, ready: memory.Ready, arguments: list[Any]) -> None:
+    """Run; once the program has taken its donated inputs, its results arrive."""
+    arrays: list[Any] = ready.loaded.run(*arguments)
+    for target, number in zip(plan.results, ready.position, strict=True):
+        target.array = arrays[number]
+    leaves = plan.leaves
+    for k in ready.taken:
+        leaves[k].array = None
+    plan.attached = True
 
 
 def _add_scalars(
