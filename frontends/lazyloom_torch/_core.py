@@ -14,12 +14,51 @@ from . import _errors
 
 _record = lazyloom.record
 _source = lazyloom.source
+_one = lazyloom.record_one
+_two = lazyloom.record_two
+_number = lazyloom.record_number
+_spec = lazyloom.record_spec
+
+#: an op with its attributes and number of operands, looked up once for all its calls
+spec = lazyloom.spec
 
 
 def record(op: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
     """Record one op; its Value, or a tuple of Values for an op of several results."""
     try:
         return _record(op, operands, attributes)
+    except LoomError as error:
+        raise _errors.as_torch(error) from None
+
+
+def record_one(ready: lazyloom.Spec, x: Value) -> Value:
+    """:func:`record` for a ready spec of one operand and one result."""
+    try:
+        return _one(ready, x)
+    except LoomError as error:
+        raise _errors.as_torch(error) from None
+
+
+def record_two(ready: lazyloom.Spec, x: Value, y: Value) -> Value:
+    """:func:`record` for a ready spec of two operands and one result."""
+    try:
+        return _two(ready, x, y)
+    except LoomError as error:
+        raise _errors.as_torch(error) from None
+
+
+def record_number(ready: lazyloom.Spec, x: Value, number: Scalar) -> Value:
+    """:func:`record_two` with a scalar as the second operand."""
+    try:
+        return _number(ready, x, number, False)
+    except LoomError as error:
+        raise _errors.as_torch(error) from None
+
+
+def record_spec(ready: lazyloom.Spec, operands: Sequence[Any]) -> Any:
+    """:func:`record` for a ready spec."""
+    try:
+        return _spec(ready, operands)
     except LoomError as error:
         raise _errors.as_torch(error) from None
 

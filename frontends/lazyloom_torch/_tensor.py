@@ -52,6 +52,9 @@ class GradFn:
         return f"<{self._name}>"
 
 
+_new = lazyloom.Tensor.__new__
+
+
 class RemovableHandle:
     """Removes a hook; also a context manager that removes it at the end."""
 
@@ -83,7 +86,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     _base: Tensor | None = None  # the tensor that this one is a differentiable view of
     _origin: Tensor | None = None  # the tensor whose storage a detached alias shares
     _own: tuple[int, Value] | None = None  # a detached alias's own differentiable contents
-    _parent: tuple[Tensor, Any] | None = None  # the tensor with _own of which this is a view
+    # the tensor with _own of which this is a view, and by which steps
+    _parent: tuple[Tensor, tuple[Any, ...]] | None = None
     _strides: tuple[int, ...] | None = None  # None: row-major
     _offset = 0
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
@@ -120,7 +124,10 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if self._leaf is not None:
             value = self.value.as_leaf(self._leaf)
         elif self._parent is not None:
-            value = self._parent[1].forward(self._parent[0]._operand())
+            parent, steps = self._parent
+            value = parent._operand()
+            for step in steps:
+                value = step.forward(value)
         else:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an "
@@ -145,6 +152,23 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
         return self
+
+    def _update(self, value: Value) -> None:
+        """:meth:`_assign` for an optimizer, while no gradients are recorded."""
+        leaf = self._leaf
+        if leaf is None:
+            if self._value is not None and value.type is self._type and (
+                not self._value.requires_grad
+            ):
+                self._write(value)
+                return
+        elif self._own is None and not self._steps and value.type is self._type:
+            storage = self._storage
+            if storage.writable:
+                storage.value = value.as_leaf(leaf)
+                storage.version += 1
+                return
+        self._assign(value)
 
     def _root(self) -> Tensor:
         """The tensor whose storage this one shares."""
@@ -196,26 +220,37 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         storage.version += 1
 
     def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
-        """A view of this tensor: same storage, gradients as the grad mode has it."""
+        """A view of this tensor by one step; its strides, and its offset in the storage."""
         try:
-            made: Tensor = self._alias(step)
+            kind = step.out_type(self._type)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
-        made.__class__ = Tensor
+        return self._view((step,), kind, strides, offset)
+
+    def _view(self, steps: tuple[Any, ...], kind: lazyloom.TensorType,
+              strides: tuple[int, ...] | None, offset: int) -> Tensor:  # fmt: skip
+        """A view of this tensor: same storage, gradients as the grad mode has it."""
+        made: Tensor = _new(Tensor)
+        storage = self._storage
+        made._set(storage, self._steps + steps, kind)
         if self._origin is not None:
+            made._no_gradient = self._no_gradient
             made._origin = self._origin
             if self._own is not None and lazyloom.grad_enabled():
-                made._parent = (self, step)
+                made._parent = (self, steps)
                 made._keep_own((-1, self._own[1]))
         else:
             root = self if self._base is None else self._base
-            if self._storage.value.requires_grad and not lazyloom.grad_enabled():
-                made = made._detached()
+            if storage.value.requires_grad and not lazyloom.grad_enabled():
+                made._no_gradient = True
                 made._origin = root
             else:
+                made._no_gradient = self._no_gradient
                 made._base = root
-        made._strides = strides
-        made._offset = offset
+        if strides is not None:
+            made._strides = strides
+        if offset:
+            made._offset = offset
         return made
 
     # -- gradients ------------------------------------------------------------------------
@@ -572,6 +607,5 @@ def wrap(value: Any) -> Any:
 def operand(x: Any) -> Value:
     """The value of a Tensor to record with. Raises TypeError for anything else."""
     if isinstance(x, Tensor):
-        found: Value = x.value if x._own is None else x._operand()
-        return found
+        return x._operand() if x._special else x.value
     raise TypeError(f"expected a Tensor, not {type(x).__name__}")

@@ -149,11 +149,21 @@ def backward(
         return
     if _watches:
         values, seeds = _serve_watches(values, seeds, create_graph)
-    for token, gradient in lazyloom.backward(
-            values, seeds, retain_graph=keep, create_graph=create_graph):
-        if isinstance(token, Leaf):
-            _deliver(token, gradient, create_graph)
-    _drop_watches()
+    found = lazyloom.backward(values, seeds, retain_graph=keep, create_graph=create_graph)
+    before = lazyloom.set_grad_enabled(create_graph)
+    try:
+        for token, gradient in found:
+            if type(token) is Leaf:
+                if token.grad is None and not token.hooks and not token.after and (
+                    not gradient.type.dtype.is_complex
+                ):
+                    token.grad = _wrap(gradient)
+                else:
+                    _deliver(token, gradient, create_graph)
+    finally:
+        lazyloom.set_grad_enabled(before)
+    if _watches:
+        _drop_watches()
 
 
 def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lazyloom import Spec
 from lazyloom.dtypes import int64
 
 from .. import _dtypes
-from .._core import axis, broadcast_shapes, cast, record, scalar
+from .._core import (
+    axis,
+    broadcast_shapes,
+    cast,
+    record,
+    record_one,
+    record_spec,
+    record_two,
+    scalar,
+    spec,
+)
 from .._tensor import Tensor, operand
 from . import convert
 
@@ -43,8 +54,13 @@ _TABLE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
 
 def _make(name: str) -> Callable[..., Tensor]:
     op, names, defaults = _TABLE[name]
+    usual = spec(op, 1, {names[k]: float(v) for k, v in defaults.items()}) if (
+        len(defaults) == len(names)) else None
 
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
+        if usual is not None and not args and not kwargs:
+            value = record_one(usual, operand(input))
+            return convert.store(input, value) if inplace else _wrap(value)
         given = dict(defaults)
         order = list(names)
         if len(args) > len(order):
@@ -66,8 +82,10 @@ def _make(name: str) -> Callable[..., Tensor]:
 
 
 def _plain(op: str) -> Callable[..., Tensor]:
+    ready = spec(op, 1)
+
     def function(input: Tensor, inplace: bool = False) -> Tensor:
-        value = record(op, [operand(input)])
+        value = record_one(ready, operand(input))
         return convert.store(input, value) if inplace else _wrap(value)
 
     function.__name__ = function.__qualname__ = op
@@ -75,9 +93,15 @@ def _plain(op: str) -> Callable[..., Tensor]:
     return function
 
 
+_GELU: dict[str, Spec] = {}
+
+
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x; approximate "none" or "tanh"."""
-    return _wrap(record("gelu", [operand(input)], {"approximate": approximate}))
+    ready = _GELU.get(approximate)
+    if ready is None:
+        ready = _GELU[approximate] = spec("gelu", 1, {"approximate": approximate})
+    return _wrap(record_one(ready, operand(input)))
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -93,6 +117,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def _along(op: str) -> Callable[..., Tensor]:
+    specs: dict[int, Spec] = {}
+
     def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
                  ) -> Tensor:
         v = operand(input)
@@ -105,7 +131,12 @@ def _along(op: str) -> Callable[..., Tensor]:
             return _wrap(record("reshape", [record(op, [record("reshape", [v], {"shape": (1,)})], {
                 "axis": 0})], {"shape": ()}))
         at = axis(dim, len(v.shape))
-        return _wrap(record(op, [v], {"axis": at if at != len(v.shape) - 1 else -1}))
+        if at == len(v.shape) - 1:
+            at = -1
+        ready = specs.get(at)
+        if ready is None:
+            ready = specs[at] = spec(op, 1, {"axis": at})
+        return _wrap(record_one(ready, v))
 
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{op} along a dimension."
@@ -181,6 +212,19 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias`` for weight (out, in), recorded as one dot_general."""
     x, w = operand(input), operand(weight)
+    plan = _linears.get((x.type, w.type))
+    if plan is None:
+        plan = _linears[x.type, w.type] = _linear_spec(x, w, input, weight)
+    found = record_two(plan, x, w)
+    return _wrap(found if bias is None else record_two(_ADD, found, operand(bias)))
+
+
+_ADD = spec("add", 2)
+#: the spec of the product by the types of input and weight
+_linears: dict[Any, Spec] = {}
+
+
+def _linear_spec(x: Any, w: Any, input: Tensor, weight: Tensor) -> Spec:
     if x.dtype is not w.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {input.dtype!r} and {weight.dtype!r}")
@@ -188,10 +232,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"linear: mat1 and mat2 shapes cannot be multiplied: input {list(x.shape)}, weight "
             f"{list(w.shape)}, expected equal last dimensions")
-    found = record("dot_general", [x, w], {
+    return spec("dot_general", 2, {
         "lhs_contract": (len(x.shape) - 1,), "rhs_contract": (len(w.shape) - 1,), "lhs_batch": (),
         "rhs_batch": ()})
-    return _wrap(found if bias is None else record("add", [found, operand(bias)]))
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -216,7 +259,13 @@ def embedding(
             f"Expected tensor for argument #1 'indices' to have integer type, got {input.dtype!r}")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return _wrap(record("embedding", [operand(weight), where], {"padding_index": padding_idx}))
+    ready = _EMBEDDINGS.get(padding_idx)
+    if ready is None:
+        ready = _EMBEDDINGS[padding_idx] = spec("embedding", 2, {"padding_index": padding_idx})
+    return _wrap(record_two(ready, operand(weight), where))
+
+
+_EMBEDDINGS: dict[int | None, Spec] = {}
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -234,9 +283,18 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then ``* weight + bias``."""
     n = _trailing(input, normalized_shape, "layer_norm")
-    return _wrap(record("layer_norm", [
-        operand(input), None if weight is None else operand(weight),
-        None if bias is None else operand(bias)], {"normalized_ndim": n, "eps": float(eps)}))
+    if weight is None or bias is None:
+        return _wrap(record("layer_norm", [
+            operand(input), None if weight is None else operand(weight),
+            None if bias is None else operand(bias)], {"normalized_ndim": n, "eps": float(eps)}))
+    eps = float(eps)
+    ready = _LAYER_NORMS.get((n, eps))
+    if ready is None:
+        ready = _LAYER_NORMS[n, eps] = spec("layer_norm", 3, {"normalized_ndim": n, "eps": eps})
+    return _wrap(record_spec(ready, (operand(input), operand(weight), operand(bias))))
+
+
+_LAYER_NORMS: dict[tuple[int, float], Spec] = {}
 
 
 def rms_norm(
@@ -250,7 +308,10 @@ def rms_norm(
 
 
 def _trailing(input: Tensor, normalized_shape: Any, name: str) -> int:
-    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if type(normalized_shape) is not tuple:
+        normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else (
+            tuple(normalized_shape))
+    wanted = normalized_shape
     if not wanted or input._type.shape[-len(wanted):] != wanted:
         raise RuntimeError(
             f"{name}: given normalized_shape={list(wanted)}, expected input with shape "
@@ -338,9 +399,11 @@ def scaled_dot_product_attention(
         made: Tensor = dropout(scores, dropout_p) @ value
         return made
     q, k, v = operand(query), operand(key), operand(value)
-    lead = broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    q, k, v = (x if x.shape[:-2] == lead else record(
-        "broadcast_to", [x], {"shape": (*lead, *x.shape[-2:])}) for x in (q, k, v))
+    lead = q.shape[:-2]
+    if lead != k.shape[:-2] or lead != v.shape[:-2]:
+        lead = broadcast_shapes(lead, k.shape[:-2])
+        q, k, v = [x if x.shape[:-2] == lead else record(
+            "broadcast_to", [x], {"shape": (*lead, *x.shape[-2:])}) for x in (q, k, v)]
     mask = None if attn_mask is None else operand(attn_mask)
     if mask is not None and mask.dtype.kind != "b":
         mask = cast(mask, q.dtype)

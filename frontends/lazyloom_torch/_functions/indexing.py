@@ -18,6 +18,7 @@ from .._core import axis, broadcast_shapes, cast, numel, record, scalar
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import views
+from .plans import index_key, keep, known
 
 _wrap = Tensor._wrap
 
@@ -209,8 +210,16 @@ def nonzero_values(v: Any) -> list[Any]:
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view, or a copy for advanced indices."""
+    key = index_key(index)
+    if key is not None:
+        key = (getitem, x._type, x._strides, key)
+        view: Tensor | None = known(key, x)
+        if view is not None:
+            return view
     found, advanced = _basic(x, _as_items(index))
     if not advanced:
+        if key is not None:
+            keep(key, x, found)
         return found
     found, axes, indices = _positions(found, advanced)
     v = operand(found)
@@ -251,7 +260,11 @@ def _fit(number: Any, lazy: Any) -> Any:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
-    found, advanced = _basic(x, _as_items(index))
+    key = index_key(index)
+    if key is None:
+        found, advanced = _basic(x, _as_items(index))
+    else:
+        found, advanced = getitem(x, index), []
     if not advanced and isinstance(value, Tensor) and found._same_place(value):
         # the second half of x[index] += y: the view was written in place already
         return

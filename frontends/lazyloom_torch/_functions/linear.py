@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import axis, record
+from .._core import axis, record, record_two, spec
 from .._tensor import Tensor, operand
 from . import pointwise
 
 _wrap = Tensor._wrap
+_MATMUL = spec("matmul", 2)
 
 
 def _same_dtype(a: Any, b: Any) -> None:
@@ -27,7 +28,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {len(a.shape)}D and "
             f"{len(b.shape)}D")
-    made: Tensor = _wrap(record("matmul", (a, b)))
+    made: Tensor = _wrap(record_two(_MATMUL, a, b))
     return made
 
 

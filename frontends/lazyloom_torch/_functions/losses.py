@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import record
+from lazyloom import Spec
+
+from .._core import record, record_two, spec
 from .._tensor import Tensor, operand
 from . import pointwise
 
@@ -36,6 +38,10 @@ def cross_entropy(
 ) -> Tensor:
     """Cross entropy of logits (N, C, ...) and class indices (N, ...) or probabilities."""
     x, y = operand(input), operand(target)
+    key = (x.type, y.type, ignore_index, reduction, label_smoothing)
+    ready = _cross_entropies.get(key) if weight is None else None
+    if ready is not None:
+        return _wrap(record_two(ready, x, y))
     if y.dtype.is_floating:
         if y.shape != x.shape:
             raise RuntimeError(
@@ -47,9 +53,16 @@ def cross_entropy(
             "axis": _class_axis(x), "label_smoothing": float(label_smoothing),
             "reduction": _check_reduction(reduction)}))
     _check_labels(x, y, "cross_entropy")
-    return _wrap(record("cross_entropy", _operands(x, y, weight), {
+    attributes = {
         "axis": _class_axis(x), "label_smoothing": float(label_smoothing),
-        "ignore_index": ignore_index, "reduction": _check_reduction(reduction)}))
+        "ignore_index": ignore_index, "reduction": _check_reduction(reduction)}
+    if weight is None and type(ignore_index) is int and type(label_smoothing) is float:
+        _cross_entropies[key] = spec("cross_entropy", 2, attributes)
+    return _wrap(record("cross_entropy", _operands(x, y, weight), attributes))
+
+
+#: the specs for class indices, by types and options
+_cross_entropies: dict[Any, Spec] = {}
 
 
 def _weighted_soft(

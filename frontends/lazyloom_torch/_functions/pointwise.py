@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import lazyloom
+from lazyloom import Scalar
+
 from .. import _dtypes
-from .._core import cast, record, scalar
+from .._core import cast, record, record_number, record_one, record_two, scalar, spec
 from .._dtypes import bool_, dtype
 from .._grad_mode import is_grad_enabled
 from .._promotion import combine, is_number, number_dtype
@@ -58,6 +61,8 @@ BINARY: dict[str, tuple[str, str]] = {
     "bitwise_left_shift": ("shift_left", "arith"), "bitwise_right_shift": ("shift_right", "arith"),
 }
 
+#: the specs of binary ops
+_pairs: dict[str, lazyloom.Spec] = {}
 _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
 _wrap = Tensor._wrap
 
@@ -89,17 +94,23 @@ def promoted(operands: tuple[Any, ...], floating: bool = False) -> tuple[list[An
 def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
     """Record a binary op on promoted operands."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        x: Any = operand(a)
-        y: Any = operand(b)
-        lazy = x.dtype
-        if lazy is not y.dtype or (kind == "float" and not lazy.is_inexact) or lazy.kind == "b":
+        lazy = a._type.dtype
+        if lazy is not b._type.dtype or (kind == "float" and not lazy.is_inexact) or (
+            lazy.kind == "b"
+        ):
             return _promoting(op, a, b, kind)
+        x: Any = a._operand() if a._special else a.value
+        y: Any = b._operand() if b._special else b.value
     elif isinstance(a, Tensor) and type(b) is float and a._type.dtype.is_inexact:
         x = operand(a)
-        y = scalar(b, x.dtype)
+        y = Scalar(b, a._type.dtype)
     else:
         return _promoting(op, a, b, kind)
-    made: Tensor = _wrap(record(op, (x, y)))
+    ready = _pairs.get(op)
+    if ready is None:
+        ready = _pairs[op] = spec(op, 2)
+    made: Tensor = _wrap(
+        record_number(ready, x, y) if type(y) is Scalar else record_two(ready, x, y))
     return made
 
 
@@ -126,21 +137,21 @@ def _copied(value: Any) -> Tensor:
     return _made(value if is_grad_enabled() else value.detach())
 
 
-def unary(op: str, x: Any, kind: str) -> Tensor:
-    """Record a unary op, integers made floating first if the kind says so."""
-    v = operand(x)
-    if kind == "float" and not v.dtype.is_inexact:
-        v = cast(v, _dtypes.get_default_dtype().lazy)
-    return _made(record(op, [v]))
 
 
 def _make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     if name in ("abs", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "fix", "absolute",
                 "sign", "square", "signbit", "sgn", "relu"):
         return _make_lenient(name, op, kind)
+    ready = spec(op, 1)
+    floating = kind == "float"
 
     def function(input: Tensor) -> Tensor:
-        return unary(op, input, kind)
+        v = operand(input)
+        if floating and not v.dtype.is_inexact:
+            v = cast(v, _dtypes.get_default_dtype().lazy)
+        made: Tensor = _wrap(record_one(ready, v))
+        return made
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -149,10 +160,11 @@ def _make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
 
 def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     """For functions whose op has no integer or bool form, although PyTorch's has."""
+    ready = spec(op, 1)
 
     def function(input: Tensor) -> Tensor:
         v = operand(input)
-        if v.dtype.kind in "iub":
+        if not v.dtype.is_inexact:
             if op in ("floor", "ceil", "trunc"):
                 return _copied(v)
             if kind == "test" and op != "signbit":
@@ -163,7 +175,7 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
                 return _copied(v)
             if v.dtype.kind == "b":
                 raise RuntimeError(f'"{name}" is not implemented for torch.bool; use .int() first')
-        return _made(record(op, [v]))
+        return _made(record_one(ready, v))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -232,6 +244,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         f"{rounding_mode!r}")
 
 
+#: the specs of integer powers
+_powers: dict[int, lazyloom.Spec] = {}
+
+
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``. Raises RuntimeError for an integer to a negative integer."""
     if isinstance(input, Tensor) and is_number(exponent) and not isinstance(exponent, bool):
@@ -245,7 +261,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if kind.kind in "iub" and isinstance(exponent, int) and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if -64 <= whole <= 64 and kind.kind != "b":
-            return _made(record("integer_power", [operand(input)], {"exponent": whole}))
+            ready = _powers.get(whole)
+            if ready is None:
+                ready = _powers[whole] = spec("integer_power", 1, {"exponent": whole})
+            return _made(record_one(ready, operand(input)))
     return binary("power", input, exponent)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import lazyloom
 
 from .. import _dtypes
-from .._core import axes, axis, cast, record, scalar
+from .._core import axes, axis, cast, record, record_one, scalar, spec
 from .._tensor import Tensor, operand
 from . import pointwise
 
@@ -24,9 +24,18 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 def _reduce(op: str, v: Any, dim: Any, keepdim: bool, **attributes: Any) -> Tensor:
-    made: Tensor = _wrap(record(op, [v], {
-        "axes": _axes(dim, len(v.shape)), "keepdims": keepdim, **attributes}))
+    axes = None if dim is None else _axes(dim, len(v.shape))
+    if attributes or type(keepdim) is not bool:
+        attributes.update(axes=axes, keepdims=keepdim)
+        return _wrap(record(op, [v], attributes))  # type: ignore[no-any-return]
+    ready = _specs.get((op, axes, keepdim))
+    if ready is None:
+        ready = _specs[op, axes, keepdim] = spec(op, 1, {"axes": axes, "keepdims": keepdim})
+    made: Tensor = _wrap(record_one(ready, v))
     return made
+
+
+_specs: dict[Any, lazyloom.Spec] = {}
 
 
 def _accumulation(op: str) -> Callable[..., Tensor]:

@@ -22,8 +22,12 @@ def _promoted(tensors: Any, name: str) -> list[Any]:
         if not isinstance(t, Tensor):
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
-    common = combine(pointwise.ranked(t) for t in tensors).lazy
-    return [cast(operand(t), common) for t in tensors]
+    first = tensors[0]._type.dtype
+    for t in tensors:
+        if t._type.dtype is not first:
+            common = combine(pointwise.ranked(t) for t in tensors).lazy
+            return [cast(operand(t), common) for t in tensors]
+    return [operand(t) for t in tensors]
 
 
 def cat(tensors: Any, dim: int = 0) -> Tensor:

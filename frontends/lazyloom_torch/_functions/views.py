@@ -13,6 +13,7 @@ from lazyloom.views import Broadcast, Diagonal, Permute, Reshape, Slice
 
 from .._core import axes, axis, numel, record, shape_of
 from .._tensor import Tensor, operand, row_major
+from .plans import planned
 
 
 def view_strides(
@@ -75,6 +76,7 @@ def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
     return x._share(Reshape(new), strides, x._offset)
 
 
+@planned
 def view(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape, sharing storage.
 
@@ -107,6 +109,7 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
     return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
 
 
+@planned
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape: a view where possible, otherwise a copy."""
     new = infer_shape(shape_of(shape), input._type.size)
@@ -124,6 +127,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, *other._type.shape)
 
 
+@planned
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions from start to end as one."""
     shape = input._type.shape
@@ -141,6 +145,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(input, -1)
 
 
+@planned
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several; one of the sizes may be -1."""
     shape = input._type.shape
@@ -148,6 +153,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return view(input, *shape[:at], *infer_shape(tuple(sizes), shape[at]), *shape[at + 1:])
 
 
+@planned
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """Dimensions in another order."""
     order = axes(shape_of(dims), input.ndim)
@@ -160,6 +166,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     return input._share(Permute(order), tuple(strides[d] for d in order), input._offset)
 
 
+@planned
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     order = list(range(max(input.ndim, 1)))
@@ -168,6 +175,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return permute(input, *order[:input.ndim])
 
 
+@planned
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dimensions as they are."""
     if input.ndim > 2:
@@ -175,6 +183,7 @@ def t(input: Tensor) -> Tensor:
     return permute(input, *reversed(range(input.ndim)))
 
 
+@planned
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to new places, the others keeping their order."""
     src, dst = axes(source, input.ndim), axes(destination, input.ndim)
@@ -187,6 +196,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permute(input, *[next(rest) if o is None else o for o in order])
 
 
+@planned
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of size 1."""
     shape = input._type.shape
@@ -198,6 +208,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return input._share(Reshape((*shape[:at], 1, *shape[at:])), strides, input._offset)
 
 
+@planned
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Dimensions of size 1 removed: all, or those named if they have size 1."""
     shape = input._type.shape
@@ -209,6 +220,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         None if strides is None else tuple(strides[i] for i in keep), input._offset)
 
 
+@planned
 def expand(input: Tensor, *sizes: Any) -> Tensor:
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     wanted = shape_of(sizes)
@@ -256,6 +268,7 @@ def slices(input: Tensor, starts: Any, sizes: Any, steps: Any) -> Tensor:
         tuple(s * k for s, k in zip(strides, steps, strict=True)), offset)
 
 
+@planned
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` elements along one dimension, from ``start`` on."""
     shape = input._type.shape
@@ -276,6 +289,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return slices(input, starts, sizes, [1] * len(shape))
 
 
+@planned
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One index along a dimension, which is dropped."""
     shape = input._type.shape
@@ -298,6 +312,7 @@ def drop(input: Tensor, dims: Any) -> Tensor:
                         tuple(strides[i] for i in keep), input._offset)
 
 
+@planned
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All indices along a dimension, as a tuple."""
     if not input._type.shape:
@@ -306,6 +321,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(select(input, at, i) for i in range(input._type.shape[at]))
 
 
+@planned
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller), or of the listed sizes."""
     at = axis(dim, tensor.ndim)
@@ -328,6 +344,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return tuple(parts)
 
 
+@planned
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most ``chunks`` parts of equal size, the last smaller if need be."""
     if chunks < 1:
@@ -336,6 +353,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(-(-size // chunks), 1), dim)
 
 
+@planned
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts whose sizes differ by at most one, or parts between the given indices."""
     at = axis(dim, input.ndim)
@@ -349,6 +367,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
                  for a, b in zip(bounds[:-1], bounds[1:], strict=True))
 
 
+@planned
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of a view."""
     shape, strides = input._type.shape, input.stride()

@@ -5,9 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import record
+from lazyloom import record_number, record_one, record_spec, record_two
+from lazyloom.dtypes import DType
+
 from .._tensor import Tensor
-from .optimizer import Optimizer, check, hyper, zeros_for
+from .optimizer import (
+    ADD,
+    DIVIDE,
+    LERP,
+    MAXIMUM,
+    MULTIPLY,
+    NEGATIVE,
+    SQRT,
+    SUBTRACT,
+    Optimizer,
+    check,
+    hyper,
+    zeros_for,
+)
 
 
 class Adam(Optimizer):
@@ -35,43 +50,58 @@ class Adam(Optimizer):
             "amsgrad": amsgrad, "maximize": maximize,
             "decoupled_weight_decay": decoupled_weight_decay or self.decoupled})
 
-    def _update(self, p: Tensor, grad: Any, group: dict[str, Any]) -> None:
-        kind = p._type.dtype
-        state = self.state[p]
-        if not state:
-            state["step"] = 0
-            state["exp_avg"] = zeros_for(p)
-            state["exp_avg_sq"] = zeros_for(p)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_for(p)
-        state["step"] = step = int(state["step"]) + 1
+    def _update(
+        self, pairs: list[tuple[Tensor, Any]], kind: DType, group: dict[str, Any]
+    ) -> None:
+        one, two, number = record_one, record_two, record_number
         beta1, beta2 = group["betas"]
         lr = float(group["lr"])
-        value = p.value
-        if group["maximize"]:
-            grad = record("negative", (grad,))
+        maximize, amsgrad = group["maximize"], group["amsgrad"]
+        decay = keep = None
         if group["weight_decay"] != 0:
             if group["decoupled_weight_decay"]:
-                value = record("multiply", (value, hyper(1.0 - lr * group["weight_decay"], kind)))
+                keep = hyper(1.0 - lr * group["weight_decay"], kind)
             else:
-                grad = record("add", (
-                    grad, record("multiply", (value, hyper(group["weight_decay"], kind)))))
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean._assign(record("lerp", (mean.value, grad, hyper(1.0 - beta1, kind))))
-        square._assign(record("add", (
-            record("multiply", (square.value, hyper(beta2, kind))),
-            record("multiply", (record("multiply", (grad, grad)), hyper(1.0 - beta2, kind))))))
-        spread = square.value
-        if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            largest._assign(record("maximum", (largest.value, spread)))
-            spread = largest.value
-        root = record("divide", (
-            record("sqrt", (spread,)), hyper(math.sqrt(1.0 - beta2**step), kind)))
-        scale = record("add", (root, hyper(group["eps"], kind)))
-        move = record("multiply", (
-            record("divide", (mean.value, scale)), hyper(lr / (1.0 - beta1**step), kind)))
-        p._assign(record("subtract", (value, move)))
+                decay = hyper(group["weight_decay"], kind)
+        rest1, old2, rest2 = hyper(1.0 - beta1, kind), hyper(beta2, kind), hyper(1.0 - beta2, kind)
+        eps = hyper(group["eps"], kind)
+        states = self.state
+        #: the corrections of a number of steps, which all parameters usually share
+        last, root2, rate = 0, eps, eps
+        for p, grad in pairs:
+            state = states[p]
+            if not state:
+                state["step"] = 0
+                state["exp_avg"] = zeros_for(p)
+                state["exp_avg_sq"] = zeros_for(p)
+                if amsgrad:
+                    state["max_exp_avg_sq"] = zeros_for(p)
+            state["step"] = step = int(state["step"]) + 1
+            if step != last:
+                last = step
+                root2 = hyper(math.sqrt(1.0 - beta2**step), kind)
+                rate = hyper(lr / (1.0 - beta1**step), kind)
+            value = p.value
+            if maximize:
+                grad = one(NEGATIVE, grad)
+            if keep is not None:
+                value = number(MULTIPLY, value, keep, False)
+            elif decay is not None:
+                grad = two(ADD, grad, number(MULTIPLY, value, decay, False))
+            mean, square = state["exp_avg"], state["exp_avg_sq"]
+            average = record_spec(LERP, (mean.value, grad, rest1))
+            mean._update(average)
+            spread = two(ADD, number(MULTIPLY, square.value, old2, False),
+                         number(MULTIPLY, two(MULTIPLY, grad, grad), rest2, False))
+            square._update(spread)
+            if amsgrad:
+                largest = state["max_exp_avg_sq"]
+                spread = two(MAXIMUM, largest.value, spread)
+                largest._update(spread)
+            root = number(DIVIDE, one(SQRT, spread), root2, False)
+            move = number(
+                MULTIPLY, two(DIVIDE, average, number(ADD, root, eps, False)), rate, False)
+            p._update(two(SUBTRACT, value, move))
 
 
 class AdamW(Adam):

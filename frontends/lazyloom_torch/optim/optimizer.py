@@ -14,10 +14,18 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Scalar
+from lazyloom.dtypes import DType
+from lazyloom.errors import LoomError
 
+from .._errors import as_torch
 from .._functions.creation import full_value
-from .._grad_mode import enable_grad, no_grad
+from .._grad_mode import enable_grad
 from .._tensor import RemovableHandle, Tensor
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM = [
+    lazyloom.spec(op, 2) for op in ("add", "subtract", "multiply", "divide", "maximum")]
+NEGATIVE, SQRT = lazyloom.spec("negative", 1), lazyloom.spec("sqrt", 1)
+LERP = lazyloom.spec("lerp", 3)
 
 
 def hyper(number: Any, dtype: Any) -> Scalar:
@@ -26,7 +34,7 @@ def hyper(number: Any, dtype: Any) -> Scalar:
 
 
 class Optimizer:
-    """Updates parameters by their gradients. Subclasses define ``_update(p, grad, group)``.
+    """Updates parameters by their gradients. Subclasses define ``_update`` (or ``step``).
 
     Args:
         params: parameters, (name, parameter) pairs, or dicts of a group's ``params`` and
@@ -77,8 +85,9 @@ class Optimizer:
         """Forget the gradients, or make them zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is not None:
-                    p.grad = None if set_to_none else p.grad.detach().zero_()
+                leaf = p._leaf
+                if leaf is not None and leaf.grad is not None:
+                    leaf.grad = None if set_to_none else leaf.grad.detach().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient.
@@ -89,21 +98,40 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for hook in list(self._pre_hooks.values()):
-            hook(self, (), {})
-        with no_grad():
+        if self._pre_hooks:
+            for hook in list(self._pre_hooks.values()):
+                hook(self, (), {})
+        before = lazyloom.set_grad_enabled(False)
+        try:
             for group in self.param_groups:
                 self._step_group(group)
-        for hook in list(self._post_hooks.values()):
-            hook(self, (), {})
+        except LoomError as error:
+            raise as_torch(error) from None
+        finally:
+            lazyloom.set_grad_enabled(before)
+        if self._post_hooks:
+            for hook in list(self._post_hooks.values()):
+                hook(self, (), {})
         return loss
 
     def _step_group(self, group: dict[str, Any]) -> None:
+        """Update the parameters of a group, by dtype, as hyperparameters are numbers of one."""
+        kinds: dict[Any, list[tuple[Tensor, Any]]] = {}
         for p in group["params"]:
-            if p.grad is not None:
-                self._update(p, p.grad.value, group)
+            leaf = p._leaf
+            if leaf is not None and leaf.grad is not None:
+                kind = p._type.dtype
+                found = kinds.get(kind)
+                if found is None:
+                    found = kinds[kind] = []
+                found.append((p, leaf.grad.value))
+        for kind, pairs in kinds.items():
+            self._update(pairs, kind, group)
 
-    def _update(self, p: Tensor, grad: Any, group: dict[str, Any]) -> None:
+    def _update(
+        self, pairs: list[tuple[Tensor, Any]], kind: DType, group: dict[str, Any]
+    ) -> None:
+        """Update parameters of one dtype, given with the values of their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define an update")
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

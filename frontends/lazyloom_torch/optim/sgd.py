@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import record
+from lazyloom import record_number, record_one, record_two
+from lazyloom.dtypes import DType
+
 from .._tensor import Tensor
-from .optimizer import Optimizer, check, hyper, zeros_for
+from .optimizer import (
+    ADD,
+    MULTIPLY,
+    NEGATIVE,
+    SUBTRACT,
+    Optimizer,
+    check,
+    hyper,
+    zeros_for,
+)
 
 
 class SGD(Optimizer):
@@ -32,30 +43,34 @@ class SGD(Optimizer):
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
             "nesterov": nesterov, "maximize": maximize})
 
-    def _update(self, p: Tensor, grad: Any, group: dict[str, Any]) -> None:
-        kind = p._type.dtype
-        if group["maximize"]:
-            grad = record("negative", (grad,))
-        if group["weight_decay"] != 0:
-            grad = record("add", (
-                grad, record("multiply", (p.value, hyper(group["weight_decay"], kind)))))
-        if group["momentum"] != 0:
-            state = self.state[p]
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = zeros_for(p)
-                state["momentum_buffer"] = buffer
-                factor = 1.0
-            else:
-                factor = 1.0 - group["dampening"]
-            scaled = grad
-            if group["dampening"] != 0:
-                scaled = record("multiply", (grad, hyper(factor, kind)))
-            momentum = hyper(group["momentum"], kind)
-            new = record("add", (record("multiply", (buffer.value, momentum)), scaled))
-            buffer._assign(new)
-            if group["nesterov"]:
-                new = record("add", (grad, record("multiply", (new, momentum))))
-            grad = new
-        step = record("multiply", (grad, hyper(group["lr"], kind)))
-        p._assign(record("subtract", (p.value, step)))
+    def _update(
+        self, pairs: list[tuple[Tensor, Any]], kind: DType, group: dict[str, Any]
+    ) -> None:
+        one, two, number = record_one, record_two, record_number
+        lr = hyper(group["lr"], kind)
+        maximize, nesterov = group["maximize"], group["nesterov"]
+        decay = hyper(group["weight_decay"], kind) if group["weight_decay"] != 0 else None
+        momentum = hyper(group["momentum"], kind) if group["momentum"] != 0 else None
+        first = later = None
+        if group["dampening"] != 0:
+            first, later = hyper(1.0, kind), hyper(1.0 - group["dampening"], kind)
+        states = self.state
+        for p, grad in pairs:
+            if maximize:
+                grad = one(NEGATIVE, grad)
+            if decay is not None:
+                grad = two(ADD, grad, number(MULTIPLY, p.value, decay, False))
+            if momentum is not None:
+                state = states[p]
+                buffer = state.get("momentum_buffer")
+                factor = later
+                if buffer is None:
+                    buffer = state["momentum_buffer"] = zeros_for(p)
+                    factor = first
+                scaled = grad if factor is None else number(MULTIPLY, grad, factor, False)
+                new = two(ADD, number(MULTIPLY, buffer.value, momentum, False), scaled)
+                buffer._update(new)
+                if nesterov:
+                    new = two(ADD, grad, number(MULTIPLY, new, momentum, False))
+                grad = new
+            p._update(two(SUBTRACT, p.value, number(MULTIPLY, grad, lr, False)))

@@ -49,7 +49,7 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         pre, post, back = self._forward_pre_hooks, self._forward_hooks, self._backward_hooks
-        if not (pre or post or back):
+        if not pre and not post and not back:
             return self.forward(*args, **kwargs)
         for hook in list(pre.values()):
             changed = hook(self, args)
@@ -106,10 +106,11 @@ class Module:
         self.__dict__.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        for group in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(group)
-            if found is not None and name in found:
-                return found[name]
+        groups = self.__dict__
+        if "_modules" in groups:
+            for group in (groups["_modules"], groups["_parameters"], groups["_buffers"]):
+                if name in group:
+                    return group[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:

@@ -35,6 +35,10 @@ class LayerNorm(_Affine):
         self._make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
+        own = self._parameters
+        if "weight" in own and "bias" in own:  # the usual case, without __getattr__
+            return activations.layer_norm(
+                input, self.normalized_shape, own["weight"], own["bias"], self.eps)
         return activations.layer_norm(input, self.normalized_shape, self.weight, self.bias,
                                       self.eps)
 

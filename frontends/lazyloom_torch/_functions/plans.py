@@ -1,0 +1,123 @@
+"""Views made again: what a view function found once, kept by its arguments.
+
+Which steps, strides and type a view has depends on nothing but the type and strides of what it
+is taken from and on the arguments, so a loop that takes the same views works that out once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+
+#: (function, type, strides, arguments) -> the plan of the view, or a tuple of plans
+_plans: dict[Any, Any] = {}
+#: positions of a long loop are not kept for ever
+_MOST = 8192
+_INT = frozenset({int})
+
+
+class Plan:
+    """The steps from a tensor to a view of it, and the view's type and strides."""
+
+    __slots__ = ("steps", "type", "strides", "offset")
+
+    def __init__(self, x: Tensor, view: Tensor) -> None:
+        self.steps = view._steps[len(x._steps):]
+        self.type = view._type
+        self.strides = view._strides
+        self.offset = view._offset - x._offset
+
+    def of(self, x: Tensor) -> Tensor:
+        """The view of a tensor of the same type and strides."""
+        return x._view(self.steps, self.type, self.strides, x._offset + self.offset)
+
+
+def _is_view(made: Any, x: Tensor) -> bool:
+    return (isinstance(made, Tensor) and made is not x and made._shared is x._shared
+            and made._steps[:len(x._steps)] == x._steps)
+
+
+def keep(key: Any, x: Tensor, made: Any) -> None:
+    """Keep how ``made``, a view of x or a tuple of views, came to be; other results are not."""
+    if type(made) is tuple:
+        if not all(_is_view(m, x) for m in made):
+            return
+        plan: Any = tuple(Plan(x, m) for m in made)
+    elif _is_view(made, x):
+        plan = Plan(x, made)
+    else:
+        return
+    if len(_plans) >= _MOST:
+        _plans.clear()
+    _plans[key] = plan
+
+
+def known(key: Any, x: Tensor) -> Any:
+    """The view, or the tuple of them, that was kept under that key; None if none was."""
+    plan = _plans.get(key)
+    if plan is None:
+        return None
+    if type(plan) is tuple:
+        return tuple([p.of(x) for p in plan])
+    return x._view(plan.steps, plan.type, plan.strides, x._offset + plan.offset)
+
+
+def _ints(args: Any) -> bool:
+    return {*map(type, args)} <= _INT
+
+
+def planned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A view function that keeps what it found for arguments that are all ints."""
+
+    @functools.wraps(function)
+    def wrapper(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or not isinstance(input, Tensor):
+            return function(input, *args, **kwargs)
+        given: Any = args
+        if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            given = ("sequence", *args[0])
+            if not _ints(args[0]):
+                return function(input, *args)
+        elif not _ints(args):
+            return function(input, *args)
+        key = (function, input._type, input._strides, given)
+        found = known(key, input)
+        if found is None:
+            found = function(input, *args)
+            keep(key, input, found)
+        return found
+
+    return wrapper
+
+
+def index_key(index: Any) -> Any:
+    """A key for an index of ints, slices of ints, None and ``...``; None for any other."""
+    kind = type(index)
+    if kind is int:
+        return index
+    if kind is slice:
+        return _slice_key(index)
+    if kind is not tuple:
+        return None
+    parts: list[Any] = []
+    for item in index:
+        kind = type(item)
+        if kind is slice:
+            item = _slice_key(item)
+            if item is None:
+                return None
+        elif kind is not int and item is not None and item is not Ellipsis:
+            return None
+        parts.append(item)
+    return tuple(parts)
+
+
+def _slice_key(item: slice) -> Any:
+    start, stop, step = item.start, item.stop, item.step
+    for bound in (start, stop, step):
+        if bound is not None and type(bound) is not int:
+            return None
+    return (slice, start, stop, step)
