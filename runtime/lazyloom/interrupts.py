@@ -14,6 +14,11 @@ from typing import Any, Final
 
 from .compiled import COMPILED
 
+# What the module's functions wrap: they turn handlers into enums and back, which costs more
+# than a dispatch.
+_getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+
 _MAIN: Final = threading.main_thread().ident
 _SIGINT: Final = int(signal.SIGINT)
 
@@ -39,14 +44,12 @@ class Deferred:
         self._arrived = True
 
     def __enter__(self) -> None:
-        if self._needed and threading.get_ident() == _MAIN and callable(
-            signal.getsignal(_SIGINT)
-        ):
-            self._before = signal.signal(_SIGINT, self._note)
+        if self._needed and threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
+            self._before = _signal(_SIGINT, self._note)
 
     def __exit__(self, *exc: object) -> None:
         before = self._before
         if before is not None:
-            signal.signal(_SIGINT, before)
+            _signal(_SIGINT, before)
             if self._arrived:
                 before(signal.SIGINT, None)

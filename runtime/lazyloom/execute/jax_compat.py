@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -89,9 +90,17 @@ def device_text() -> str:
 
 def versions() -> dict[str, str]:
     """Versions of jax and jaxlib, without importing jax."""
-    from importlib.metadata import version
+    found: dict[str, str] = {}
+    for name in ("jax", "jaxlib"):
+        module = sys.modules.get(name)
+        if module is None:
+            # slow to import, and not needed where the packages are loaded already
+            from importlib.metadata import version
 
-    return {"jax": version("jax"), "jaxlib": version("jaxlib")}
+            found[name] = version(name)
+        else:
+            found[name] = module.__version__
+    return found
 
 
 def compile_text(text: str) -> Any:
@@ -314,11 +323,11 @@ def run_step(step: Any, operands: Sequence[Any]) -> list[Any]:
 
 def environment() -> str:
     """Everything outside a program that changes its machine code, as one line of text."""
+    d = device()
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "JAX_DEFAULT_MATMUL_PRECISION",
                  "JAX_PLATFORM_NAME", "NVIDIA_TF32_OVERRIDE"):  # fmt: skip
         parts.append(f"{name}={os.environ.get(name, '')}")
-    d = device()
     parts.append(f"platform={d.platform} kind={d.device_kind} {d.client.platform_version}")
     parts.append(f"machine={platform.machine()} system={platform.system()}")
     parts.append(f"cpu={_cpu_features()}")
