@@ -46,7 +46,7 @@ def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -
     started = time.monotonic()
     tables: dict[str, Json] = {}
     with tempfile.TemporaryDirectory(prefix="lazyloom-bench-") as cache:
-        arena = Arena(workload, absent, log, quick, {"LAZYLOOM_CACHE_DIR": cache})
+        arena = Arena(workload, absent, log, quick, cache)
         try:
             for case in workload.cases:
                 if not (case.quick if quick else case.full):
@@ -85,6 +85,15 @@ def probe(names: list[str]) -> tuple[dict[str, str], dict[str, str]]:
             if own != machine.describe()["python"]:
                 versions[f"Python of {title}"] = own
     return versions, absent
+
+
+def write(results: Json, out: Path) -> None:
+    """The results so far, as JSON and as a page."""
+    done = results["workloads"]
+    results["workloads"] = {name: done[name] for name in NAMES if name in done}
+    results["load"]["end"] = machine.load()
+    (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (out / "README.md").write_text(report.page(results))
 
 
 def main() -> int:
@@ -129,12 +138,9 @@ def main() -> int:
                 if plot.draw(found, picture):
                     found["plot"] = picture.name
             results["workloads"][workload.name] = found
-    results["workloads"] = {n: results["workloads"][n] for n in NAMES if n in results["workloads"]}
-    results["load"]["end"] = machine.load()
-    file.write_text(json.dumps(results, indent=1) + "\n")
-    text = report.page(results)
-    (options.out / "README.md").write_text(text)
-    print(text)
+            # written each time: what was measured is kept if the run is interrupted
+            write(results, options.out)
+    print((options.out / "README.md").read_text())
     print(f"what the contenders printed is in {log_path}")
     return 0
 

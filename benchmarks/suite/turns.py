@@ -36,12 +36,14 @@ class Process:
 
     def __init__(
         self, workload: Workload, contender: Contender, threads: int | None, log: TextIO,
-        extra: dict[str, str],
+        cache: str,
     ) -> None:  # fmt: skip
         self.contender = contender
         self.threads = threads
         self.unit = 0.0
-        environment = {**os.environ, **extra, **peers.variables(contender.peer, threads),
+        # programs compiled for another number of threads must not be found
+        own = {"LAZYLOOM_CACHE_DIR": os.path.join(cache, str(threads))}
+        environment = {**os.environ, **own, **peers.variables(contender.peer, threads),
                        **contender.environment}  # fmt: skip
         self.child = subprocess.Popen(
             [peers.python_of(contender.peer), str(SCRIPT), workload.name, contender.name],
@@ -104,13 +106,13 @@ class Arena:
 
     def __init__(
         self, workload: Workload, absent: dict[str, str], log: TextIO, quick: bool,
-        environment: dict[str, str],
+        cache: str,
     ) -> None:  # fmt: skip
         self.workload = workload
         self.absent = absent
         self.log = log
         self.quick = quick
-        self.environment = environment
+        self.cache = cache
         self.running: dict[tuple[str, int | None], Process] = {}
 
     def close(self) -> None:
@@ -151,7 +153,7 @@ class Arena:
                 process = self.running.get(key)
                 if process is None or process.child.poll() is not None:
                     process = Process(
-                        self.workload, contender, count, self.log, self.environment)
+                        self.workload, contender, count, self.log, self.cache)
                     self.running[key] = process
                     process.ready()
                 process.open(case, self.quick)
