@@ -15,8 +15,10 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
-from ._array import ScalarArray, alias, assign, element_strides, ndarray, view_info, wrap
+from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
 from ._convert import as_value, operand
+from ._layout import is_writeable
+from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
 views = lazyloom.views
@@ -216,6 +218,37 @@ def _array_axes(parsed: list[_Axis]) -> tuple[int, ...]:
 
 def get_item(x: ndarray, key: Any) -> Any:
     """``x[key]``."""
+    simple = views.index_key(key)
+    if simple is not None and type(x) is not ScalarArray:
+        plan_key = key_of(x, "index", simple)
+        plan = known(plan_key)
+        if plan is None:
+            return _kept(x, key, plan_key)
+        view = view_of(x, plan)
+        return ScalarArray._wrap(view.value) if plan.scalar else view
+    return _item(x, key)
+
+
+def _kept(x: ndarray, key: Any, plan_key: Any) -> Any:
+    """``x[key]`` for the first time: the way to it is kept."""
+    parsed = parse(key, x.shape)
+    scalar = all(e.kind == "int" for e in parsed) and Ellipsis not in _as_tuple(key)
+    view = basic(x, parsed)
+    keep(plan_key, x, view, scalar)
+    return ScalarArray._wrap(view.value) if scalar else view
+
+
+def _basic_target(x: ndarray, simple: Any, key: Any) -> ndarray:
+    """The view that ``x[key] = ...`` writes to, for a key with an ``index_key``."""
+    plan_key = key_of(x, "index", simple)
+    plan = known(plan_key)
+    if plan is not None:
+        return view_of(x, plan)  # type: ignore[no-any-return]
+    _kept(x, key, plan_key)
+    return basic(x, parse(key, x.shape))
+
+
+def _item(x: ndarray, key: Any) -> Any:
     zero_d = _zero_d_mask(key)
     if zero_d is not None:
         rest = tuple(k for k in _as_tuple(key) if k is not zero_d)
@@ -280,8 +313,12 @@ def _index_placement(axes: tuple[int, ...]) -> int:
 
 def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     """``x[key] = value`` (or, for ``ufunc.at``, an accumulating update)."""
-    if view_info(x) is not None and not x.flags.writeable:
+    if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
+    simple = views.index_key(key)
+    if simple is not None and type(x) is not ScalarArray:
+        _set_basic(_basic_target(x, simple, key), value, mode)
+        return
     if mode == "set" and _set_by_mask(x, key, value):
         return
     if _zero_d_mask(key) is not None:
@@ -292,17 +329,7 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
         return
     parsed = parse(key, x.shape)
     if all(e.kind != "array" for e in parsed):
-        target = basic(x, parsed)
-        if value.__class__ is target.__class__ and target._same_place(value):
-            # the second half of x[key] += y: the view was written in place already
-            return
-        if mode != "set":
-            from ._ufuncs import TABLE
-
-            name = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}[mode]
-            assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
-        else:
-            assign(target, fitted(value, target.shape, target))
+        _set_basic(basic(x, parsed), value, mode)
         return
     whole = _keeps_everything(parsed, x.shape)
     target = x if whole else basic(x, parsed)
@@ -321,6 +348,22 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
         update = record("transpose", (update,), {"axes": tuple(moved)})
     assign(target, record("index_update", (target.value, update, *indices),
                           {"axes": axes, "mode": mode}))  # fmt: skip
+
+
+def _set_basic(target: ndarray, value: Any, mode: str) -> None:
+    """Write to a view that an index of integers and slices makes."""
+    if value.__class__ is target.__class__ and target._same_place(value):
+        # the second half of x[key] += y: the view was written in place already
+        return
+    if mode != "set":
+        from ._ufuncs import TABLE
+
+        name = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}[mode]
+        assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
+    elif isinstance(value, ndarray) and value._type is target._type:
+        assign(target, value.value)
+    else:
+        assign(target, fitted(value, target.shape, target))
 
 
 def _keeps_everything(parsed: list[_Axis], shape: tuple[int, ...]) -> bool:

@@ -21,9 +21,11 @@ from ._array import (
     ndarray,
 )  # fmt: skip
 from ._convert import operand, operand_key, value_of
+from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
 views = lazyloom.views
+_INT = frozenset({int})
 
 
 def _array(a: Any) -> ndarray:
@@ -89,6 +91,20 @@ def _resolve(shape: Any, size: int) -> tuple[int, ...]:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
     """The same elements in another shape, a view where possible. See ``numpy.reshape``."""
     x = _array(a)
+    if order == "C" and copy is None and type(x) is ndarray:
+        wanted = (shape,) if type(shape) is int else shape
+        if type(wanted) is tuple and {*map(type, wanted)} <= _INT:
+            key = key_of(x, "reshape", wanted)
+            plan = known(key)
+            if plan is not None:
+                return view_of(x, plan)  # type: ignore[no-any-return]
+            made = _reshape(x, wanted, order, copy)
+            keep(key, x, made)
+            return made
+    return _reshape(x, shape, order, copy)
+
+
+def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
     if order not in ("C", "F", "A"):
         raise ValueError(f"order must be one of 'C', 'F' or 'A' (got {order!r})")
     if order == "F" or (order == "A" and x.flags.fnc):
@@ -195,6 +211,20 @@ def atleast_3d(*arys: Any) -> Any:
 def transpose(a: Any, axes: Any = None) -> ndarray:
     """Axes in another order (reversed for None); a view. See ``numpy.transpose``."""
     x = _array(a)
+    if type(x) is ndarray and (
+        axes is None or type(axes) is tuple and {*map(type, axes)} <= _INT
+    ):
+        key = key_of(x, "transpose", axes)
+        plan = known(key)
+        if plan is not None:
+            return view_of(x, plan)  # type: ignore[no-any-return]
+        made = _transpose(x, axes)
+        keep(key, x, made)
+        return made
+    return _transpose(x, axes)
+
+
+def _transpose(x: ndarray, axes: Any) -> ndarray:
     if axes is None:
         order = tuple(range(x.ndim))[::-1]
     else:

@@ -359,3 +359,38 @@ class Bitcast(ViewStep):
             return new
         found: Value = record("bitcast", [new], {"dtype": base.dtype})
         return found
+
+
+def index_key(index: Any) -> Any:
+    """A hashable stand-in for an index of ints, slices of ints, None and ``...``.
+
+    None for any other index. Frontends keep the views that an index means under it.
+    """
+    if type(index) is int:
+        return index
+    if type(index) is slice:
+        return _slice_key(index)
+    if type(index) is not tuple:
+        return None
+    parts: list[Any] = []
+    for item in index:
+        if type(item) is slice:
+            item = _slice_key(item)
+            if item is None:
+                return None
+        elif type(item) is not int and item is not None and item is not Ellipsis:
+            return None
+        parts.append(item)
+    return tuple(parts)
+
+
+def _slice_key(item: Any) -> Any:
+    start = item.start
+    stop = item.stop
+    step = item.step
+    if (
+        (start is None or type(start) is int) and (stop is None or type(stop) is int)
+        and (step is None or type(step) is int)
+    ):  # fmt: skip
+        return (slice, start, stop, step)
+    return None

@@ -13,12 +13,13 @@ import numpy as np
 
 import lazyloom
 from lazyloom.dtypes import int64
+from lazyloom.views import index_key
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import views
-from .plans import index_key, keep, known
+from .plans import keep, known
 
 _wrap = Tensor._wrap
 

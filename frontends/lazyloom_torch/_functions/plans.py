@@ -36,8 +36,8 @@ class Plan:
 
 
 def _is_view(made: Any, x: Tensor) -> bool:
-    return (isinstance(made, Tensor) and made is not x and made._shared is x._shared
-            and made._steps[:len(x._steps)] == x._steps)
+    return (isinstance(made, Tensor) and made is not x and made._shared is not None
+            and made._shared is x._shared and made._steps[:len(x._steps)] == x._steps)
 
 
 def keep(key: Any, x: Tensor, made: Any) -> None:
@@ -91,33 +91,3 @@ def planned(function: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return wrapper
-
-
-def index_key(index: Any) -> Any:
-    """A key for an index of ints, slices of ints, None and ``...``; None for any other."""
-    kind = type(index)
-    if kind is int:
-        return index
-    if kind is slice:
-        return _slice_key(index)
-    if kind is not tuple:
-        return None
-    parts: list[Any] = []
-    for item in index:
-        kind = type(item)
-        if kind is slice:
-            item = _slice_key(item)
-            if item is None:
-                return None
-        elif kind is not int and item is not None and item is not Ellipsis:
-            return None
-        parts.append(item)
-    return tuple(parts)
-
-
-def _slice_key(item: slice) -> Any:
-    start, stop, step = item.start, item.stop, item.step
-    for bound in (start, stop, step):
-        if bound is not None and type(bound) is not int:
-            return None
-    return (slice, start, stop, step)
