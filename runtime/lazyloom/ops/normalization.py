@@ -121,11 +121,9 @@ def batch_norm_train(
     Then ``* weight + bias``, a number per channel. Returns that, the mean and the
     biased variance of each channel. Raises ShapeError.
     """
-    axes = (0, *range(2, x.ndim))
-    normal, mean, variance = _standardized(widened(x), axes, eps)
-    y = _scaled(normal, weight, bias, (1,), x.dtype)
-    return (y, lax.convert_element_type(mean, x.dtype),
-            lax.convert_element_type(variance, x.dtype))
+    given = [widened(v) for v in (weight, bias) if v is not None]
+    y, mean, variance = _batch_norm(eps, weight is not None)(widened(x), *given)
+    return tuple(lax.convert_element_type(v, x.dtype) for v in (y, mean, variance))
 
 
 @op(
@@ -208,11 +206,79 @@ def _mean(x: Array, axes: Any) -> Array:
 
 def _standardized(x: Array, axes: Any, eps: float) -> tuple[Array, Array, Array]:
     """x with mean 0 and variance 1 over ``axes``, the mean, the variance."""
-    mean = _mean(x, axes)
-    centred = lax.sub(x, _spread(mean, x.shape, axes))
-    variance = _mean(lax.square(centred), axes)
-    scale = lax.rsqrt(lax.add(variance, _like(variance, eps)))
-    return lax.mul(centred, _spread(scale, x.shape, axes)), mean, variance
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def f(x: Array) -> tuple[Array, Array, Array]:
+        mean = _mean(x, axes)
+        centred = lax.sub(x, _spread(mean, x.shape, axes))
+        variance = _mean(lax.square(centred), axes)
+        return lax.mul(centred, _spread(_inverse(variance, eps), x.shape, axes)), mean, variance
+
+    @f.defjvp  # type: ignore[untyped-decorator]
+    def f_jvp(primals: Any, tangents: Any) -> Any:
+        # in terms of the result both sums over the cotangents are of one pass
+        normal, mean, variance = f(*primals)
+        (t,) = tangents
+        scale = _inverse(variance, eps)
+        t_mean, along = _mean(t, axes), _mean(lax.mul(normal, t), axes)
+        rest = lax.sub(t, lax.add(_spread(t_mean, t.shape, axes),
+                                  lax.mul(normal, _spread(along, t.shape, axes))))
+        t_normal = lax.mul(_spread(scale, t.shape, axes), rest)
+        return (normal, mean, variance), (t_normal, t_mean, _t_variance(along, scale))
+
+    return f(x)  # type: ignore[no-any-return]
+
+
+def _batch_norm(eps: float, weighted: bool) -> Any:
+    """A function of x, the weight if ``weighted``, and perhaps the bias: y, mean and variance.
+
+    Its derivative sums the cotangent of y, and its product with the normal values, once: for the
+    bias and weight, and for x.
+    """
+
+    def parts(x: Array, given: Any) -> tuple[Array, Array, Array, Array, Array]:
+        axes = (0, *range(2, x.ndim))
+        normal, mean, variance = _standardized(x, axes, eps)
+        y = normal
+        if weighted:
+            y = lax.mul(y, _per_channel(given[0], x.shape))
+        if len(given) > weighted:
+            y = lax.add(y, _per_channel(given[-1], x.shape))
+        return y, normal, mean, variance, _inverse(variance, eps)
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def f(x: Array, *given: Array) -> tuple[Array, Array, Array]:
+        y, _, mean, variance, _ = parts(x, given)
+        return y, mean, variance
+
+    @f.defjvp  # type: ignore[untyped-decorator]
+    def f_jvp(primals: Any, tangents: Any) -> Any:
+        x, *given = primals
+        t, *t_given = tangents
+        axes = (0, *range(2, x.ndim))
+        y, normal, mean, variance, scale = parts(x, given)
+        t_mean, along = _mean(t, axes), _mean(lax.mul(normal, t), axes)
+        factor = lax.mul(scale, given[0]) if weighted else scale
+        t_scale, t_shift = lax.neg(lax.mul(factor, along)), lax.neg(lax.mul(factor, t_mean))
+        if weighted:
+            t_scale = lax.add(t_scale, t_given[0])
+        if len(given) > weighted:
+            t_shift = lax.add(t_shift, t_given[-1])
+        t_y = lax.add(
+            lax.add(lax.mul(_per_channel(factor, x.shape), t), _per_channel(t_shift, x.shape)),
+            lax.mul(normal, _per_channel(t_scale, x.shape)))
+        return (y, mean, variance), (t_y, t_mean, _t_variance(along, scale))
+
+    return f
+
+
+def _inverse(variance: Array, eps: float) -> Array:
+    return lax.rsqrt(lax.add(variance, _like(variance, eps)))
+
+
+def _t_variance(along: Array, scale: Array) -> Array:
+    """The variance's tangent, of the mean of normal values times tangents."""
+    return lax.div(lax.add(along, along), scale)
 
 
 def _scaled(normal: Array, weight: Array, bias: Array, axes: Any, dtype: Any) -> Array:
