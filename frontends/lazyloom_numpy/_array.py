@@ -189,7 +189,7 @@ class ndarray(lazyloom.Tensor):
         if self._type.dtype.kind == "b" and type(other) is int and other == 2:
             # NumPy squares here, and the square of bool is int8
             return _t["square"](self)
-        return _u.binary(_t["power"], self, other)
+        return _u.binary(_power, self, other)
 
     def __rpow__(self, other: Any) -> Any:
         return _u.binary(_t["power"], other, self)
@@ -234,10 +234,12 @@ class ndarray(lazyloom.Tensor):
         return _t["invert"](self)
 
     def __eq__(self, other: Any) -> Any:
-        return _compare("equal", self, other)
+        result = _u.binary(_equal, self, other)
+        return _unlike(self, other, False) if result is NotImplemented else result
 
     def __ne__(self, other: Any) -> Any:
-        return _compare("not_equal", self, other)
+        result = _u.binary(_not_equal, self, other)
+        return _unlike(self, other, True) if result is NotImplemented else result
 
     def __ifloordiv__(self, other: Any) -> Any:
         return _u.inplace(_t["floor_divide"], self, other)
@@ -568,9 +570,13 @@ for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmu
 
 def wrap(value: Any) -> Any:
     """An array of a recorded result; 0-d ones are scalars, as NumPy's functions return."""
-    if value.type.shape:
-        return ndarray._wrap(value)
-    return ScalarArray._wrap(value)
+    cls = ndarray if value.shape else ScalarArray
+    made = _new(cls)
+    made._hold(value)
+    return made
+
+
+_new: Final = lazyloom.Tensor.__new__
 
 
 def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
@@ -598,11 +604,11 @@ def assign(target: ndarray, value: Any) -> None:
     target._write(value)
 
 
-def _compare(name: str, a: ndarray, b: Any) -> Any:
-    result = _u.binary(_t[name], a, b)
-    if result is NotImplemented and (b is None or isinstance(b, str)):
-        return wrap(_u.full_value(a.shape, name == "not_equal", as_dtype(bool)))
-    return result
+def _unlike(a: ndarray, b: Any, answer: bool) -> Any:
+    """The comparison with what is no number, where NumPy has an answer."""
+    if b is None or isinstance(b, str):
+        return wrap(_u.full_value(a.shape, answer, as_dtype(bool)))
+    return NotImplemented
 
 
 # at the end, because these modules need the class
@@ -619,6 +625,7 @@ from . import (  # noqa: E402
 from . import _ufuncs as _u  # noqa: E402
 
 _t: Final = _u.TABLE
+_power, _equal, _not_equal = _t["power"], _t["equal"], _t["not_equal"]
 _operators.register(ndarray, ScalarArray)
 
 __all__ = ["ScalarArray", "ViewInfo", "alias", "assign", "c_strides", "element_strides", "ndarray",

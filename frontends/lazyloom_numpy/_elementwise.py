@@ -38,8 +38,11 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     a, b = operand(x), operand(y)
     d = _keyed(a, b)
-    chosen = record("where", (value_of(condition, dt.BOOL), param(a, d), param(b, d)))
+    chosen = lazyloom.record_spec(_WHERE, (value_of(condition, dt.BOOL), param(a, d), param(b, d)))
     return keep_order(wrap(chosen), condition, x, y)
+
+
+_WHERE = lazyloom.spec("where", 3)
 
 
 def clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, *,

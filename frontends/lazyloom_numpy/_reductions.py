@@ -46,8 +46,36 @@ def _masked(value: Any, where: Any, identity: Any) -> Any:
     return record("where", (mask, value, dt.scalar(identity, value.type.dtype)))
 
 
+#: the specs of reductions by op, axes and whether they are kept
+_specs: Final[dict[Any, lazyloom.Spec]] = {}
+
+
+def _reduced(op: str, a: Any, axis: Any, keepdims: Any) -> Any:
+    """One reduction op on an array as it is; None where the axes need a closer look."""
+    if axis is not None and type(axis) is not int or type(keepdims) is not bool:
+        return None
+    value = a.value
+    if axis is not None:
+        ndim = len(value.shape)
+        if not -ndim <= axis < ndim:
+            return None
+        if axis < 0:
+            axis += ndim
+    ready = _specs.get((op, axis, keepdims))
+    if ready is None:
+        ready = _specs[op, axis, keepdims] = lazyloom.spec(
+            op, 1, {"axes": None if axis is None else (axis,), "keepdims": keepdims})
+    return wrap(lazyloom.record_one(ready, value))
+
+
 def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool,
                   initial: Any, where: Any, identity: int) -> Any:  # fmt: skip
+    if dtype is None and out is None and initial is None and where is True and (
+        isinstance(a, ndarray) and a._type.dtype.is_inexact
+    ):
+        found = _reduced(op, a, axis, keepdims)
+        if found is not None:
+            return found
     value = value_of(a)
     source = value.type.dtype
     target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
@@ -82,6 +110,12 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 
 def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
               where: Any) -> Any:  # fmt: skip
+    if out is None and initial is None and where is True and (
+        isinstance(a, ndarray) and a._type.size and a._type.dtype.kind != "c"
+    ):
+        found = _reduced(name, a, axis, keepdims)
+        if found is not None:
+            return found
     value = value_of(a)
     d = value.type.dtype
     if where is not True and initial is None:
@@ -155,6 +189,12 @@ def _inexact(value: Any, dtype: Any) -> Any:
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
          where: Any = True) -> Any:  # fmt: skip
     """Arithmetic mean over axes; of integers in float64. See ``numpy.mean``."""
+    if dtype is None and out is None and where is True and (
+        isinstance(a, ndarray) and a._type.dtype.is_inexact
+    ):
+        found = _reduced("mean", a, axis, keepdims)
+        if found is not None:
+            return found
     value = _inexact(value_of(a), dtype)
     axes = _axes(axis, len(value.type.shape))
     if where is not True:

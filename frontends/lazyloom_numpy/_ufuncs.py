@@ -20,6 +20,8 @@ from ._convert import operand, operand_key
 from ._layout import keep_order
 
 record = lazyloom.record
+record_one, record_two = lazyloom.record_one, lazyloom.record_two
+record_number = lazyloom.record_number
 _BFLOAT16: Final = as_dtype(dt.bfloat16)
 Compute = Callable[[Sequence[Any], tuple[DType, ...]], Any]
 
@@ -27,7 +29,7 @@ Compute = Callable[[Sequence[Any], tuple[DType, ...]], Any]
 class Plan:
     """How one ufunc runs for one combination of operand types."""
 
-    __slots__ = ("op", "inputs", "outputs", "compute", "simple")
+    __slots__ = ("op", "inputs", "outputs", "compute")
 
     def __init__(
         self, op: str | None, inputs: tuple[DType, ...], outputs: tuple[DType, ...],
@@ -37,8 +39,6 @@ class Plan:
         self.inputs: Final = inputs
         self.outputs: Final = outputs
         self.compute: Final = compute
-        #: the op alone does it: no casts, numbers are floats
-        self.simple = False
 
 
 class ufunc:
@@ -47,9 +47,6 @@ class ufunc:
     Signature of a call: ``f(*operands, out=None, where=True, casting="same_kind",
     dtype=None)``; operands are arrays or anything ``asarray`` takes. See ``numpy.ufunc``.
     """
-
-    #: the Python types that the fast path of operators may take as floats
-    weak: tuple[type, ...] = (int, float)
 
     def __init__(
         self, name: str, op: str | None, compute: Compute | None = None, doc: str | None = None
@@ -61,6 +58,9 @@ class ufunc:
         self.op: Final = op
         self.compute: Final = compute
         self.plans: Final[dict[Any, Plan]] = {}
+        #: the spec where the op alone does it, without casts: by the dtype of one operand, or
+        #: those of two, of which one may be int or float
+        self.ready: Final[dict[Any, lazyloom.Spec]] = {}
         self.identity: Final = self.np.identity
         self.__doc__: str | None = doc or (
             f"{name}: element by element, as ``numpy.{name}`` (its reference documentation holds).")
@@ -89,6 +89,17 @@ class ufunc:
         self, *args: Any, out: Any = None, where: Any = True, casting: str = "same_kind",
         order: str = "K", dtype: Any = None, subok: bool = True,
     ) -> Any:  # fmt: skip
+        if out is None and where is True and dtype is None and len(args) == self.nin:
+            # what programs do most, without the detours of the general case
+            first = args[0]
+            if self.nin == 2:
+                found = binary(self, first, args[1], True)
+                if found is not None:
+                    return found
+            elif isinstance(first, ndarray) and not first._special:
+                ready = self.ready.get(first._type.dtype)
+                if ready is not None:
+                    return wrap(record_one(ready, first.value))
         if len(args) > self.nin:
             if out is not None or len(args) > self.nargs:
                 raise TypeError(
@@ -136,10 +147,22 @@ class ufunc:
         result = record(plan.op, values)
         if result.type.dtype is not plan.outputs[0]:
             return record("cast", (result,), {"dtype": plan.outputs[0]})
-        if not plan.simple and self.nin == 2 and plan.inputs[0] is key[0]:
-            plan.simple = plan.inputs[1] is key[1] or (
-                key[1] in self.weak and plan.inputs[1].kind == "f")
+        if dtype is None and key not in self.ready:
+            self._make_ready(key, plan)
         return result
+
+    def _make_ready(self, key: tuple[Any, ...], plan: Plan) -> None:
+        for k, d in zip(key, plan.inputs):
+            if k is d:
+                continue
+            # a number takes the dtype of the array that it meets
+            if d is not plan.inputs[0] or d is not plan.inputs[-1] or not (
+                k is float and d.kind == "f" or k is int and d.kind in "iuf"
+            ):
+                return
+        if any(isinstance(k, DType) for k in key):
+            assert plan.op is not None
+            self.ready[key if self.nin > 1 else key[0]] = lazyloom.spec(plan.op, self.nin)
 
     def _plan(self, key: tuple[Any, ...], dtype: DType | None) -> Plan:
         resolved = self._resolve(key, dtype)
@@ -274,8 +297,6 @@ class ufunc:
 class _Power(ufunc):
     """``x ** n``: a Python int exponent is part of the program (op ``integer_power``)."""
 
-    weak = (float,)
-
     def compute_values(self, operands: Sequence[Any], dtype: DType | None = None) -> Any:
         x, n = operands
         if type(n) is not int or dtype is not None or not isinstance(x, lazyloom.Value):
@@ -289,7 +310,18 @@ class _Power(ufunc):
                 raise ValueError("Integers to negative integer powers are not allowed.")
             if not dt.in_range(n, d):
                 raise OverflowError(f"Python integer {n} out of bounds for {d.name}")
-        return record("integer_power", (x,), {"exponent": n})
+        ready = _powers.get(n)
+        if ready is None:
+            ready = _powers[n] = lazyloom.spec("integer_power", 1, {"exponent": n})
+        return record_one(ready, x)
+
+    def _make_ready(self, key: tuple[Any, ...], plan: Plan) -> None:
+        if key[1] is not int:
+            super()._make_ready(key, plan)
+
+
+#: the specs of powers by their exponent
+_powers: Final[dict[int, lazyloom.Spec]] = {}
 
 
 def _ufunc_named(name: str) -> ufunc:
@@ -324,26 +356,49 @@ def store(name: str, target: ndarray, value: Any, casting: str = "same_kind") ->
     assign(target, value)
 
 
-def binary(function: ufunc, a: Any, b: Any) -> Any:
-    """An operator's result, or NotImplemented where an operand is not array-like."""
+def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
+    """An operator's result, or NotImplemented where an operand is not array-like.
+
+    With ``short`` None where more than one op may be needed.
+    """
+    # what programs do most, without the detours of the general case
     if isinstance(a, ndarray):
-        # what programs do most, without the detours of the general case
-        second = b._type.dtype if isinstance(b, ndarray) else type(b)
-        plan = function.plans.get((a._type.dtype, second))
-        if plan is not None and plan.simple and plan.op is not None:
-            if isinstance(b, ndarray):
-                value = record(plan.op, (a.value, b.value))
-            elif second is float or second is int:
-                value = record(plan.op, (a.value, lazyloom.Scalar(float(b), plan.inputs[1])))
-            else:
-                value = None
-            if value is not None:
-                return keep_order(wrap(value), a, b) if len(value.type.shape) > 1 else wrap(value)
+        if isinstance(b, ndarray):
+            ready = function.ready.get((a._type.dtype, b._type.dtype))
+            if ready is not None:
+                result = wrap(record_two(ready, a.value, b.value))
+                return keep_order(result, a, b) if a._special or b._special else result
+        else:
+            found = _with_number(function, a, b, False)
+            if found is not None:
+                return found
+    elif isinstance(b, ndarray):
+        found = _with_number(function, b, a, True)
+        if found is not None:
+            return found
+    if short:
+        return None
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
         return NotImplemented
     return keep_order(wrap(function.compute_values(operands)), a, b)
+
+
+def _with_number(function: ufunc, x: ndarray, number: Any, reverse: bool) -> Any:
+    """An array and a Python number, if that is one op; else None."""
+    kind = type(number)
+    d = x._type.dtype
+    ready = function.ready.get((kind, d) if reverse else (d, kind))
+    if ready is None or x._special:
+        return None
+    if d.kind == "f":
+        scalar = lazyloom.Scalar(float(number), d)
+    elif dt.in_range(number, d):
+        scalar = lazyloom.Scalar(number, d)
+    else:
+        return None
+    return wrap(record_number(ready, x.value, scalar, reverse))
 
 
 def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
