@@ -22,6 +22,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, Final, TypeAlias, final
 
+from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import ForkError, LoomError
 from .scalars import Scalar
@@ -69,6 +70,11 @@ class Buffer:
 Input: TypeAlias = "Node | Scalar | None"
 
 
+# Nodes, values and components are freed by their counts alone, and the collector need not look
+# at them: a component and its nodes let go of each other when it runs or dies.
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class Node:
     """One recorded operation, or a leaf (``spec is None``)."""
@@ -127,6 +133,7 @@ class Node:
         return Site(place, self.offset)
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Component:
     """A connected set of pending nodes. A merged one points to its successor."""
@@ -178,8 +185,8 @@ class Trace:
     """
 
     __slots__ = (
-        "lock", "acquire", "release", "forked", "components", "sequence", "recorded", "started",
-        "released", "on_growth", "without_grad",
+        "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
+        "started", "released", "on_growth", "without_grad",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -198,6 +205,7 @@ class Trace:
         self.lock: Any = lock
         self.acquire: Any = lock.acquire
         self.release: Any = lock.release
+        self.locked: Any = lock.locked
 
 
 trace: Final = Trace()
@@ -221,6 +229,7 @@ def _after_fork_in_child() -> None:
 os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class Value:
     """One immutable result: of a recorded op, or given from the host.
@@ -251,7 +260,7 @@ class Value:
             # this thread that holds the lock: then whoever holds it drains. Never a bare
             # acquire: an interrupt right after it would keep the lock for ever.
             trace.released.append(node)
-            if node.state == DONE and not trace.lock.locked():
+            if node.state == DONE and not trace.locked():
                 with trace.lock:
                     drain()
 

@@ -92,22 +92,46 @@ class Operators:
         self.numbers[number][dtype.index] = numbers
 
 
-_by_class: Final[dict[Any, Operators | None]] = {}
+@final
+class _Newest:
+    """The class that was looked up last: programs use one kind of tensor for long."""
+
+    __slots__ = ("cls", "operators")
+
+    def __init__(self, cls: Any, operators: Operators | None) -> None:
+        self.cls: Final[Any] = cls
+        self.operators: Final[Operators | None] = operators
+
+
+@final
+class _Registry:
+    __slots__ = ("by_class", "newest")
+
+    def __init__(self) -> None:
+        self.by_class: dict[Any, Operators | None] = {}
+        self.newest: _Newest = _Newest(None, None)
+
+
+_registry: Final = _Registry()
 
 
 def set_operators(cls: type, operators: Operators) -> None:
     """Give a class of tensors, and those derived from it, its operators."""
-    _by_class[cls] = operators
+    _registry.by_class[cls] = operators
+    _registry.newest = _Newest(None, None)
 
 
 def operators_of(cls: Any) -> Operators | None:
     """The operators of a class of tensors, or None."""
-    if cls in _by_class:
-        return _by_class[cls]
+    newest = _registry.newest
+    if newest.cls is cls:
+        return newest.operators
+    known = _registry.by_class
     found: Operators | None = None
-    for base in cls.__mro__[1:]:
-        if base in _by_class:
-            found = _by_class[base]
+    for base in cls.__mro__:
+        if base in known:
+            found = known[base]
             break
-    _by_class[cls] = found
+    known[cls] = found
+    _registry.newest = _Newest(cls, found)
     return found

@@ -1,11 +1,13 @@
 """Recording: from an op and its operands to a node of the graph.
 
-This is the path of every traced operation. Compiled, it holds the lock by two plain calls;
-interpreted, by a ``with`` block, which Ctrl-C cannot leave half done.
+This is the path of every traced operation. Compiled, it needs the lock only where somebody
+holds it or released nodes have to be taken apart; interpreted, it takes it in a ``with`` block,
+which Ctrl-C cannot leave half done.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
@@ -26,14 +28,22 @@ from .graph import (
 )
 from .ops.spec import OpDef, lookup
 from .scalars import Scalar
-from .source import Site, given_site, user_frame, user_site
+from .source import Site, given_site, user_place, user_site
 from .specs import Spec, place, spec_of
 from .types import TensorType
+
+
+def _yes() -> bool:
+    return True
+
 
 Operandlike: TypeAlias = "Value | Scalar | None"
 
 #: a compiled function is interrupted by no signal, so that a bare acquire is safe in it
 _COMPILED: Final[bool] = COMPILED
+#: nothing that :func:`_link` does for a plain node lets another thread run in compiled code: it
+#: makes no object that the cycle collector knows, and calls nothing interpreted
+_ALONE: Final[bool] = COMPILED and getattr(sys, "_is_gil_enabled", _yes)()
 
 
 def record(
@@ -206,10 +216,7 @@ def _append(
     if where is None:
         where = given_site()
         if where is None:
-            frame = user_frame()
-            if frame is not None:
-                where = frame.f_code
-                offset = frame.f_lasti
+            where, offset = user_place()
     node = Node(spec, inputs, indices, results, 0, where, offset)
     if boundary:
         node.boundary = True
@@ -225,7 +232,9 @@ def _append(
             if t.dtype.is_inexact:
                 node.tracked = True
                 node.grad_mask = mask
-    if _COMPILED:
+    if _ALONE and not trace.released and not trace.locked():
+        component = _link(node)
+    elif _COMPILED:
         trace.acquire()
         try:
             component = _link(node)

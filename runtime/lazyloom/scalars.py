@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, cast, final
 
+from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import ArgumentError
 from .types import TensorType, scalar_type
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Scalar:
     """A Python number as a run-time parameter: a 0-d operand whose value is not structure.

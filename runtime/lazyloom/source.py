@@ -105,25 +105,26 @@ def _give(site: Site | None) -> None:
             _known.given += -1 if site is None else 1
 
 
-def user_frame() -> Any:
-    """The innermost frame that belongs to neither lazyloom nor a frontend, or None."""
+def user_place() -> tuple[Any, int]:
+    """Code object and offset of the innermost frame that belongs to neither lazyloom nor a
+    frontend; (None, 0) if there is none."""
     try:
         frame = _getframe(0)
     except ValueError:  # called from C with no Python around it
-        return None
+        return None, 0
     while frame is not None:
         code = frame.f_code
         if code is _known.user:
-            return frame
+            return code, frame.f_lasti
         file = code.co_filename
         internal = _internal_files.get(file)
         if internal is None:
             internal = _is_internal(file)
         if not internal:
             _known.user = code
-            return frame
+            return code, frame.f_lasti
         frame = frame.f_back
-    return None
+    return None, 0
 
 
 def given_site() -> Site | None:
@@ -139,5 +140,5 @@ def user_site() -> Site:
     given = given_site()
     if given is not None:
         return given
-    frame = user_frame()
-    return UNKNOWN if frame is None else Site(frame.f_code, frame.f_lasti)
+    code, offset = user_place()
+    return UNKNOWN if code is None else Site(code, offset)

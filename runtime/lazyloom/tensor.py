@@ -142,6 +142,10 @@ class Tensor:
     @property
     def value(self) -> Value:
         """The current contents as an immutable value."""
+        return self._current()
+
+    @final
+    def _current(self) -> Value:
         own = self._value
         if own is not None:
             return own.detach() if self._no_gradient else own
@@ -177,6 +181,7 @@ class Tensor:
     def _base_storage(self) -> Storage:
         return self._storage
 
+    @final
     def _write(self, value: Value) -> None:
         """Replace the contents in place; every tensor of the same storage sees it.
 
@@ -312,7 +317,7 @@ class Tensor:
         spec = rules.specs[NEGATIVE][self._type.dtype.index]
         if self._special or spec is None:
             return rules.general[NEGATIVE](self)
-        return _wrapped(rules, record_one(spec, self.value))
+        return _wrapped(rules, record_one(spec, self._current()))
 
 
 
@@ -337,15 +342,16 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
                 type(b) is not type(a) and operators_of(type(b)) is not rules
             ):
                 return None
-            return record_two(spec, a.value, b.value)
+            return record_two(spec, a._current(), b._current())
         kind = type(b)
         if kind is float:
             if rules.numbers[number][index] & FLOATS:
-                return record_number(spec, a.value, Scalar(cast(float, b), a._type.dtype), reverse)
+                return record_number(
+                    spec, a._current(), Scalar(cast(float, b), a._type.dtype), reverse)
         elif kind is int:
             if rules.numbers[number][index] & INTS:
                 return record_number(
-                    spec, a.value, Scalar(float(cast(int, b)), a._type.dtype), reverse)
+                    spec, a._current(), Scalar(float(cast(int, b)), a._type.dtype), reverse)
     except (LoomError, OverflowError):
         # the general function raises it as the frontend's library does
         pass
