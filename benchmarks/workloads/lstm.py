@@ -210,6 +210,5 @@ WORKLOAD = Workload(
         Contender("MLX", "mlx", mlx),
     ],
     base=TORCH,
-    try_threads=True,
     headline=[f"{STEPS} steps"],
 )  # fmt: skip
