@@ -53,3 +53,42 @@ class Deferred:
             _signal(_SIGINT, before)
             if self._arrived:
                 before(signal.SIGINT, None)
+
+
+#: handlers of interrupts that a :class:`Postponed` block kept back
+late: Final[list[Any]] = []
+
+
+class Postponed:
+    """A ``with`` block that SIGINT does not interrupt; :func:`deliver` does so afterwards.
+
+    For interpreted code that compiled code has called and still waits for: raising at the end of
+    the block would lose what it is about to return.
+    """
+
+    __slots__ = ("_before", "_arrived")
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._arrived = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._arrived = True
+
+    def __enter__(self) -> None:
+        if threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
+            self._before = _signal(_SIGINT, self._note)
+
+    def __exit__(self, *exc: object) -> None:
+        before = self._before
+        if before is not None:
+            _signal(_SIGINT, before)
+            if self._arrived:
+                late.append(before)
+
+
+def deliver() -> None:
+    """Deliver the interrupts that were kept back; does nothing in other threads."""
+    if threading.get_ident() == _MAIN:
+        while late:
+            late.pop()(signal.SIGINT, None)

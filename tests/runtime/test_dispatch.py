@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -177,6 +178,33 @@ def test_a_failing_run_is_not_taken_for_another_jaxlib(monkeypatch: pytest.Monke
     assert jax_compat.fast_dispatch
     memory.clear()
     assert rec("multiply", host(np.ones(3)), number(1.5)).read().tolist() == [1.5, 1.5, 1.5]
+
+
+def test_an_interrupt_while_the_dispatch_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only Python inside a run of a compiled core: the results arrive, then the interrupt."""
+    import jax
+
+    memory.clear()
+    v = host(np.ones(7))
+    for _ in range(6):
+        v = rec("multiply", v, number(1.5))
+        ll.sync(v)
+    plain = jax_compat._Slow._data
+    asked = []
+
+    def data(self: Any) -> Any:
+        asked.append(self)
+        signal.raise_signal(signal.SIGINT)
+        return plain(self)
+
+    monkeypatch.setattr(jax_compat._Slow, "_data", data)
+    v = rec("multiply", v, number(1.5))
+    # arguments seen under another configuration of JAX are new to the dispatch
+    with jax.enable_x64(True), pytest.raises(KeyboardInterrupt):
+        ll.sync(v)
+    assert len(asked) == 1 and not v.is_pending
+    assert last().bytes_donated == 28
+    np.testing.assert_array_equal(v.read(), np.full(7, np.float32(1.5**7)))
 
 
 def test_with_jit_disabled(way: str) -> None:

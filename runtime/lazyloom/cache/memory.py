@@ -28,10 +28,9 @@ class Ready:
         copied: leaves whose memory it would take and which are alive: it gets copies.
         bytes_in, bytes_out, bytes_donated: sizes, for the record.
         program: for the record.
-        runs: how many runs it served, counted while they are few.
     """
 
-    __slots__ = ("runs", "wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
+    __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
                  "bytes_out", "bytes_donated", "program")
 
     def __init__(
@@ -45,7 +44,6 @@ class Ready:
         self.taken = taken
         self.copied = copied
         self.program = program
-        self.runs = 0
         structure = program.structure
         instructions = structure.instructions
         self.bytes_in = sum(t.nbytes for t in structure.leaf_types)

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from ..interrupts import Postponed
+
 _loaded = False
 _lock = threading.Lock()
 _device: Any = None
@@ -153,10 +155,11 @@ class Program:
     ``run(*arguments)`` takes one device array a parameter and returns the list of results
     without waiting. It is the C++ dispatch of ``jax.jit`` built around the executable, where
     this jaxlib has it in the shape that is known here; otherwise, and once for each kind of
-    argument, the executable's own ``execute_sharded``.
+    argument, the executable's own ``execute_sharded``. ``direct`` says whether ``run`` is the
+    C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "run", "_slow", "_fast")
+    __slots__ = ("executable", "run", "direct", "_slow", "_fast")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]]
@@ -165,7 +168,9 @@ class Program:
         self._slow = slow = _Slow(executable, inputs, outputs)
         self._fast: Any = _dispatcher(slow) if fast_dispatch else None
         self.run: Any = slow.run
+        self.direct = False
         if self._fast is not None:
+            self.direct = _fast_proven
             self.run = self._fast if _fast_proven else self._try
 
     def _try(self, *arguments: Any) -> list[Any]:
@@ -179,6 +184,7 @@ class Program:
                     # it ran without asking
                     _fast_proven = True
                     self.run = self._fast
+                    self.direct = True
                 return out
             except Exception:
                 if _first.started and _first.results is None:
@@ -213,16 +219,17 @@ class _Slow:
 
     def miss(self, *arguments: Any) -> tuple[list[Any], Any, bool]:
         """Run, and say how the C++ dispatch can do it alone for arguments of this kind."""
-        _first.started = True
-        out = self.run(*arguments)
-        data = None
-        if fast_dispatch:
-            if not _fast_proven:
-                _first.results = out
-            try:
-                data = self._data()
-            except Exception:
-                _no_fast_dispatch()
+        with Postponed():
+            _first.started = True
+            out = self.run(*arguments)
+            data = None
+            if fast_dispatch:
+                if not _fast_proven:
+                    _first.results = out
+                try:
+                    data = self._data()
+                except Exception:
+                    _no_fast_dispatch()
         return out, data, False
 
     def _data(self) -> Any:

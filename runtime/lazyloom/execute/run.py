@@ -15,7 +15,7 @@ from ..compiled import COMPILED
 from ..difference import explain
 from ..dtypes import DType
 from ..graph import Buffer
-from ..interrupts import Deferred
+from ..interrupts import Deferred, deliver, late
 from ..observe import Evaluation, counters
 from ..ops.spec import TABLE
 from ..program import Program, Structure, match_donations
@@ -24,8 +24,6 @@ from .assemble import module_text
 from .lowering import NotLowered, lower
 
 _LENGTH: Final = struct.Struct("<Q")
-#: first runs of a program that may go through interpreted code
-UNPROVEN: Final = 4
 
 
 def run(plan: Plan, donate: bool) -> None:
@@ -57,11 +55,9 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation.bytes_donated = ready.bytes_donated
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    if COMPILED and ready.runs >= UNPROVEN:
+    if COMPILED and ready.loaded.direct:
         _launch(plan, ready, arguments)
     else:
-        ready.runs += 1
-        # the dispatch asks interpreted code what to do with arguments of a kind new to it
         with Deferred(True):
             _launch(plan, ready, arguments)
     evaluation.bytes_out = ready.bytes_out
@@ -74,13 +70,18 @@ def run(plan: Plan, donate: bool) -> None:
 
 def _launch(plan: Plan, ready: memory.Ready, arguments: list[Any]) -> None:
     """Run; once the program has taken its donated inputs, its results arrive."""
-    arrays: list[Any] = ready.loaded.run(*arguments)
-    for target, number in zip(plan.results, ready.position, strict=True):
-        target.array = arrays[number]
-    leaves = plan.leaves
-    for k in ready.taken:
-        leaves[k].array = None
-    plan.attached = True
+    try:
+        arrays: list[Any] = ready.loaded.run(*arguments)
+        for target, number in zip(plan.results, ready.position, strict=True):
+            target.array = arrays[number]
+        leaves = plan.leaves
+        for k in ready.taken:
+            leaves[k].array = None
+        plan.attached = True
+    finally:
+        # the dispatch may have asked interpreted code about arguments of a kind new to it
+        if late:
+            deliver()
 
 
 def _add_scalars(
