@@ -120,6 +120,41 @@ static void owners(void) {
   FAILS(LOOM_ERROR_HANDLE, loom_tensor_ndim(t, &n));
 }
 
+/* A released handle is gone at once, whenever the library lets go of what it stood for. */
+static void released(void) {
+  const float data[2] = {1, 2};
+  loom_tensor x = vector(data, 2), inner, unwanted, wanted, many[200];
+  int64_t before, after;
+  size_t live, count, i;
+  float back[2];
+  OK(loom_exp(x, &inner));
+  OK(loom_sin(inner, &unwanted));
+  OK(loom_multiply(inner, x, &wanted));
+  OK(loom_live_handles(&live));
+  OK(loom_tensor_release(unwanted));
+  OK(loom_live_handles(&count));
+  EXPECT(count == live - 1);
+  FAILS(LOOM_ERROR_HANDLE, loom_sin(unwanted, &many[0]));
+  EXPECT(strstr(loom_error_message(), "stale") != NULL);
+  FAILS(LOOM_ERROR_HANDLE, loom_tensor_release(unwanted));
+  OK(loom_stat("ops_executed", &before));
+  OK(loom_sync(&wanted, 1, true));
+  OK(loom_stat("ops_executed", &after));
+  EXPECT(after - before == 2);
+  for (i = 0; i < 200; ++i) OK(loom_add(x, i ? many[i - 1] : x, &many[i]));
+  OK(loom_tensor_retain(many[199]));
+  OK(loom_tensors_release(many, 199));
+  OK(loom_live_handles(&count));
+  EXPECT(count == live);
+  OK(loom_tensor_release(many[199]));
+  OK(loom_tensor_read(many[199], back, sizeof back));
+  EXPECT(back[0] == 201 && back[1] == 402);
+  OK(loom_tensor_release(many[199]));
+  OK(loom_tensor_release(x));
+  OK(loom_tensor_release(inner));
+  OK(loom_tensor_release(wanted));
+}
+
 static void recording(void) {
   const float data[3] = {1, 2, 3};
   const int64_t axes[1] = {0}, bad_axes[1] = {4};
@@ -347,6 +382,7 @@ int main(void) {
   host_memory();
   shared_memory();
   owners();
+  released();
   recording();
   gradients();
   observation();

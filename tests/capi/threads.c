@@ -48,6 +48,46 @@ static void *use_and_release(void *given) {
   return NULL;
 }
 
+/* Numbers, attributes and lines of each thread's own, recorded while the others do the same. */
+static void *record_much(void *given) {
+  const size_t me = *(size_t *)given;
+  const float mine[2] = {1, 2};
+  const int64_t shapes[2][2] = {{1, 2}, {2, 1}};
+  loom_tensor z = vector(mine, 2), kept[5], old, total;
+  loom_operand number;
+  char expected[40];
+  float back[2];
+  int i, line;
+  for (i = 0; i < 50; ++i) {
+    old = z;
+    number = me % 2 ? loom_scalar_real((double)me, LOOM_DTYPE_NONE)
+                    : loom_scalar_int((int64_t)me, LOOM_FLOAT32);
+    OK(loom_add_with(loom_t(old), number, &z));
+    OK(loom_tensor_release(old));
+    old = z;
+    OK(loom_reshape(old, shapes[(me + (size_t)i) % 2], 2, &z));
+    OK(loom_tensor_release(old));
+    OK(loom_hardtanh(z, -(double)me, 1e6, &total));
+    OK(loom_tensor_release(total));
+    if (i % 10 == 0) {
+      OK(loom_tensor_retain(z));
+      kept[i / 10] = z;
+    }
+    FAILS(LOOM_ERROR_SHAPE, loom_matmul(z, z, &total)); line = __LINE__;
+    snprintf(expected, sizeof expected, "threads.c:%d", line);
+    EXPECT(strstr(loom_error_site(), expected) != NULL);
+  }
+  OK(loom_sum(z, NULL, 0, LOOM_DTYPE_NONE, false, &total));
+  OK(loom_tensor_read(total, back, sizeof *back));
+  EXPECT(back[0] == 3 + 2 * 50 * (float)me);
+  OK(loom_tensor_read(kept[1], back, sizeof back));
+  EXPECT(back[0] == 1 + 11 * (float)me);
+  OK(loom_tensors_release(kept, 5));
+  OK(loom_tensor_release(z));
+  OK(loom_tensor_release(total));
+  return NULL;
+}
+
 static void *race(void *given) {
   size_t *released = (size_t *)given;
   loom_tensor sum;
@@ -74,6 +114,8 @@ int main(void) {
   size_t live, i, round, winners;
   all(work);
   all(use_and_release);
+  all(record_much);
+  all(record_much);
   for (round = 0; round < 20; ++round) {
     const float one[1] = {1};
     pthread_t threads[THREADS];
