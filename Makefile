@@ -52,6 +52,7 @@ $(VENV)/.base: $(SOURCES) | $(PY)
 	@echo "installing lazyloom, its core compiled"
 	@rm -rf build/lib
 	@$(PIP) install --no-build-isolation '.[build]'
+	@$(PY) -c "from lazyloom.compiled import core; print('installed; the core is', core())"
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.base
