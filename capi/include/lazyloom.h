@@ -25,6 +25,8 @@
      new       an out handle that the caller owns and must release. It is the null
                handle after a failure.
    Releasing a tensor never invalidates another: what is recorded keeps what it needs.
+   Computed memory is given back at once; what was only recorded may be let go of by the
+   next call.
 
    Strings. UTF-8, ending in a zero byte. A string result of unknown length is copied
    into the caller's buffer: *needed receives its length with the zero byte; a buffer
