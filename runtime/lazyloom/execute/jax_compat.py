@@ -269,6 +269,7 @@ def _dispatcher(slow: _Slow) -> Any:
         return None
 
 
+_MOST_AVALS = 4096
 _avals: dict[tuple[tuple[int, ...], Any], Any] = {}
 
 
@@ -279,6 +280,8 @@ def _aval(shape: tuple[int, ...], dtype: Any) -> Any:
     if found is None:
         from jax._src import core
 
+        if len(_avals) >= _MOST_AVALS:
+            _avals.clear()
         found = _avals[key] = core.ShapedArray(shape, dtype)
     return found
 
