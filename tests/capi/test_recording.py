@@ -344,6 +344,11 @@ def test_nodes_know_their_line(client: Client) -> None:
             made = client.apply("negative", [x])
             site = handles.find(1, made.handle.bits).node.site
             assert str(site) == f"{names[which]}:{line}"
+        many = [client.ffi.new("char[]", b"%d.c" % i) for i in range(600)]
+        for i in [*range(600), *range(600)]:
+            client.lib.loom_set_source_location(many[i], 7)
+            made = client.apply("negative", [x])
+            assert str(handles.find(1, made.handle.bits).node.site) == f"{i}.c:7"
     finally:
         client.lib.loom_set_source_location(client.ffi.NULL, 0)
     made = client.apply("negative", [x])
