@@ -186,6 +186,8 @@ class ndarray(lazyloom.Tensor):
     def __pow__(self, other: Any, modulo: Any = None) -> Any:
         if modulo is not None:
             return NotImplemented
+        if type(other) is int and not self._special and self._type.dtype.is_inexact:
+            return wrap(_u.integer_power(self.value, other))
         if self._type.dtype.kind == "b" and type(other) is int and other == 2:
             # NumPy squares here, and the square of bool is int8
             return _t["square"](self)

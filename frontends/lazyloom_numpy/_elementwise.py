@@ -37,9 +37,16 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
     a, b = operand(x), operand(y)
-    d = _keyed(a, b)
-    chosen = lazyloom.record_spec(_WHERE, (value_of(condition, dt.BOOL), param(a, d), param(b, d)))
-    return keep_order(wrap(chosen), condition, x, y)
+    d = dt.promote(operand_key(a), operand_key(b))
+    if isinstance(condition, ndarray) and condition._type.dtype is dt.BOOL:
+        mask = condition.value
+    else:
+        mask = value_of(condition, dt.BOOL)
+    if not (isinstance(a, lazyloom.Value) and a.dtype is d):
+        a = param(a, d)
+    if not (isinstance(b, lazyloom.Value) and b.dtype is d):
+        b = param(b, d)
+    return keep_order(wrap(lazyloom.record_spec(_WHERE, (mask, a, b))), condition, x, y)
 
 
 _WHERE = lazyloom.spec("where", 3)

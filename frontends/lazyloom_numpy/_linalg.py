@@ -52,7 +52,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         result = TABLE["multiply"](x, y)
     elif y.ndim <= 2 and x.ndim <= 2 or y.ndim == 1:
         _match(x.shape[-1], y.shape[-2 if y.ndim > 1 else -1], x, y)
-        result = TABLE["matmul"](x, y)
+        result = x @ y
     else:
         _match(x.shape[-1], y.shape[-2], x, y)
         result = tensordot(x, y, ((x.ndim - 1,), (y.ndim - 2,)))

@@ -310,10 +310,7 @@ class _Power(ufunc):
                 raise ValueError("Integers to negative integer powers are not allowed.")
             if not dt.in_range(n, d):
                 raise OverflowError(f"Python integer {n} out of bounds for {d.name}")
-        ready = _powers.get(n)
-        if ready is None:
-            ready = _powers[n] = lazyloom.spec("integer_power", 1, {"exponent": n})
-        return record_one(ready, x)
+        return integer_power(x, n)
 
     def _make_ready(self, key: tuple[Any, ...], plan: Plan) -> None:
         if key[1] is not int:
@@ -322,6 +319,14 @@ class _Power(ufunc):
 
 #: the specs of powers by their exponent
 _powers: Final[dict[int, lazyloom.Spec]] = {}
+
+
+def integer_power(x: Any, n: int) -> Any:
+    """The power of a Value by an exponent that is part of the program."""
+    ready = _powers.get(n)
+    if ready is None:
+        ready = _powers[n] = lazyloom.spec("integer_power", 1, {"exponent": n})
+    return record_one(ready, x)
 
 
 def _ufunc_named(name: str) -> ufunc:

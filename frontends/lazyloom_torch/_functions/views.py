@@ -11,7 +11,7 @@ from typing import Any
 import lazyloom
 from lazyloom.views import Broadcast, Diagonal, Permute, Reshape, Slice
 
-from .._core import axes, axis, numel, record, shape_of
+from .._core import axes, axis, numel, record_one, shape_of, spec
 from .._tensor import Tensor, operand, row_major
 from .plans import planned
 
@@ -115,8 +115,15 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     new = infer_shape(shape_of(shape), input._type.size)
     found = _reshaped(input, new)
     if found is None:
-        return Tensor._wrap(record("reshape", [operand(input)], {"shape": new}))
+        ready = _copies.get(new)
+        if ready is None:
+            ready = _copies[new] = spec("reshape", 1, {"shape": new})
+        return Tensor._wrap(record_one(ready, operand(input)))
     return found
+
+
+#: the specs of reshapes that copy, by the new shape
+_copies: dict[tuple[int, ...], lazyloom.Spec] = {}
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
