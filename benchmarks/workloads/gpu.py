@@ -77,13 +77,16 @@ def with_torch(torch: Any, device: str | None = None, **size: int) -> Turn:
 
     losses: list[float] = []
 
+    def step() -> Any:
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
     def turn(steps: int) -> None:
         for _ in range(steps):
-            optimizer.zero_grad()
-            loss = loss_of()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+            losses.append(step().item())
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn

@@ -39,18 +39,21 @@ def with_torch(torch: Any, length: int) -> Turn:
     inputs, labels = torch.tensor(x), torch.tensor(y)
     losses: list[float] = []
 
+    def step() -> Any:
+        h = c = torch.zeros(BATCH, WIDTH)
+        for t in range(length):
+            i, f, g, o = gates_of(inputs[t] @ p["x"] + h @ p["h"] + p["bias"])
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+        loss = torch.nn.functional.cross_entropy(h @ p["head"], labels)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
     def turn(steps: int) -> None:
         for _ in range(steps):
-            h = c = torch.zeros(BATCH, WIDTH)
-            for t in range(length):
-                i, f, g, o = gates_of(inputs[t] @ p["x"] + h @ p["h"] + p["bias"])
-                c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-                h = torch.sigmoid(o) * torch.tanh(c)
-            loss = torch.nn.functional.cross_entropy(h @ p["head"], labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+            losses.append(step().item())
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn
@@ -92,12 +95,15 @@ def lazyloom_numpy(length: int) -> Turn:
     loss_and_gradients = lazyloom.value_and_grad(loss_of, argnums=(0, 1, 2, 3))
     losses: list[float] = []
 
+    def step() -> Any:
+        loss, gradients = loss_and_gradients(*parameters)
+        for p, g in zip(parameters, gradients):
+            p -= RATE * g
+        return loss
+
     def turn(steps: int) -> None:
         for _ in range(steps):
-            loss, gradients = loss_and_gradients(*parameters)
-            for p, g in zip(parameters, gradients):
-                p -= RATE * g
-            losses.append(float(loss))
+            losses.append(float(step()))
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn

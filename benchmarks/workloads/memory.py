@@ -15,7 +15,7 @@ from suite.common import in_new_process
 from .transformer import LARGE, SMALL
 
 RSS = "growth of the process's peak"
-PLAN = "arguments, results and temporaries of the program"
+PLAN = "XLA's plan for the program"
 
 
 def resident(what: str) -> int:
@@ -78,8 +78,8 @@ WORKLOAD = Workload(
     about=(
         "How far the resident memory of a new process rises in a step, over what it was before the "
         "model was built: parameters, Adam's state and all temporaries; what compilation took is "
-        "given back before. The other table is XLA's own plan for the largest program: arguments "
-        "plus results that reuse none of them, plus temporaries."
+        "given back before. The other table is XLA's own plan for the largest program: arguments, "
+        "results that reuse none of them, and temporaries."
     ),
     cases=[
         Case("width 256, 4 x 128 tokens", SMALL, units=1, warm=0, rounds=2, budget=20,

@@ -75,10 +75,10 @@ def with_torch(torch: Any, read: bool, compile: bool = False,
 
     def step(batch: Any) -> Any:
         x, y = batch
-        optimizer.zero_grad()
         loss = F.cross_entropy(run(x), y)
         loss.backward()
         optimizer.step()
+        optimizer.zero_grad()
         each()
         return loss.detach()
 

@@ -108,13 +108,16 @@ def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
     losses: list[float] = []
 
+    def step() -> Any:
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
     def turn(steps: int) -> None:
         for _ in range(steps):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+            losses.append(step().item())
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn

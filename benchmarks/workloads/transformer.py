@@ -138,13 +138,16 @@ def with_torch(torch: Any, width: int, heads: int, batch: int, length: int,
     tokens, targets = torch.tensor(x).long(), torch.tensor(y).long()
     losses: list[float] = []
 
+    def step() -> Any:
+        loss = F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
     def turn(steps: int) -> None:
         for _ in range(steps):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+            losses.append(step().item())
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn
@@ -188,22 +191,22 @@ def lazyloom_numpy(width: int, heads: int, batch: int, length: int) -> Turn:
         return loss_by_hand(np, erf, heads, dict(zip(names, parameters)), tokens, targets)
 
     loss_and_gradients = lazyloom.value_and_grad(loss_of, argnums=tuple(range(len(names))))
-    count = 0
     losses: list[float] = []
 
+    def step(count: int) -> Any:
+        loss, gradients = loss_and_gradients(*parameters)
+        rate = RATE * (1 - BETA2**count) ** 0.5 / (1 - BETA1**count)
+        for p, m, v, g in zip(parameters, first, second, gradients):
+            m *= BETA1
+            m += (1 - BETA1) * g
+            v *= BETA2
+            v += (1 - BETA2) * g * g
+            p -= rate * m / (np.sqrt(v) + EPSILON)
+        return loss
+
     def turn(steps: int) -> None:
-        nonlocal count
         for _ in range(steps):
-            count += 1
-            loss, gradients = loss_and_gradients(*parameters)
-            rate = RATE * (1 - BETA2**count) ** 0.5 / (1 - BETA1**count)
-            for p, m, v, g in zip(parameters, first, second, gradients):
-                m *= BETA1
-                m += (1 - BETA1) * g
-                v *= BETA2
-                v += (1 - BETA2) * g * g
-                p -= rate * m / (np.sqrt(v) + EPSILON)
-            losses.append(float(loss))
+            losses.append(float(step(len(losses) + 1)))
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn
