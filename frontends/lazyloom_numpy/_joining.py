@@ -32,6 +32,8 @@ def _common(arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
     operands = [operand(a) for a in arrays]
     # sequences and numbers count as arrays here, so nothing is weak
     values = [as_value(x) for x in operands]
+    if dtype is None and len({v.dtype for v in values}) == 1:
+        return values
     if dtype is not None:
         target = dt.internal(dtype)
     else:

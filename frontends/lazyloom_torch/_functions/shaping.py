@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import axes, axis, broadcast_shapes, cast, record, scalar, shape_of
+from lazyloom import Spec
+
+from .._core import (
+    axes,
+    axis,
+    broadcast_shapes,
+    cast,
+    record,
+    record_spec,
+    scalar,
+    shape_of,
+    spec,
+)
 from .._errors import TorchArgumentError
 from .._promotion import combine
 from .._tensor import Tensor, operand
@@ -33,12 +45,24 @@ def _promoted(tensors: Any, name: str) -> list[Any]:
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors joined along an existing dimension; their dtypes are promoted."""
     values = _promoted(tensors, "torch.cat():")
-    if any(len(v.shape) == 0 for v in values):
-        raise RuntimeError("zero-dimensional tensor cannot be concatenated")
-    # PyTorch skips tensors of shape (0,), whatever the others' rank
-    kept = [v for v in values if v.shape != (0,)] or values[:1]
+    kept = []
+    for v in values:
+        shape = v.shape
+        if not shape:
+            raise RuntimeError("zero-dimensional tensor cannot be concatenated")
+        if shape != (0,):  # PyTorch skips these, whatever the others' rank
+            kept.append(v)
+    if not kept:
+        kept = values[:1]
     at = axis(dim, len(kept[0].shape))
-    return _wrap(record("concatenate", kept, {"axis": at}))
+    ready = _joins.get((len(kept), at))
+    if ready is None:
+        ready = _joins[len(kept), at] = spec("concatenate", len(kept), {"axis": at})
+    return _wrap(record_spec(ready, kept))
+
+
+#: the specs of concatenations, by the number of parts and the axis
+_joins: dict[tuple[int, int], Spec] = {}
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
