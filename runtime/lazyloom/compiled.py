@@ -6,6 +6,7 @@ package is installed (``setup.py`` lists them); from a checkout they run as they
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -25,6 +26,11 @@ def _is_compiled() -> bool:
 #: Whether the core is machine code. No signal interrupts that between two calls, so that what
 #: interpreted code must guard against Ctrl-C need not be guarded there.
 COMPILED: Final[bool] = _is_compiled()
+
+
+#: And whether no other thread runs while it makes no object that the cycle collector knows and
+#: calls nothing interpreted.
+ALONE: Final[bool] = COMPILED and getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def core() -> str:

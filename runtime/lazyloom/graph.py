@@ -37,7 +37,7 @@ FAILED: Final = 3  # ``node.error`` says why
 DEAD: Final = 4  # nothing refers to it any more
 
 #: A component this large is looked at for a cut; see :mod:`lazyloom.cuts`.
-CUT_AT: Final = 1000
+CUT_AT: Final = 1024
 
 
 @final

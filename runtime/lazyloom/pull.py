@@ -16,7 +16,7 @@ from .graph import PENDING, Node, Value
 from .ops.spec import lookup
 from .recording import record, record_spec, record_two
 from .scalars import Scalar
-from .specs import Spec, spec_of
+from .specs import NewestPull, Spec, spec_of
 from .tape import Recomputed, operand, value_of
 from .types import TensorType
 
@@ -192,7 +192,14 @@ class Pull:
         for p in range(len(n.inputs)):
             operands.append(operand(n, p, self.create_graph, self.memo))
         operands.extend(cotangents)
-        pull = _pull_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
+        newest = spec.newest_pull
+        if newest is not None and newest.arity == len(operands) and newest.wrt == wrt and (
+            newest.given == given
+        ):
+            pull = newest.spec
+        else:
+            pull = _pull_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
+            spec.newest_pull = NewestPull(len(operands), wrt, given, pull)
         result = record_spec(pull, operands, False, n.site)
         return result if isinstance(result, tuple) else (result,)
 

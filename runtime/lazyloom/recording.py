@@ -7,11 +7,10 @@ which Ctrl-C cannot leave half done.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from .compiled import COMPILED
+from .compiled import ALONE, COMPILED
 from .errors import ArgumentError, LoomError
 from .graph import (
     PENDING,
@@ -32,18 +31,11 @@ from .source import Site, given_site, user_place, user_site
 from .specs import Spec, place, spec_of
 from .types import TensorType
 
-
-def _yes() -> bool:
-    return True
-
-
 Operandlike: TypeAlias = "Value | Scalar | None"
 
 #: a compiled function is interrupted by no signal, so that a bare acquire is safe in it
 _COMPILED: Final[bool] = COMPILED
-#: nothing that :func:`_link` does for a plain node lets another thread run in compiled code: it
-#: makes no object that the cycle collector knows, and calls nothing interpreted
-_ALONE: Final[bool] = COMPILED and getattr(sys, "_is_gil_enabled", _yes)()
+_ALONE: Final[bool] = ALONE
 
 
 def record(

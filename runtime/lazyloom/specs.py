@@ -26,6 +26,19 @@ class Inferred:
 
 
 @final
+class NewestPull:
+    """The spec of an op's vjp for the operands and results that were asked for last."""
+
+    __slots__ = ("arity", "wrt", "given", "spec")
+
+    def __init__(self, arity: int, wrt: list[int], given: list[int], spec: Spec) -> None:
+        self.arity: Final[int] = arity
+        self.wrt: Final[list[int]] = wrt
+        self.given: Final[list[int]] = given
+        self.spec: Final[Spec] = spec
+
+
+@final
 class Spec:
     """An op with its attributes and number of operands. Interned: the unit of exact keys.
 
@@ -34,7 +47,7 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible",
-        "differentiable", "newest", "pulls",
+        "differentiable", "newest", "pulls", "newest_pull",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -52,6 +65,7 @@ class Spec:
         self.newest: Inferred | None = None
         #: the specs of its vjp, by operands wanted and results given
         self.pulls: Final[dict[Any, Spec]] = {}
+        self.newest_pull: NewestPull | None = None
 
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""

@@ -7,14 +7,17 @@ and the rest is recorded again.
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from . import graph
+from .compiled import ALONE
 from .errors import GradientError
-from .graph import DEAD, DONE, PENDING, Node, Value, hold
+from .graph import DEAD, DONE, FAILED, PENDING, Node, Value, hold, trace
 from .observe import counters
 from .recording import record_spec
 from .scalars import Scalar
+
+_ALONE: Final[bool] = ALONE
 
 
 @final
@@ -63,19 +66,33 @@ def _is_dropped(m: Node, index: int) -> bool:
     return m.state == DONE and (m.buffers is None or m.buffers[index] is None)
 
 
+def _there(m: Node, index: int, requires_grad: bool) -> Value | None:
+    """A handle of a result whose data is there or to come; None if it was dropped."""
+    buffers = m.buffers
+    if m.state == PENDING or m.state == FAILED or (
+        buffers is not None and buffers[index] is not None
+    ):
+        return hold(m, index, requires_grad)
+    return None
+
+
 def value_of(
     m: Node, index: int, requires_grad: bool, memo: Recomputed
 ) -> Value:
-    with graph.trace.lock:
-        # looked at and held in one go: another thread may be about to run it, and would drop
-        # what nobody holds
-        there = m.buffers is not None and m.buffers[index] is not None
-        if there or m.state == PENDING or m.state == graph.FAILED:
-            return hold(m, index, requires_grad)
+    # looked at and held in one go: another thread may be about to run it, and would drop what
+    # nobody holds
+    found: Value | None
+    if _ALONE and not trace.locked():
+        found = _there(m, index, requires_grad)
+    else:
+        with trace.lock:
+            found = _there(m, index, requires_grad)
+    if found is not None:
+        return found
     fresh = _again(m, memo)[index]
     if fresh.requires_grad == requires_grad:
         return fresh
-    with graph.trace.lock:
+    with trace.lock:
         return hold(fresh.node, fresh.index, requires_grad)
 
 
