@@ -14,7 +14,8 @@ from typing import Any
 
 from . import cuts as _cuts  # registers itself with the graph
 from . import dtypes, errors, operators, ops, views
-from .autodiff import backward, grad, gradients, value_and_grad
+from .autodiff import backward, gradients
+from .differentiate import grad, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
 from .graph import Value, grad_enabled, set_grad_enabled
