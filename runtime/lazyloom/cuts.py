@@ -115,12 +115,25 @@ def blocks_of(period: int) -> tuple[int, ...]:
     return (CUT_AT,) * whole + ((rest,) if rest else ())
 
 
+class _Look(Batch):
+    """Schedules what of a component is to be cut off, if anything."""
+
+    __slots__ = ("component",)
+
+    def __init__(self, component: Component, reason: str, site: Site) -> None:
+        super().__init__(reason, site)
+        self.component: Component = component
+
+    def choose(self) -> None:
+        _look(self.component, self.site, self)
+
+
 def on_growth(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
     nodes = component.nodes
     # where the newest was recorded is where the user is
     site = nodes[-1].site if nodes else user_site()
-    run_batch(lambda batch: _look(component, site, batch))
+    run_batch(_Look(component, "cut", site))
 
 
 def at_seam(node: Node) -> None:

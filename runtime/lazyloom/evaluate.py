@@ -8,7 +8,7 @@ depends on run first, each as its own program.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from . import collect, graph, settings
@@ -22,53 +22,74 @@ from .program import Program
 from .source import Site, user_site
 
 
+class Batch:
+    """What is scheduled together: the plans so far, and nodes taken from their component.
+
+    Subclasses say what to schedule. (A function that is made for each call would be a cycle with
+    what it refers to, in compiled code, and keep that until the cycle collector runs.)
+    """
+
+    __slots__ = ("plans", "taken", "reason", "site")
+
+    def __init__(self, reason: str, site: Site) -> None:
+        self.plans: list[Plan] = []
+        self.taken: list[list[Node]] = []
+        self.reason: str = reason
+        self.site: Site = site
+
+    def choose(self) -> None:
+        """Add the plans; the caller holds the lock."""
+        raise AssertionError("a batch says what it schedules")
+
+
+class _OfNode(Batch):
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node, reason: str, site: Site) -> None:
+        super().__init__(reason, site)
+        self.node: Node = node
+
+    def choose(self) -> None:
+        if self.node.state == PENDING:
+            component = graph.find(self.node)
+            if component is not None:
+                schedule_component(component, self.reason, self.site, self)
+
+
+class _OfComponent(Batch):
+    __slots__ = ("component",)
+
+    def __init__(self, component: Component, reason: str, site: Site) -> None:
+        super().__init__(reason, site)
+        self.component: Component = component
+
+    def choose(self) -> None:
+        if self.component.parent is None:
+            schedule_component(self.component, self.reason, self.site, self)
+
+
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
     """Run the component of a pending node; returns when its program is dispatched."""
-    where = site if site is not None else user_site()
-
-    def choose(batch: Batch) -> None:
-        if node.state == PENDING:
-            component = graph.find(node)
-            if component is not None:
-                schedule_component(component, reason, where, batch)
-
-    run_batch(choose)
+    run_batch(_OfNode(node, reason, site if site is not None else user_site()))
     if node.state == SCHEDULED:
         node.evaluation.dispatched.wait()
 
 
 def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:
     """Run a component, unless another thread has just done so."""
-    where = site if site is not None else user_site()
-
-    def choose(batch: Batch) -> None:
-        if component.parent is None:
-            schedule_component(component, reason, where, batch)
-
-    run_batch(choose)
+    run_batch(_OfComponent(component, reason, site if site is not None else user_site()))
 
 
-class Batch:
-    """What is scheduled together: the plans so far, and nodes taken from their component."""
-
-    __slots__ = ("plans", "taken")
-
-    def __init__(self) -> None:
-        self.plans: list[Plan] = []
-        self.taken: list[list[Node]] = []
-
-
-def run_batch(choose: Callable[[Batch], None]) -> None:
-    """Schedule under the lock what ``choose`` adds to the batch, then run it in order.
+def run_batch(batch: Batch) -> None:
+    """Schedule under the lock what the batch chooses, then run it in order.
 
     When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
     asked for, and the interrupt goes on.
     """
-    batch = Batch()
     try:
         with Deferred(), graph.trace.lock:
             graph.drain()
-            choose(batch)
+            batch.choose()
         for plan in batch.plans:
             _dispatch(plan)
     except BaseException:
