@@ -45,6 +45,13 @@ def load() -> float:
     return round(os.getloadavg()[0], 2)
 
 
+def core() -> str:
+    """Whether Lazyloom's core runs compiled, as ``make bench`` installs it, or interpreted."""
+    from lazyloom.compiled import core as running
+
+    return running()
+
+
 def describe() -> dict[str, Any]:
     return {
         "processor": processor(),
@@ -53,4 +60,5 @@ def describe() -> dict[str, Any]:
         "gpu": gpu(),
         "system": platform.system(),
         "python": platform.python_version(),
+        "core": core(),
     }

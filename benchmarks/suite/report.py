@@ -89,7 +89,7 @@ def page(results: Json) -> str:
         f"{m['processor']}, {m['cores']} cores, {m['memory_bytes'] / 2**30:.0f} GiB, {m['system']}"
         f"{', ' + m['gpu'] if m['gpu'] else ''}, {results['date']}. Load average {load['start']} "
         f"at the start and {load['end']} at the end; the suite's own work is part of the latter. "
-        f"Versions: {versions}.{quick}",
+        f"Lazyloom's core is {m.get('core', 'of unknown kind')}. Versions: {versions}.{quick}",
         "",
         "Every contender runs in a process of its own, warmed up; within a table all take turns, "
         "round after round. Times are medians with quartiles in brackets. The ratio is the median "

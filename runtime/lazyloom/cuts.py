@@ -20,7 +20,7 @@ from .scalars import Scalar
 from .source import Site, user_site
 
 #: depth below which a component is left alone: wide graphs do not cost XLA what deep ones do
-DEEP: Final = 1024
+DEEP: Final = 2048
 #: a component of that many nodes is cut however shallow it is
 LARGE: Final = 50_000
 #: blocks are the largest multiple of the period up to this many ops
