@@ -336,7 +336,7 @@ def environment() -> str:
     d = device()
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "JAX_DEFAULT_MATMUL_PRECISION",
-                 "JAX_PLATFORM_NAME", "NVIDIA_TF32_OVERRIDE"):  # fmt: skip
+                 "JAX_PLATFORM_NAME", "NVIDIA_TF32_OVERRIDE", "NPROC"):  # fmt: skip
         parts.append(f"{name}={os.environ.get(name, '')}")
     parts.append(f"platform={d.platform} kind={d.device_kind} {d.client.platform_version}")
     parts.append(f"machine={platform.machine()} system={platform.system()}")
