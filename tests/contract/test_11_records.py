@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom as ll
+from lazyloom import cuts
 from tests.contract.helpers import counted, host, number, script
 
 
@@ -46,7 +47,7 @@ def test_each_cause_has_its_reason() -> None:
     assert record.reason == "read" and before.reason == "preparation of the read"
     assert record.spawned == [before.number]
     x = host(np.zeros(2))
-    for _ in range(1100):
+    for _ in range(cuts.DEEP + 100):
         x = rec("add", x, number(2.5))
     assert any(e.reason == "cut" for e in ll.evaluations(3))
 
