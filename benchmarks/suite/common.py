@@ -7,8 +7,11 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .workload import Turn
 
 
 def threads() -> int | None:
@@ -21,6 +24,28 @@ def set_torch_threads(torch: Any) -> None:
     count = threads()
     if count is not None:
         torch.set_num_threads(count)
+
+
+def torch_training(loss_of: Callable[[], Any], optimizer: Any) -> Turn:
+    """A turn of training steps, word for word the same for PyTorch and the torch-like frontend.
+
+    The loss is read after every step, when the gradients are gone; ``turn.losses`` keeps them.
+    """
+    losses: list[float] = []
+
+    def step() -> Any:
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
+    def turn(steps: int) -> None:
+        for _ in range(steps):
+            losses.append(step().item())
+
+    turn.losses = losses  # type: ignore[attr-defined]
+    return turn
 
 
 def in_new_process(workload: str, function: str, arguments: dict[str, Any],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload, machine
+from suite.common import torch_training
 
 from . import resnet
 
@@ -75,21 +76,7 @@ def with_torch(torch: Any, device: str | None = None, **size: int) -> Turn:
         scores = h @ p["tokens"].T + p["bias"]
         return F.cross_entropy(scores.reshape(-1, vocabulary), labels.reshape(-1))
 
-    losses: list[float] = []
-
-    def step() -> Any:
-        loss = loss_of()
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.detach()
-
-    def turn(steps: int) -> None:
-        for _ in range(steps):
-            losses.append(step().item())
-
-    turn.losses = losses  # type: ignore[attr-defined]
-    return turn
+    return torch_training(loss_of, optimizer)
 
 
 def by_hand(**size: int) -> Turn:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Turn, Workload
-from suite.common import set_torch_threads
+from suite.common import set_torch_threads, torch_training
 
 STEPS, BATCH, INPUTS, WIDTH, CLASSES = 64, 32, 64, 128, 10
 RATE = 0.1
@@ -37,26 +37,16 @@ def with_torch(torch: Any, length: int) -> Turn:
     p = {name: torch.nn.Parameter(torch.tensor(v)) for name, v in initial.items()}
     optimizer = torch.optim.SGD(p.values(), lr=RATE)
     inputs, labels = torch.tensor(x), torch.tensor(y)
-    losses: list[float] = []
 
-    def step() -> Any:
+    def loss_of() -> Any:
         h = c = torch.zeros(BATCH, WIDTH)
         for t in range(length):
             i, f, g, o = gates_of(inputs[t] @ p["x"] + h @ p["h"] + p["bias"])
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
             h = torch.sigmoid(o) * torch.tanh(c)
-        loss = torch.nn.functional.cross_entropy(h @ p["head"], labels)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.detach()
+        return torch.nn.functional.cross_entropy(h @ p["head"], labels)
 
-    def turn(steps: int) -> None:
-        for _ in range(steps):
-            losses.append(step().item())
-
-    turn.losses = losses  # type: ignore[attr-defined]
-    return turn
+    return torch_training(loss_of, optimizer)
 
 
 def lazyloom_torch(length: int) -> Turn:

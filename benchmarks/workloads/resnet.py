@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
-from suite.common import set_torch_threads
+from suite.common import set_torch_threads, torch_training
 
 STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))
 CLASSES = 1000
@@ -106,21 +106,11 @@ def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
         model = model.to(memory_format=torch.channels_last)
         x = x.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
-    losses: list[float] = []
 
-    def step() -> Any:
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.detach()
+    def loss_of() -> Any:
+        return F.cross_entropy(model(x), y)
 
-    def turn(steps: int) -> None:
-        for _ in range(steps):
-            losses.append(step().item())
-
-    turn.losses = losses  # type: ignore[attr-defined]
-    return turn
+    return torch_training(loss_of, optimizer)
 
 
 def lazyloom_torch(**size: Any) -> Turn:

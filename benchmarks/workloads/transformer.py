@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
-from suite.common import set_torch_threads
+from suite.common import set_torch_threads, torch_training
 
 LAYERS = 4
 VOCABULARY = 1024
@@ -136,21 +136,11 @@ def with_torch(torch: Any, width: int, heads: int, batch: int, length: int,
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(BETA1, BETA2), eps=EPSILON)
     run = torch.compile(model) if compile else model
     tokens, targets = torch.tensor(x).long(), torch.tensor(y).long()
-    losses: list[float] = []
 
-    def step() -> Any:
-        loss = F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.detach()
+    def loss_of() -> Any:
+        return F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
 
-    def turn(steps: int) -> None:
-        for _ in range(steps):
-            losses.append(step().item())
-
-    turn.losses = losses  # type: ignore[attr-defined]
-    return turn
+    return torch_training(loss_of, optimizer)
 
 
 def lazyloom_torch(**size: int) -> Turn:

@@ -52,39 +52,30 @@ class Deferred:
         if before is not None:
             _signal(_SIGINT, before)
             if self._arrived:
-                before(signal.SIGINT, None)
+                self._pass_on(before)
+
+    def _pass_on(self, handler: Any) -> None:
+        handler(signal.SIGINT, None)
 
 
 #: handlers of interrupts that a :class:`Postponed` block kept back
 late: Final[list[Any]] = []
 
 
-class Postponed:
+class Postponed(Deferred):
     """A ``with`` block that SIGINT does not interrupt; :func:`deliver` does so afterwards.
 
     For interpreted code that compiled code has called and still waits for: raising at the end of
     the block would lose what it is about to return.
     """
 
-    __slots__ = ("_before", "_arrived")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._before: Any = None
-        self._arrived = False
+        super().__init__(True)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._arrived = True
-
-    def __enter__(self) -> None:
-        if threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
-            self._before = _signal(_SIGINT, self._note)
-
-    def __exit__(self, *exc: object) -> None:
-        before = self._before
-        if before is not None:
-            _signal(_SIGINT, before)
-            if self._arrived:
-                late.append(before)
+    def _pass_on(self, handler: Any) -> None:
+        late.append(handler)
 
 
 def deliver() -> None:

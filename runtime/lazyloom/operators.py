@@ -105,10 +105,13 @@ class _Newest:
 
 @final
 class _Registry:
-    __slots__ = ("by_class", "newest")
+    """What was given, and what was found for classes derived from those."""
+
+    __slots__ = ("given", "found", "newest")
 
     def __init__(self) -> None:
-        self.by_class: dict[Any, Operators | None] = {}
+        self.given: dict[Any, Operators] = {}
+        self.found: dict[Any, Operators | None] = {}
         self.newest: _Newest = _Newest(None, None)
 
 
@@ -117,7 +120,8 @@ _registry: Final = _Registry()
 
 def set_operators(cls: type, operators: Operators) -> None:
     """Give a class of tensors, and those derived from it, its operators."""
-    _registry.by_class[cls] = operators
+    _registry.given[cls] = operators
+    _registry.found = {}
     _registry.newest = _Newest(None, None)
 
 
@@ -126,12 +130,14 @@ def operators_of(cls: Any) -> Operators | None:
     newest = _registry.newest
     if newest.cls is cls:
         return newest.operators
-    known = _registry.by_class
     found: Operators | None = None
-    for base in cls.__mro__:
-        if base in known:
-            found = known[base]
-            break
-    known[cls] = found
+    if cls in _registry.found:
+        found = _registry.found[cls]
+    else:
+        for base in cls.__mro__:
+            if base in _registry.given:
+                found = _registry.given[base]
+                break
+        _registry.found[cls] = found
     _registry.newest = _Newest(cls, found)
     return found

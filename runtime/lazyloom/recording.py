@@ -33,7 +33,8 @@ from .types import TensorType
 
 Operandlike: TypeAlias = "Value | Scalar | None"
 
-#: a compiled function is interrupted by no signal, so that a bare acquire is safe in it
+# Constants of this module, which compiled code need not look up. No signal interrupts a compiled
+# function, so that a bare acquire is safe in it.
 _COMPILED: Final[bool] = COMPILED
 _ALONE: Final[bool] = ALONE
 
@@ -241,7 +242,10 @@ def _append(
 
 
 def _link(node: Node) -> Component | None:
-    """Enter a node in the graph; its component if that has grown. The caller holds the lock."""
+    """Enter a node in the graph; its component if that has grown.
+
+    The caller holds the lock, or is alone: nothing here then lets another thread run.
+    """
     if not trace.started:
         trace.started = True
     if trace.released:
