@@ -58,6 +58,7 @@ from ._elementwise import (
     iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj, nan_to_num, piecewise, real,
     real_if_close, round, select, sinc, unwrap, where,
 )  # fmt: skip
+from ._info import __array_namespace_info__
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (

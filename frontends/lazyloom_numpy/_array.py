@@ -16,6 +16,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import as_dtype
 
+from . import _info
 from ._layout import (
     ViewInfo,
     c_strides,
@@ -93,11 +94,16 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def device(self) -> str:
-        return "cpu"
+        """Where the data lives: "cpu", or what else the runtime runs on."""
+        return _info.device_name()
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
-        if device != "cpu":
-            raise ValueError(f"to_device: device {device!r} is not known; expected 'cpu'")
+        """The array itself. ValueError for a device other than its own, or a stream."""
+        if stream is not None:
+            raise ValueError("to_device: stream must be None, the runtime orders its work itself")
+        if device is None:
+            raise ValueError("to_device: device must be given, got None")
+        _info.check_device(device, "to_device")
         return self
 
     @property
@@ -331,8 +337,10 @@ class ndarray(lazyloom.Tensor):
         return _interop.array_function(func, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module ``lazyloom_numpy``; ValueError for an unsupported version of the standard."""
         import lazyloom_numpy
 
+        _info.check_api_version(api_version)
         return lazyloom_numpy
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,

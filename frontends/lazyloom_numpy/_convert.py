@@ -27,7 +27,7 @@ def operand(given: Any, strict: bool = False) -> Any:
         return lazyloom.Scalar(given, dt.BOOL)
     if isinstance(given, onp.generic):
         return lazyloom.Scalar(given.item(), as_dtype(given.dtype))
-    if isinstance(given, lazyloom.Value):
+    if isinstance(given, (lazyloom.Value, lazyloom.Scalar)):
         return given
     if strict and not isinstance(given, (onp.ndarray, list, tuple)):
         raise NotImplementedError

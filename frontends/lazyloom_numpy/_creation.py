@@ -14,6 +14,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
+from ._info import check_device
 from ._layout import ViewInfo, keep_order, lay_out, set_info
 
 record = lazyloom.record
@@ -69,12 +70,14 @@ def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> nda
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
             copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """The argument itself if it is an array of that dtype, else a new array."""
+    check_device(device, "asarray")
     return array(a, dtype, copy=copy, order=order or "K")
 
 
-def asanyarray(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
+               copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """As :func:`asarray`. See ``numpy.asanyarray``."""
-    return asarray(a, dtype, order)
+    return asarray(a, dtype, order, device=device, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
@@ -147,6 +150,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, which may itself be an array. See ``numpy.full``."""
+    check_device(device, "full")
     dims = dt.shape_tuple(shape)
     x = operand(fill_value)
     if dtype is not None:
@@ -166,6 +170,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros. See ``numpy.zeros``."""
+    check_device(device, "zeros")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray._wrap(value), order)
@@ -174,6 +179,7 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
 def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of ones. See ``numpy.ones``."""
+    check_device(device, "ones")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray._wrap(value), order)
@@ -182,7 +188,7 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros; NumPy leaves the content open. See ``numpy.empty``."""
-    return zeros(shape, dtype, order)
+    return zeros(shape, dtype, order, device=device)
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
@@ -195,25 +201,26 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
               shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, with the shape and dtype of ``a``. See ``numpy.full_like``."""
     dims, kind = _like(a, dtype, shape)
-    return lay_out(full(dims, fill_value, kind), order if shape is None else "C", a)
+    return lay_out(full(dims, fill_value, kind, device=device), order if shape is None else "C", a)
 
 
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
                *, device: Any = None) -> ndarray:  # fmt: skip
     """Zeros with the shape and dtype of ``a``. See ``numpy.zeros_like``."""
-    return lay_out(zeros(*_like(a, dtype, shape)), order if shape is None else "C", a)
+    filled = zeros(*_like(a, dtype, shape), device=device)
+    return lay_out(filled, order if shape is None else "C", a)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
               *, device: Any = None) -> ndarray:  # fmt: skip
     """Ones with the shape and dtype of ``a``. See ``numpy.ones_like``."""
-    return lay_out(ones(*_like(a, dtype, shape)), order if shape is None else "C", a)
+    return lay_out(ones(*_like(a, dtype, shape), device=device), order if shape is None else "C", a)
 
 
 def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,
                shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
     """Zeros with the shape and dtype of ``prototype``. See ``numpy.empty_like``."""
-    return zeros_like(prototype, dtype, order, subok, shape)
+    return zeros_like(prototype, dtype, order, subok, shape, device=device)
 
 
 # ---------------------------------------------------------------------- counted
@@ -238,6 +245,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 
     The length decides the shape, so arguments that are arrays are read.
     """
+    check_device(device, "arange")
     if stop is None:
         start, stop = 0, start
     keys = [_key(x) for x in (start, stop, step)]
@@ -272,6 +280,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
              dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
     """Evenly spaced numbers over an interval. See ``numpy.linspace``."""
+    check_device(device, "linspace")
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
@@ -333,6 +342,7 @@ def _set_end(x: ndarray, position: int, value: Any, axis: int) -> ndarray:
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *,
         device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""
+    check_device(device, "eye")
     columns = N if M is None else M
     attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip

@@ -52,12 +52,19 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
 _WHERE = lazyloom.spec("where", 3)
 
 
-def clip(a: Any, a_min: Any = _MISSING, a_max: Any = _MISSING, out: Any = None, *,
-         min: Any = _MISSING, max: Any = _MISSING, dtype: Any = None,
+def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
+         a_min: Any = _MISSING, a_max: Any = _MISSING, dtype: Any = None,
          casting: str = "same_kind", **kwargs: Any) -> Any:  # fmt: skip
-    """The elements limited to an interval; either end may be None. See ``numpy.clip``."""
-    low = a_min if min is _MISSING else min
-    high = a_max if max is _MISSING else max
+    """The elements limited to an interval; either end may be None. See ``numpy.clip``.
+
+    The ends are called ``min`` and ``max``, as in the array API standard, or ``a_min`` and
+    ``a_max``, as in NumPy.
+    """
+    if (min is not _MISSING and a_min is not _MISSING) or (
+            max is not _MISSING and a_max is not _MISSING):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are "
+                         "provided is forbidden.")  # fmt: skip
+    low, high = a_min if min is _MISSING else min, a_max if max is _MISSING else max
     low = None if low is _MISSING else low
     high = None if high is _MISSING else high
     x = operand(a)

@@ -21,6 +21,7 @@ from ._array import (
     ndarray,
 )  # fmt: skip
 from ._convert import operand, operand_key, value_of
+from ._info import check_device
 from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
@@ -504,6 +505,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The array in another dtype. See ``numpy.astype``."""
+    check_device(device, "astype")
+    if not isinstance(x, ndarray):
+        raise TypeError(f"astype: x is a {type(x).__name__}, expected an array")
     return x.astype(dtype, copy=copy)
 
 

@@ -212,16 +212,22 @@ def _count(where: Any, shape: tuple[int, ...], axes: Any, keepdims: bool, d: DTy
 
 def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool,
             where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
+    if correction is not None and ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
     value = _inexact(value_of(a), dtype)
     axes = _axes(axis, len(value.type.shape))
     amount = float(ddof if correction is None else correction)
-    if where is True:
+    if where is True and mean is None:
         attributes = {"axes": axes, "keepdims": keepdims, "correction": amount}
         return finish(record(op, (value,), attributes), out, op)
     d = value.type.dtype
-    count = _count(where, value.type.shape, axes, True, d)
-    total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": True})
-    centred = _masked(record("subtract", (value, record("divide", (total, count)))), where, 0)
+    if mean is None:
+        count = _count(where, value.type.shape, axes, True, d)
+        total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": True})
+        middle = record("divide", (total, count))
+    else:
+        middle = value_of(mean, d)
+    centred = _masked(record("subtract", (value, middle)), where, 0)
     size = record("abs", (centred,)) if d.kind == "c" else centred
     squares = record("sum", (record("square", (size,)),), {"axes": axes, "keepdims": keepdims})
     real = squares.type.dtype
@@ -231,15 +237,17 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
 
 
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
+        correction: Any = None) -> Any:  # fmt: skip
     """Variance over axes, divided by N - ddof. See ``numpy.var``."""
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, **kwargs)
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
+        correction: Any = None) -> Any:  # fmt: skip
     """Standard deviation over axes. See ``numpy.std``."""
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, **kwargs)
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,

@@ -55,21 +55,30 @@ def _is_stable(kind: Any, order: Any, stable: bool | None) -> bool:
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
-         stable: bool | None = None) -> ndarray:  # fmt: skip
-    """A sorted copy, NaN last. See ``numpy.sort``."""
+         stable: bool | None = None, descending: bool = False) -> ndarray:  # fmt: skip
+    """A sorted copy, NaN last. See ``numpy.sort``.
+
+    ``descending`` (the array API standard's) reverses the order, so that NaN comes first.
+    """
     steady = _is_stable(kind, order, stable)
     value, position = _along(a, axis)
-    attributes = {"axis": position, "descending": False, "stable": steady}
+    attributes = {"axis": position, "descending": bool(descending), "stable": steady}
     return keep_order(
         ndarray._wrap(record("sort", (value,), attributes)), *(() if axis is None else (a,)))
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
-            stable: bool | None = None) -> ndarray:  # fmt: skip
-    """Indices that would sort, int64. See ``numpy.argsort``."""
+            stable: bool | None = None, descending: bool = False) -> ndarray:  # fmt: skip
+    """Indices that would sort, int64. See ``numpy.argsort``.
+
+    Equal elements keep their order unless ``kind`` or ``stable`` leaves it open, with
+    ``descending`` (the array API standard's) too.
+    """
+    if kind is None and stable is None:
+        stable = True
     steady = _is_stable(kind, order, stable)
     value, position = _along(a, axis)
-    attributes = {"axis": position, "descending": False, "stable": steady}
+    attributes = {"axis": position, "descending": bool(descending), "stable": steady}
     return ndarray._wrap(record("argsort", (value,), attributes))
 
 

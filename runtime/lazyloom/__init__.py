@@ -20,7 +20,7 @@ from .dtypes import DType
 from .errors import LoomError
 from .graph import Value, grad_enabled, set_grad_enabled
 from .graph import check_process as _check_process
-from .host import dlpack_device, from_dlpack, from_host, to_dlpack
+from .host import dlpack_device, from_dlpack, from_host, platform, to_dlpack
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
 from .ops.spec import lookup as _lookup
@@ -107,7 +107,7 @@ __all__ = [
     "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir",
     "clear_site", "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host",
     "grad", "grad_enabled", "gradients", "last_evaluation", "operators", "ops", "options",
-    "program_of", "record", "record_number", "record_one", "record_spec", "record_two",
+    "platform", "program_of", "record", "record_number", "record_one", "record_spec", "record_two",
     "register_op", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
     "stats", "sync", "tensor_type", "to_dlpack", "value_and_grad", "views",
 ]  # fmt: skip

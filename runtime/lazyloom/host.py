@@ -8,7 +8,7 @@ import numpy as np
 
 from .dtypes import as_dtype, dtype_named
 from .errors import ArgumentError
-from .graph import Buffer, Value, leaf_value
+from .graph import Buffer, Value, check_process, leaf_value
 from .types import tensor_type
 
 
@@ -81,3 +81,11 @@ def dlpack_device(value: Value) -> tuple[int, int]:
     """The (device type, device number) pair of DLPack."""
     kind, number = to_device_array(value).__dlpack_device__()
     return int(kind), int(number)
+
+
+def platform() -> str:
+    """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use."""
+    check_process()
+    from .execute import jax_compat
+
+    return str(jax_compat.device().platform)
