@@ -45,7 +45,7 @@ from ._creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
     from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, geomspace, identity,
-    indices, linspace, logspace, meshgrid, mgrid, ogrid, ones, ones_like, require, tri, tril,
+    indices, linspace, logspace, meshgrid, ones, ones_like, require, tri, tril,
     tril_indices, tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros,
     zeros_like,
 )  # fmt: skip
@@ -59,6 +59,13 @@ from ._elementwise import (
     real_if_close, round, select, sinc, unwrap, where,
 )  # fmt: skip
 from ._info import __array_namespace_info__
+from ._bits import packbits, unpackbits
+from ._files import (
+    NpzFile, fromfile, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
+    savez_compressed,
+)  # fmt: skip
+from ._text import base_repr, binary_repr, format_float_positional, format_float_scientific
+from ._tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (

@@ -394,22 +394,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(x.copy() for x in shaped) if copy else tuple(shaped)
 
 
-class _Grid:
-    """What ``mgrid[...]`` and ``ogrid[...]`` are: grids from slices."""
-
-    def __init__(self, sparse: bool) -> None:
-        self._sparse = sparse
-
-    def __getitem__(self, key: Any) -> Any:
-        host = (onp.ogrid if self._sparse else onp.mgrid)[key]
-        return tuple(map(array, host)) if isinstance(host, tuple) else array(host)
-
-
-#: dense and open grids from slices, see ``numpy.mgrid`` and ``numpy.ogrid``
-mgrid = _Grid(False)
-ogrid = _Grid(True)
-
-
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:
     """The Vandermonde matrix. See ``numpy.vander``."""
     from ._ufuncs import TABLE
