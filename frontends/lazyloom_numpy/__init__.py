@@ -40,7 +40,7 @@ from numpy import seterr as seterr
 
 from ._array import ScalarArray, ndarray
 from . import _ufuncs
-from . import linalg, random
+from . import fft, linalg, random
 from ._creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
@@ -83,15 +83,17 @@ from ._manipulation import (
     moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90, shape,
     size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
+from ._quantiles import (
+    median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
+)  # fmt: skip
 from ._reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
     cumulative_sum, max, mean, min, prod, ptp, std, sum, var,
 )  # fmt: skip
 from ._sequences import (
     average, bartlett, blackman, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient,
-    hamming, hanning, histogram, histogram_bin_edges, median, nanargmax, nanargmin, nancumprod,
-    nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, percentile, polyval,
-    quantile, trapezoid,
+    hamming, hanning, histogram, histogram_bin_edges, nanargmax, nanargmin, nancumprod,
+    nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, polyval, trapezoid,
 )  # fmt: skip
 from ._sorting import (
     argpartition, argsort, argwhere, bincount, choose, compress, digitize, extract, flatnonzero,

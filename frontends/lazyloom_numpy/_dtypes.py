@@ -41,7 +41,7 @@ class UFuncTypeError(TypeError):
     """The operands' types, or the cast to the output's type, are not what a function takes."""
 
 
-class AxisError(ValueError, IndexError):
+class AxisError(onp.exceptions.AxisError):
     """An axis is outside the array's dimensions (as ``numpy.exceptions.AxisError``)."""
 
     def __init__(self, axis: int, ndim: int, argument: str = "axis") -> None:

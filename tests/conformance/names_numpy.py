@@ -158,6 +158,12 @@ NUMPY: dict[str, Call] = {
     "outer": lambda x, a: np.outer(*x) if x[0].ndim == x[1].ndim == 1 else NotImplemented,
     "cholesky": lambda x, a: np.linalg.cholesky(x[0], upper=a["upper"]),
     "qr": lambda x, a: np.linalg.qr(x[0], a["mode"]),
+    "qr_raw": lambda x, a: np.linalg.qr(x[0], "raw"),
+    "fft": lambda x, a: (np.fft.ifftn if a["inverse"] else np.fft.fftn)(
+        x[0], axes=a["axes"], norm=a["norm"]),
+    "rfft": lambda x, a: np.fft.rfftn(x[0], axes=a["axes"], norm=a["norm"]),
+    "irfft": lambda x, a: np.fft.irfftn(
+        x[0], [*(x[0].shape[i] for i in a["axes"][:-1]), a["length"]], a["axes"], a["norm"]),
     "svd": lambda x, a: np.linalg.svd(x[0], full_matrices=False),
     "matrix_power": lambda x, a: np.linalg.matrix_power(x[0], a["exponent"]),
     "eye": lambda x, a: np.eye(a["n"], a["m"], a["k"], dtype=a["dtype"].numpy),

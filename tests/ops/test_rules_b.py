@@ -20,7 +20,7 @@ from lazyloom.ops import lookup
 from tests.ops import checks
 
 MINE = checks.ops_of("shape", "indexing", "contraction", "normalization", "losses", "attention",
-                     "embedding", "convolution", "pooling", "sorting", "linalg")
+                     "embedding", "convolution", "pooling", "sorting", "linalg", "fft")
 Array = np.ndarray
 
 
@@ -428,8 +428,7 @@ def _adjoint(x: Array) -> Array:
 
 
 def _cholesky(x: Array, *, upper: bool) -> Array:
-    lower = np.linalg.cholesky(x)
-    return _adjoint(lower) if upper else lower
+    return np.linalg.cholesky(x, upper=upper)
 
 
 def _triangular_solve(a: Array, b: Array, *, left_side: bool, lower: bool, transpose: bool,
@@ -489,6 +488,12 @@ REFERENCES: dict[str, Any] = {
     "adaptive_max_pool": _adaptive(np.max),
     "sort": _sort, "argsort": _argsort, "sort_with_indices": _sort_pair, "top_k": _top_k,
     "searchsorted": lambda s, v, *, side: np.searchsorted(s, v, side),
+    "fft": lambda x, *, axes, inverse, norm: (np.fft.ifftn if inverse else np.fft.fftn)(
+        x, axes=axes, norm=norm),
+    "rfft": lambda x, *, axes, norm: np.fft.rfftn(x, axes=axes, norm=norm),
+    "irfft": lambda x, *, axes, length, norm: np.fft.irfftn(
+        x, [*(x.shape[a] for a in axes[:-1]), length], axes, norm),
+    "qr_raw": lambda x: np.linalg.qr(x, "raw"),
     "cholesky": _cholesky, "triangular_solve": _triangular_solve,
     "solve": np.linalg.solve, "slogdet": lambda x: tuple(np.linalg.slogdet(x)),
     "eigvalsh": lambda x, *, upper: np.linalg.eigvalsh(x, "U" if upper else "L"),
@@ -505,6 +510,7 @@ FACTORS: dict[str, Any] = {
     "svd_full": lambda u, s, vh: (
         (u[..., :, :s.shape[-1]] * s[..., None, :]) @ vh[..., :s.shape[-1], :], u, vh),
     "eigh": lambda w, v: ((v * w[..., None, :]) @ _adjoint(v), v),
+    "eig": lambda w, v: ((v * w[..., None, :]) @ np.linalg.inv(v),),
 }
 
 #: complex vectors have any phase; the derivative keeps it still, LAPACK does not
@@ -685,6 +691,16 @@ ERRORS = [
     ("solve", ["float32 3 3", "float32 2 1"], {}, ShapeError,
      "solve: operand 'b' of shape (2, 1) has 2 rows, expected 3 as the matrices of operand 'a' "
      "of shape (3, 3)"),
+    ("fft", ["complex64 3 0"], {"axes": (1,)}, ShapeError,
+     "fft: operand 'x' has shape (3, 0), of which axis 1 is transformed, expected one point or "
+     "more along it"),
+    ("fft", ["complex64 3"], {"axes": (0, -1)}, ArgumentError,
+     "fft: attribute 'axes' is (0, -1), which names an axis twice; expected distinct axes"),
+    ("rfft", ["float32 3"], {"axes": ()}, ArgumentError,
+     "rfft: attribute 'axes' is (), expected one axis or more"),
+    ("irfft", ["complex64 3"], {"axes": (0,), "length": 6}, ShapeError,
+     "irfft: operand 'x' has shape (3,), expected 4 points along axis 0 for attribute 'length' of "
+     "6, which is 1 or more"),
     ("eigh", ["float16 3 3"], {}, DTypeError,
      "eigh: operand 'x' has dtype float16, expected float32 or float64 or complex64 or "
      "complex128; cast it first"),

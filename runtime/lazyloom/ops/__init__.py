@@ -14,6 +14,7 @@ from . import creation as creation
 from . import cumulative as cumulative
 from . import elementwise as elementwise
 from . import embedding as embedding
+from . import fft as fft
 from . import functions as functions
 from . import indexing as indexing
 from . import linalg as linalg

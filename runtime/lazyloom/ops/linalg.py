@@ -50,10 +50,10 @@ def _positive(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
 def cholesky(x: T, *, upper: bool = False) -> Array:
     """The lower triangular L with ``L @ L.conj().T == x``, or its upper counterpart.
 
-    x is Hermitian and positive definite, NaN otherwise; both triangles are averaged,
-    which gives a symmetric derivative. Raises ShapeError, DTypeError.
+    x is Hermitian and positive definite, NaN otherwise. Only the lower triangle (or the
+    upper) is looked at, and only it gets a gradient. Raises ShapeError, DTypeError.
     """
-    lower = lax.linalg.cholesky(x, symmetrize_input=True)
+    lower = lax.linalg.cholesky(_mirrored(x, upper), symmetrize_input=False)
     return _adjoint(lower) if upper else lower
 
 
@@ -130,6 +130,51 @@ def qr(x: T, *, mode: str = "reduced") -> Array:
     LAPACK's. Raises ShapeError, ArgumentError, DTypeError.
     """
     return tuple(lax.linalg.qr(x, full_matrices=mode == "complete"))
+
+
+@op(
+    rules.qr_raw, T="precise", source="LAPACK geqrf", heavy=True, outputs=("h", "tau"),
+    tolerance=16.0, differentiable=False,
+    samples=Cases(case((3, 2)), case((2, 3, 3)), case((2, 3)), case((0, 2))),
+)  # fmt: skip
+def qr_raw(x: T) -> Array:
+    """The factors of ``qr`` as LAPACK keeps them, the first transposed.
+
+    h (..., n, m) holds r in one triangle and the Householder vectors in the other, tau
+    (..., min(m, n)) their factors. No derivative. Raises ShapeError, DTypeError.
+    """
+    return tuple(jnp.linalg.qr(x, mode="raw"))
+
+
+@op(
+    rules.eig, T="precise", source="LAPACK geev", heavy=True, residuals=True,
+    outputs=("eigenvalues", "eigenvectors"), tolerance=64.0,
+    samples=Cases(case((3, 3)), case(_positive(2, 2, 2)), case((4, 4)), case((0, 0))),
+)  # fmt: skip
+def eig(x: T) -> Array:
+    """Eigenvalues of square matrices, and eigenvectors as columns; both complex.
+
+    Vectors have length 1 and a real largest component. The derivative asks for distinct
+    eigenvalues, and for one largest component. Raises ShapeError, DTypeError.
+    """
+    if not x.size:
+        values = lax.full(x.shape[:-1], 0, _complex(x))
+        return values, lax.convert_element_type(x, values.dtype)
+    return tuple(lax.linalg.eig(
+        x, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
+
+
+@op(
+    rules.eigvals, T="precise", source="LAPACK geev", heavy=True, residuals=True,
+    reference="numpy.linalg.eigvals", tolerance=64.0,
+    samples=Cases(case((3, 3)), case(_positive(2, 2, 2)), case((4, 4)), case((0, 0))),
+)  # fmt: skip
+def eigvals(x: T) -> Array:
+    """Eigenvalues of square matrices, complex; see ``eig``."""
+    if not x.size:
+        return lax.full(x.shape[:-1], 0, _complex(x))
+    return lax.linalg.eig(
+        x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
 @op(
@@ -285,6 +330,10 @@ def _real(x: Array) -> Any:
     return np.finfo(x.dtype).dtype
 
 
+def _complex(x: Array) -> Any:
+    return np.result_type(x.dtype, np.complex64)
+
+
 def _adjoint(x: Array) -> Array:
     turned = lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     return lax.conj(turned) if x.dtype.kind == "c" else turned
@@ -297,8 +346,12 @@ def _identity(x: Array) -> Array:
 
 
 def _mirrored(x: Array, upper: bool) -> Array:
-    """The Hermitian matrix that one triangle stands for."""
+    """The Hermitian matrix that one triangle stands for; its diagonal is real."""
     row = lax.broadcasted_iota("int32", x.shape, x.ndim - 2)
     column = lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
     own = lax.le(row, column) if upper else lax.ge(row, column)
-    return lax.select(own, x, _adjoint(x))
+    full = lax.select(own, x, _adjoint(x))
+    if x.dtype.kind != "c":
+        return full
+    real = lax.real(x)
+    return lax.select(lax.eq(row, column), lax.complex(real, lax.full_like(real, 0)), full)

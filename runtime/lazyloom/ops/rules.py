@@ -167,8 +167,8 @@ def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
 
 
 def complex_of(dtype: DType) -> DType:
-    """The complex type whose parts are float32 or float64."""
-    return complex64 if dtype is float32 or dtype is complex64 else complex128
+    """The complex type of the same precision, single for half precision."""
+    return complex128 if dtype is float64 or dtype is complex128 else complex64
 
 
 def _variable(op: OpDef, types: Operands) -> DType:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, ShapeError
 from ..types import TensorType, tensor_type
-from .rules import Attributes, Operands, Types, check_choice, one
+from .rules import Attributes, Operands, Types, check_choice, complex_of, one
 from .rules_shape import check_matrix
 
 if TYPE_CHECKING:
@@ -64,6 +64,25 @@ def qr(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     k = min(m, n) if mode == "reduced" else m
     return (tensor_type((*x.shape[:-2], m, k), x.dtype),
             tensor_type((*x.shape[:-2], k, n), x.dtype))
+
+
+def qr_raw(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., n, m) and min(m, n) numbers."""
+    x = check_matrix(op, types, 0)
+    lead, (m, n) = x.shape[:-2], x.shape[-2:]
+    return (tensor_type((*lead, n, m), x.dtype), tensor_type((*lead, min(m, n)), x.dtype))
+
+
+def eig(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Complex eigenvalues, and complex matrices whose columns are eigenvectors."""
+    x = _square(op, types)
+    dtype = complex_of(x.dtype)
+    return (tensor_type(x.shape[:-1], dtype), tensor_type(x.shape, dtype))
+
+
+def eigvals(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Complex eigenvalues."""
+    return eig(op, types, attrs)[:1]
 
 
 def eigh(op: OpDef, types: Operands, attrs: Attributes) -> Types:
