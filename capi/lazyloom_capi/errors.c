@@ -130,6 +130,7 @@ const char *loom_status_name(loom_status status) {
     case LOOM_ERROR_HANDLE: return "LOOM_ERROR_HANDLE";
     case LOOM_ERROR_FORK: return "LOOM_ERROR_FORK";
     case LOOM_ERROR_READ_FORBIDDEN: return "LOOM_ERROR_READ_FORBIDDEN";
+    case LOOM_ERROR_INDEX_RANGE: return "LOOM_ERROR_INDEX_RANGE";
     case LOOM_ERROR_NOT_INITIALIZED: return "LOOM_ERROR_NOT_INITIALIZED";
     case LOOM_ERROR_START: return "LOOM_ERROR_START";
     case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";

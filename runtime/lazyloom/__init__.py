@@ -15,12 +15,14 @@ from typing import Any
 from . import cuts as _cuts  # registers itself with the graph
 from . import dtypes, errors, operators, ops, views
 from .autodiff import backward, gradients
+from .checks import Check
+from .checks import register as register_check
 from .differentiate import grad, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
 from .graph import Value, grad_enabled, set_grad_enabled
 from .graph import check_process as _check_process
-from .host import dlpack_device, from_dlpack, from_host, platform, to_dlpack
+from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
 from .ops.spec import lookup as _lookup
@@ -85,6 +87,17 @@ def sync(*values: Any, wait: bool = False) -> None:
     run(_values(values, "sync") if values else None, wait)
 
 
+def read_for_shape(value: Any, function: str) -> Any:
+    """The data of a tensor or value, on which the shape of a function's result depends.
+
+    It is a read like any other, but the evaluation's record says "shape of nonzero", say, and
+    ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
+    """
+    from .evaluate import read_for_shape as read
+
+    return read(_values([value], "read_for_shape")[0], function)
+
+
 def program_of(*values: Any) -> Program:
     """The canonical program that evaluating these pending tensors or values would run.
 
@@ -103,13 +116,14 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site", "Spec",
-    "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary", "cache_dir",
-    "clear_site", "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack", "from_host",
-    "grad", "grad_enabled", "gradients", "last_evaluation", "operators", "ops", "options",
-    "platform", "program_of", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_op", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
-    "stats", "sync", "tensor_type", "to_dlpack", "value_and_grad", "views",
+    "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
+    "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
+    "cache_dir", "clear_site", "dlpack_device", "dtypes", "errors", "evaluations", "from_dlpack",
+    "from_host", "grad", "grad_enabled", "gradients", "known_range", "last_evaluation", "operators",
+    "ops", "options", "platform", "program_of", "read_for_shape", "record", "record_number",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "set_grad_enabled",
+    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "tensor_type",
+    "to_dlpack", "value_and_grad", "views",
 ]  # fmt: skip
 
 del _cuts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, final
 
-from . import graph
+from . import checks, graph
 from .dtypes import DType
 from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from .program import Program, ScalarSlot, Structure, match_donations
@@ -216,13 +216,16 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
             kept = True
             counts = n.out_handles
             everything = n.refs > n.uses or counts is None
+            looked_at = 1 if n.spec is not None and n.spec.checked else -1
             for index in range(len(n.types) - 1, -1, -1):
-                if everything or (counts is not None and counts[index] > 0):
+                if everything or index == looked_at or (counts is not None and counts[index] > 0):
                     wanted.append((slot, index))
         elif needed[slot] and n.spec is not None and n.spec.heavy:
             kept = True
             for index in range(len(n.types) - 1, -1, -1):
                 wanted.append((slot, index))
+        elif n.spec is not None and n.spec.checked:
+            wanted.append((slot, 1))
         if tape or (needed[slot] and not kept):
             keeps[slot] = True
             for m in n.inputs:
@@ -272,8 +275,16 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
     plan.evaluation = evaluation
     plan.places = [
         (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.op.fallible]
+    has_checks = False
     for leaf in leaves:
         leaf.holds += 1
+        if leaf.checks is not None:
+            has_checks = True
+    for n in nodes:
+        if n.spec is not None and n.spec.checked:
+            has_checks = True
+    if has_checks:
+        checks.attach(nodes, leaves, wanted, results)
     plans.append(plan)
     work: list[Node] = []
     for slot, n in enumerate(nodes):

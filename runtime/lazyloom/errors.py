@@ -118,6 +118,17 @@ class ReadForbiddenError(LoomError, RuntimeError):
     code = 12
 
 
+class IndexRangeError(ExecutionError, IndexError):
+    """An index that was computed on the device is out of range.
+
+    Given: ``x[i]`` with ``x`` of size 3 and ``i`` computed to be 5. Raised where something
+    that depends on it is read, since it is known no earlier; indices known on the host raise
+    at the call. Repair: mend the index, or clip it.
+    """
+
+    code = 13
+
+
 def again(error: LoomError) -> LoomError:
     """A fresh copy of a stored error, so that each reader gets its own traceback."""
     copy = type(error)(str(error), op=error.op, site=error.site)

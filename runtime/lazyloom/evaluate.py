@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from . import collect, graph, settings
+from . import checks, collect, graph, settings
 from .collect import Plan
 from .dtypes import DType
 from .errors import ExecutionError, LoomError, ReadForbiddenError, again
@@ -347,6 +347,10 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
 
         fresh = recompute(value)
         return materialize(fresh, reason, site)
+    if buffer.checks is not None:
+        error = checks.failed(buffer)
+        if error is not None:
+            raise again(error)
     return buffer
 
 
@@ -372,6 +376,15 @@ def read(value: Value, reason: str = "read") -> Any:
     if data.dtype != t.dtype.numpy or data.shape != t.shape:
         raise AssertionError(f"a result is {data.dtype}{data.shape}, its type says {t.text}")
     return data
+
+
+def read_for_shape(value: Value, function: str) -> Any:
+    """:func:`read` where a result's shape depends on the data; the record says of which function.
+
+    Raises ReadForbiddenError, like any other read, where reads are forbidden.
+    """
+    counters["host_reads_of_data_dependent_shapes"] += 1
+    return read(value, f"shape of {function}")
 
 
 def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError:

@@ -9,6 +9,8 @@ Invariants, all under ``trace.lock``:
 - Pending nodes that share data are in one :class:`Component`; an edge that crosses a
   boundary node does not join.
 - An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
+- A mapped node is in no component and no operand of a pending one; its ``lineage`` is the
+  :class:`lazyloom.mapping.Mapping` that it belongs to.
 
 Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
@@ -35,6 +37,7 @@ SCHEDULED: Final = 1  # handed to an evaluation that has not dispatched yet
 DONE: Final = 2  # executed or a leaf; buffers may be None where nobody wanted them
 FAILED: Final = 3  # ``node.error`` says why
 DEAD: Final = 4  # nothing refers to it any more
+MAPPED: Final = 5  # stands for one value an element of an axis that vmap maps over; never runs
 
 #: A component this large is looked at for a cut; see :mod:`lazyloom.cuts`.
 CUT_AT: Final = 1024
@@ -52,9 +55,14 @@ class Buffer:
             only what no other one, on another thread, is about to use.
         shared: somebody outside can see the memory; never donated.
         origin: the evaluation that made it, until it is known to have succeeded.
+        checks: conditions to look at before it is read (:mod:`lazyloom.checks`), or None.
+        range: the least and the largest of the integers in it, where that was found out from
+            data on the host.
     """
 
-    __slots__ = ("host", "array", "owners", "holds", "shared", "origin", "slot", "epoch")
+    __slots__ = (
+        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "slot", "epoch",
+    )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
         self.host: Any = host
@@ -63,6 +71,8 @@ class Buffer:
         self.holds: int = 0
         self.shared: bool = shared
         self.origin: Any = origin
+        self.checks: tuple[Any, ...] | None = None
+        self.range: tuple[int, int] | None = None
         self.slot: int = 0
         self.epoch: int = 0
 
@@ -186,7 +196,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "on_growth", "without_grad",
+        "started", "released", "on_growth", "without_grad", "mapping",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -199,6 +209,8 @@ class Trace:
         self.on_growth: Callable[[Component], None] | None = None
         #: how many switches of gradient recording are not at their default, in all threads
         self.without_grad: int = 0
+        #: how many functions are being mapped over an axis, in all threads
+        self.mapping: int = 0
         self.set_lock(threading.Lock())
 
     def set_lock(self, lock: Any) -> None:
@@ -308,7 +320,8 @@ class Value:
         return read(self)
 
     def __repr__(self) -> str:
-        state = ("pending", "scheduled", "computed", "failed", "dead")[self.node.state]
+        state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[
+            self.node.state]
         return f"<Value {self.type.text} {state}>"
 
 
@@ -481,3 +494,27 @@ def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) ->
     """A value whose data is there already."""
     with trace.lock:
         return hold(leaf_node(type, buffer), 0, requires_grad)
+
+
+def begin_mapping() -> int:
+    """A function is about to be mapped; the number from which what it makes is its own."""
+    with trace.lock:
+        trace.started = True
+        trace.sequence += 1
+        trace.mapping += 1
+        return trace.sequence
+
+
+def end_mapping() -> None:
+    with trace.lock:
+        trace.mapping -= 1
+
+
+def placeholder(type: TensorType, mapping: Any, requires_grad: bool) -> Value:
+    """A value that stands for one element of a mapped axis."""
+    with trace.lock:
+        trace.sequence += 1
+        node = Node(None, (), None, (type,), trace.sequence, None, 0)
+        node.state = MAPPED
+        node.lineage = mapping
+        return hold(node, 0, requires_grad)

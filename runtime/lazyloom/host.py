@@ -62,6 +62,21 @@ def from_dlpack(source: Any) -> Value:
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, True))
 
 
+def known_range(value: Value) -> tuple[int, int] | None:
+    """The least and the largest of integers that were given from the host, or None.
+
+    None where only the device knows them, or there are none. Reads nothing.
+    """
+    node = value.node
+    buffer = node.buffers[value.index] if node.buffers is not None else None
+    if buffer is None:
+        return None
+    host = buffer.host
+    if buffer.range is None and host is not None and host.size and host.dtype.kind in "iu":
+        buffer.range = (int(host.min()), int(host.max()))
+    return buffer.range
+
+
 def to_device_array(value: Value) -> Any:
     """The device array of a value, evaluated; it is shared from now on, so never donated."""
     from .evaluate import materialize

@@ -46,7 +46,7 @@ class Spec:
     """
 
     __slots__ = (
-        "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible",
+        "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
         "differentiable", "newest", "pulls", "newest_pull",
     )  # fmt: skip
 
@@ -60,6 +60,8 @@ class Spec:
         self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
         self.effect: Final[bool] = op.effect
         self.fallible: Final[bool] = op.fallible
+        #: its second result is looked at before what depends on the first is read
+        self.checked: Final[bool] = op.name == "checked"
         self.differentiable: Final[bool] = op.differentiable is not False
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None

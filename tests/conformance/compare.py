@@ -33,7 +33,17 @@ def _bits(x: np.ndarray) -> np.ndarray:
 
 type_of = checks.type_of
 
-OWN: dict[str, Any] = {"identity": lambda x: x, "straight_through": lambda x, y: y}
+
+
+def _first_out_of_range(indices: np.ndarray, *, size: int) -> np.ndarray:
+    bad = [i for i in indices.reshape(-1).tolist() if not -size <= i < size]
+    return np.array(bad[0] if bad else 0)
+
+
+OWN: dict[str, Any] = {
+    "identity": lambda x: x, "straight_through": lambda x, y: y,
+    "checked": lambda x, flag, **_: (x, flag), "first_out_of_range": _first_out_of_range,
+}  # fmt: skip
 
 #: compared by what they are made of, since their factors are not unique
 FACTORED = frozenset(test_rules_b.FACTORS)

@@ -386,6 +386,11 @@ def wait(array: Any) -> None:
     array.block_until_ready()
 
 
+def is_ready(array: Any) -> bool:
+    """Whether the array is computed, or failed; does not wait."""
+    return bool(array.is_ready())
+
+
 def from_dlpack(source: Any) -> Any:
     """A device array that shares memory with any object of the DLPack protocol."""
     with x64():

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import int64
 from ..errors import ShapeError
 from ..types import TensorType
 from ._jax import lax
-from .cases import Cases, case
-from .kinds import Array, T
+from .cases import Cases, case, integers
+from .indexing import _wide
+from .kinds import AnyType, Array, Integer, Ints, T
+from .rules import check_at_least, one
 from .spec import OpDef, op
 
 
@@ -32,6 +37,76 @@ same.family = "elementwise"  # type: ignore[attr-defined]
 def identity(x: T) -> Array:
     """x itself, as a value of its own. The gradient passes through."""
     return x
+
+
+def position(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    """A 0-d int64; the attribute ``size`` is positive."""
+    check_at_least(op, "size", attrs["size"], 1)
+    return one((), int64)
+
+
+position.family = "checked"  # type: ignore[attr-defined]
+
+
+@op(
+    position, source="NumPy's check of an index", differentiable=False,
+    samples=Cases(
+        case([0, 2, -3, 5, 9], size=5), case([0, 2, -3], size=3),
+        case(integers([[0, -1], [-4, 7]], np.int8), size=3),
+        case(integers([3, 200], np.uint8), size=100), case(integers([2**40, 1]), size=7),
+        case(integers(4, np.uint64), size=4), case(integers([]), size=2)),
+)  # fmt: skip
+def first_out_of_range(indices: Integer, *, size: int) -> Array:
+    """One of the indices that is not in ``-size .. size - 1``, int64; 0 where all are.
+
+    On a CPU it is the first one in row-major order. Raises ArgumentError where ``size`` is not
+    positive, since 0 is then out of range itself.
+    """
+    large = _wide(indices)
+    if large.dtype.itemsize == 4 and size > 2**31 - 1:
+        return lax.full((), 0, "int64")
+    bad = lax.ge(large, lax.full_like(large, size))
+    if indices.dtype.kind != "u":
+        bad = lax.bitwise_or(bad, lax.lt(large, lax.full_like(large, -size)))
+    found = lax.convert_element_type(
+        lax.select(bad, large, lax.full_like(large, 0)), "int64")
+
+    def first(a: Array, b: Array) -> Array:
+        return lax.select(lax.ne(a, lax.full_like(a, 0)), a, b)
+
+    return lax.reduce(found, np.int64(0), first, tuple(range(found.ndim)))
+
+
+def both(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    """The types of the two operands."""
+    return (types[0], types[1])
+
+
+both.family = "checked"  # type: ignore[attr-defined]
+
+
+@op(
+    both, source="a value and a condition of it, looked at before it is read",
+    differentiable=("x",), outputs=("result", "looked_at"),
+    samples=Cases(
+        case((2, 3), np.array(0), kind="none", of="take", info=(0, 3)),
+        case((0, 3), np.array([False, False]), kind="none"), each=0),
+)  # fmt: skip
+def checked(
+    x: AnyType, flag: AnyType, *, kind: str, of: str = "", info: Ints = ()
+) -> tuple[Array, Array]:
+    """x itself, and ``flag``, which is looked at before anything that depends on x is read.
+
+    Where the flag is not zero, what was registered for ``kind`` (see ``lazyloom.checks``) says
+    what is wrong with it: an error is raised by every read of what depends on x, and by no
+    other. ``of`` names the op that x is for, and ``info`` is passed on. Under vmap there is a
+    flag for every element of the batch.
+    """
+    return x, flag
 
 
 @op(
