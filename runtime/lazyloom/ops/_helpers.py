@@ -30,6 +30,24 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     return lax.broadcast_in_dim(x, shape, range(offset, len(shape)))
 
 
+def divided(x: Any, y: Any) -> Any:
+    """x / y, broadcast, rounded once, as IEEE 754 has it.
+
+    XLA writes the quotient by what it sees to be broadcast as the product with the reciprocal,
+    which rounds twice; it does not see through the barrier, which it removes before it fuses.
+    """
+    given = y
+    x, y = broadcast(x, y)
+    if y is not given and is_inexact(y):
+        y = lax.optimization_barrier(y)
+    return lax.div(x, y)
+
+
+def divided_by(x: Any, number: float) -> Any:
+    """The floating-point or complex array divided by a Python number, rounded once."""
+    return lax.div(x, lax.optimization_barrier(constant(x, number)))
+
+
 def constant(x: Any, value: Any) -> Any:
     """An array like x filled with a Python number."""
     return lax.full_like(x, value)
@@ -69,10 +87,24 @@ def convert(x: Any, dtype: DType | Any) -> Any:
     return lax.convert_element_type(x, dtype.numpy if isinstance(dtype, DType) else dtype)
 
 
+def signbit(x: Any) -> Any:
+    """Whether the sign bit of a floating-point array is set, that of -0.0 and NaN too."""
+    bits = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}[x.dtype.itemsize]
+    found = lax.bitcast_convert_type(x, bits)
+    return lax.lt(found, constant(found, 0))
+
+
 def modulus(x: Any) -> Any:
     """|x|, with gradient 0 at 0, where that of ``lax.abs`` is 1 for real operands."""
     if kind(x) == "u":
         return x
+    if kind(x) == "c":
+        # an infinite part makes the modulus infinite, whatever the other one is
+        size = lax.abs(x)
+        infinity = constant(size, float("inf"))
+        infinite = lax.bitwise_or(
+            lax.eq(lax.abs(lax.real(x)), infinity), lax.eq(lax.abs(lax.imag(x)), infinity))
+        return lax.select(infinite, infinity, size)
     if kind(x) == "f":
         zero = constant(x, 0)
         x = lax.select(lax.eq(x, zero), zero, x)

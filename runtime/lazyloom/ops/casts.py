@@ -32,6 +32,9 @@ def cast_to(x: Any, dtype: DType) -> Any:
         return truth(x)
     if kind(x) == "c" and dtype.kind != "c":
         x = lax.real(x)
+    if kind(x) == "b" and dtype.is_inexact:
+        # XLA would make a choice of a product with this, in which 0 times infinity is 0
+        return lax.optimization_barrier(convert(x, dtype))
     return convert(x, dtype)
 
 

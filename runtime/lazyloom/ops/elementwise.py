@@ -16,11 +16,14 @@ from ._helpers import (
     broadcast,
     constant,
     convert,
+    divided,
+    divided_by,
     in_float32,
     is_inexact,
     isnan,
     kind,
     modulus,
+    signbit,
     widened,
 )
 from ._jax import jnp, lax
@@ -55,7 +58,7 @@ def multiply(x: T, y: T) -> Array:
     tolerance=4.0)
 def divide(x: T, y: T) -> Array:
     """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
-    return lax.div(*broadcast(x, y))
+    return divided(x, y)
 
 
 def _integer_division(x: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -72,14 +75,8 @@ def _signs_differ(remainder: Any, y: Any) -> Any:
         lax.ne(remainder, zero), lax.ne(lax.lt(remainder, zero), lax.lt(y, zero)))
 
 
-def _signbit(x: Any) -> Any:
-    bits = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}[x.dtype.itemsize]
-    found = lax.bitcast_convert_type(x, bits)
-    return lax.lt(found, constant(found, 0))
-
-
 def _with_sign_of(x: Any, y: Any) -> Any:
-    return lax.select(lax.eq(_signbit(x), _signbit(y)), x, lax.neg(x))
+    return lax.select(lax.eq(signbit(x), signbit(y)), x, lax.neg(x))
 
 
 @op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
@@ -168,13 +165,28 @@ def abs_(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign")
 def sign(x: T) -> Array:
-    """-1, 0 or 1; x / |x| for complex operands, NaN for NaN."""
+    """-1, 0 or 1; x / |x| for complex operands, NaN for NaN; 0 for -0.0."""
+    if kind(x) == "f":
+        zero = constant(x, 0)
+        return lax.select(lax.eq(x, zero), zero, lax.sign(x))
     if kind(x) != "c":
         return lax.sign(x)
     # lax.sign says that the derivative is zero, which holds for real operands only.
-    size = lax.abs(x)
+    size = modulus(x)
     zero = lax.eq(size, constant(size, 0))
-    return lax.div(x, convert(lax.select(zero, constant(size, 1), size), x.dtype))
+    safe = lax.select(zero, constant(size, 1), size)
+    found = lax.complex(_direction(lax.real(x), lax.imag(x), safe),
+                        _direction(lax.imag(x), lax.real(x), safe))
+    return lax.select(zero, constant(x, 0), found)
+
+
+def _direction(part: Any, other: Any, size: Any) -> Any:
+    """One part of x / |x|: that of an infinity along an axis lies on the axis."""
+    infinity = constant(part, math.inf)
+    along = lax.bitwise_and(lax.eq(size, infinity), lax.ne(lax.abs(other), infinity))
+    unit = lax.select(
+        lax.eq(lax.abs(part), infinity), lax.sign(part), lax.mul(part, constant(part, 0)))
+    return lax.select(along, unit, lax.div(part, size))
 
 
 @op(rules.elementwise, T="number", source="array API square", reference="numpy.square")
@@ -332,11 +344,13 @@ def _round(x: Any, decimals: int) -> Any:
     even = lax.RoundingMethod.TO_NEAREST_EVEN
     if decimals == 0:
         return lax.round(x, even)
-    scale = constant(widened(x), 10.0 ** abs(decimals))
     wide = widened(x)
+    factor = 10.0 ** abs(decimals)
+    scale = constant(wide, factor)
     if decimals > 0:
-        return convert(lax.div(lax.round(lax.mul(wide, scale), even), scale), x.dtype)
-    return convert(lax.mul(lax.round(lax.div(wide, scale), even), scale), x.dtype)
+        shifted = lax.round(lax.mul(wide, scale), even)
+        return convert(divided_by(shifted, factor), x.dtype)
+    return convert(lax.mul(lax.round(divided_by(wide, factor), even), scale), x.dtype)
 
 
 def _round_to_multiple(x: Any, unit: Any) -> Any:
@@ -378,7 +392,7 @@ def angle(x: T) -> Array:
     if kind(x) == "c":
         return lax.atan2(lax.imag(x), lax.real(x))
     x = lax.stop_gradient(x)
-    found = lax.select(_signbit(x), constant(x, math.pi), constant(x, 0))
+    found = lax.select(signbit(x), constant(x, math.pi), constant(x, 0))
     return lax.select(isnan(x), x, found)
 
 

@@ -182,8 +182,10 @@ def logaddexp2(x: T, y: T) -> Array:
         ln2 = constant(x, math.log(2.0))
         gap = lax.sub(x, y)
         gap = lax.select(isnan(gap), constant(x, 0), gap)
-        tail = lax.log1p(lax.exp(lax.neg(modulus(lax.mul(gap, ln2)))))
-        return lax.add(lax.max(x, y), lax.div(tail, ln2))
+        tail = lax.div(lax.log1p(lax.exp(lax.neg(modulus(lax.mul(gap, ln2))))), ln2)
+        # exactly one more than each of two equal numbers
+        tail = lax.select(lax.eq(gap, constant(x, 0)), constant(x, 1), tail)
+        return lax.add(lax.max(x, y), tail)
 
     return in_float32(scaled, *broadcast(x, y))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..dtypes import DType
 from . import rules
-from ._helpers import all_axes, constant, convert, is_inexact, kind, modulus, widened
+from ._helpers import all_axes, constant, convert, divided_by, is_inexact, kind, modulus, widened
 from ._jax import jax, jnp, lax
 from .casts import cast_to
 from .compare import truth
@@ -116,7 +116,7 @@ def _count(x: Any, axes: tuple[int, ...]) -> int:
 
 def _mean(x: Any, axes: tuple[int, ...]) -> Any:
     total = lax.reduce_sum(x, axes)
-    return lax.div(total, constant(total, _count(x, axes)))
+    return divided_by(total, _count(x, axes))
 
 
 @op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0)
@@ -135,7 +135,7 @@ def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     else:
         squares = lax.square(gap)
     total = lax.reduce_sum(squares, axes)
-    return lax.div(total, constant(total, max(_count(x, axes) - correction, 0.0)))
+    return divided_by(total, max(_count(x, axes) - correction, 0.0))
 
 
 @op(rules.real_reduction, T="inexact", source="array API var",
