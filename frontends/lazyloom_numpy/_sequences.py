@@ -18,7 +18,7 @@ from ._joining import concatenate
 from ._linalg import common
 from ._manipulation import broadcast_to, moveaxis
 from ._reductions import finish
-from ._sorting import searchsorted, sort, take
+from ._sorting import searchsorted
 from ._ufuncs import TABLE
 
 record = lazyloom.record
@@ -216,106 +216,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     size = TABLE["sqrt"](d)
     c = c / size[:, None] / size[None, :]
     return c if c.dtype.kind == "c" else c.clip(-1, 1)
-
-
-# ----------------------------------------------------------------------- quantiles
-
-
-def _rows(a: Any, axis: Any) -> tuple[ndarray, tuple[int, ...]]:
-    """The array with the reduced axes flattened into the first, and those axes."""
-    x = _array(a)
-    axes = tuple(range(x.ndim)) if axis is None else dt.normalize_axes(axis, x.ndim)
-    kept = tuple(i for i in range(x.ndim) if i not in axes)
-    y = x.transpose((*axes, *kept))
-    count = 1
-    for i in axes:
-        count *= x.shape[i]
-    return y.reshape((count, *(x.shape[i] for i in kept))), axes
-
-
-def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
-    """The q-th quantiles; q is a number or host data. See ``numpy.quantile``.
-
-    Methods: linear, lower, higher, midpoint, nearest.
-    """
-    x, axes = _rows(a, axis)
-    shape = _array(a).shape
-    if x.dtype.kind not in "fc":
-        x = x.astype(float)
-    points = onp.asarray(q.read() if isinstance(q, ndarray) else q, dtype=float)
-    if points.size and (points.min() < 0 or points.max() > 1):
-        raise ValueError("Quantiles must be in the range [0, 1]")
-    n = x.shape[0]
-    if n == 0:
-        result = wrap(record("full", (dt.scalar(onp.nan, x.type.dtype),),
-                             {"shape": (*points.shape, *x.shape[1:])}))  # fmt: skip
-    else:
-        result = _interpolated(sort(x, 0), points, n, method)
-        if x.dtype.kind == "f":
-            bad = TABLE["isnan"](x).any(0)
-            result = where(bad, onp.nan, result).astype(result.dtype)
-    if keepdims:
-        kept = tuple(1 if i in axes else s for i, s in enumerate(shape))
-        result = result.reshape((*points.shape, *kept))
-    return finish(result.value, out, "quantile")
-
-
-def _interpolated(ordered: ndarray, points: Any, n: int, method: str) -> Any:
-    position = points * (n - 1)
-    low, high = onp.floor(position), onp.ceil(position)
-    weight = position - low
-    if method == "lower":
-        weight = onp.zeros_like(position)
-    elif method == "higher":
-        low, weight = high, onp.zeros_like(position)
-    elif method == "nearest":
-        low, weight = onp.around(position), onp.zeros_like(position)
-    elif method == "midpoint":
-        weight = onp.where(weight > 0, 0.5, 0.0)
-    elif method != "linear":
-        raise ValueError(f"method {method!r} is not supported; expected linear, lower, higher, "
-                         "midpoint or nearest")  # fmt: skip
-    a = take(ordered, low.astype(onp.int64), 0)
-    if not weight.any():
-        return a
-    b = take(ordered, high.astype(onp.int64), 0)
-    w = weight.astype(ordered.dtype).reshape(weight.shape + (1,) * (ordered.ndim - 1))
-    gap = b - a
-    # from the nearer end, so that a weight of one gives the upper element
-    return where(w >= 0.5, b - gap * (1 - w), a + gap * w).astype(ordered.dtype)
-
-
-def percentile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, **kwargs: Any) -> Any:  # fmt: skip
-    """The q-th percentiles. See ``numpy.percentile``."""
-    points = onp.asarray(q.read() if isinstance(q, ndarray) else q, dtype=float)
-    if points.size and (points.min() < 0 or points.max() > 100):
-        raise ValueError("Percentiles must be in the range [0, 100]")
-    return quantile(a, points / 100, axis, out, overwrite_input, method, keepdims)
-
-
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-           keepdims: bool = False) -> Any:  # fmt: skip
-    """The median. See ``numpy.median``."""
-    x, axes = _rows(a, axis)
-    if x.dtype.kind not in "fc":
-        x = x.astype(float)
-    n = x.shape[0]
-    if n == 0:
-        return quantile(a, 0.5, axis, out, keepdims=keepdims)
-    ordered = sort(x, 0)
-    if n % 2:
-        result = ordered[n // 2]
-    else:
-        result = ordered[n // 2 - 1 : n // 2 + 1].mean(0)
-    if x.dtype.kind == "f":
-        # NaN sorts last, so the largest element tells
-        result = where(TABLE["isnan"](ordered[-1]), ordered[-1], result)
-    if keepdims:
-        shape = _array(a).shape
-        result = result.reshape(tuple(1 if i in axes else s for i, s in enumerate(shape)))
-    return finish(result.value, out, "median")
 
 
 # ------------------------------------------------------------------- NaN ignored
