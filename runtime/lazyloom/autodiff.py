@@ -31,6 +31,11 @@ def make_leaf(value: Value, token: object) -> Value:
         ):
             node.leaf = token
             return hold(node, 0, True)
+    return new_leaf(value, token)
+
+
+def new_leaf(value: Value, token: object) -> Value:
+    """:func:`make_leaf` with a node of its own, which no other tape knows."""
     before = graph.set_grad_enabled(True)
     try:
         fresh: Value = record("identity", [value])

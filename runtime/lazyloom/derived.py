@@ -43,11 +43,20 @@ def vjp_of(base: OpDef) -> OpDef:
 
 def derived_op(name: str) -> OpDef | None:
     """The derived op of that name, or None if the name is not of that form."""
-    for suffix, make in ((SUFFIX, vjp_of), (FORWARD, forward_of), (BACKWARD, backward_of)):
+    from .derived_maps import JVP, VMAP, jvp_of, vmap_of
+
+    for suffix, make in (
+        (SUFFIX, vjp_of), (FORWARD, forward_of), (BACKWARD, backward_of), (JVP, jvp_of),
+        (VMAP, vmap_of),
+    ):  # fmt: skip
         if name.endswith(suffix):
-            inner = name[: -len(suffix)]
-            return make(derived_op(inner) or lookup(inner))
+            return make(op_named(name[: -len(suffix)]))
     return None
+
+
+def op_named(name: str) -> OpDef:
+    """The op of that name, of the table or derived. Raises UnknownOpError."""
+    return derived_op(name) or lookup(name)
 
 
 def _make(base: OpDef, name: str) -> OpDef:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import graph
-from .autodiff import make_leaf, nesting, pull_back, zeros_like
+from .autodiff import make_leaf, nesting, new_leaf, pull_back, zeros_like
 from .errors import ArgumentError, GradientError
 from .graph import Value
 from .tape import free
@@ -36,22 +36,13 @@ def value_and_grad(
         GradientError: an argument has no differentiable dtype, or the result is not a 0-d
             floating-point tensor.
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"a {type(f).__name__} was given to differentiate, expected a function")
-    positions = _positions(argnums)
+    find = argument_positions(f, argnums)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         from .tensor import Tensor
         from .tree import tree_leaves, tree_map
 
-        for p in positions:
-            if not -len(args) <= p < len(args):
-                raise ArgumentError(f"argnums names argument {p}, but {len(args)} were given")
-        if len({p % len(args) for p in positions}) != len(positions):
-            raise ArgumentError(
-                f"argnums is {tuple(positions)}, which names an argument twice; expected distinct "
-                "ones")
+        positions = find(args)
         depth = getattr(nesting, "depth", 0)
         marked: list[tuple[Value, object]] = []
         outer = depth > 0
@@ -64,7 +55,9 @@ def value_and_grad(
             value = t.value
             outer = outer or value.requires_grad
             token = object()
-            leaf = make_leaf(value, token)
+            # Inside another gradient, what comes of this one keeps its tape, so the leaf must be
+            # one that no later gradient takes for its own.
+            leaf = new_leaf(value, token) if depth else make_leaf(value, token)
             marked.append((leaf, token))
             return type(t)._wrap(leaf)
 
@@ -145,13 +138,36 @@ def grad(
     return wrapped
 
 
-def _positions(argnums: Any) -> tuple[int, ...]:
+def argument_positions(
+    f: Any, argnums: Any
+) -> Callable[[Sequence[Any]], tuple[int, ...]]:  # fmt: skip
+    """What finds the positions, among given arguments of ``f``, to differentiate by.
+
+    Raises ArgumentError for what is no function or no positions, and when called for positions
+    that the arguments do not have.
+    """
+    if not callable(f):
+        raise ArgumentError(
+            f"a {type(f).__name__} was given to differentiate, expected a function")
+    positions: tuple[int, ...]
     if isinstance(argnums, int):
-        return (argnums,)
-    if not isinstance(argnums, (list, tuple)) or not all(isinstance(p, int) for p in argnums):
+        positions = (argnums,)
+    elif isinstance(argnums, (list, tuple)) and all(isinstance(p, int) for p in argnums):
+        positions = tuple(argnums)
+    else:
         raise ArgumentError(
             f"argnums is {argnums!r}, expected the position of an argument or a sequence of them")
-    return tuple(argnums)
+
+    def find(args: Sequence[Any]) -> tuple[int, ...]:
+        for p in positions:
+            if not -len(args) <= p < len(args):
+                raise ArgumentError(f"argnums names argument {p}, but {len(args)} were given")
+        if len({p % len(args) for p in positions}) != len(positions):
+            raise ArgumentError(
+                f"argnums is {positions}, which names an argument twice; expected distinct ones")
+        return positions
+
+    return find
 
 
 def _settled(value: Value, outer: bool) -> Value:

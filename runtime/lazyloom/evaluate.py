@@ -15,7 +15,7 @@ from . import checks, collect, graph, settings
 from .collect import Plan
 from .dtypes import DType
 from .errors import ExecutionError, LoomError, ReadForbiddenError, again
-from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node, Value
+from .graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from .interrupts import Deferred
 from .observe import Evaluation, counters, new_evaluation
 from .program import Program
@@ -340,6 +340,10 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
             raise again(node.error)
         if node.state == DONE:
             break
+        if node.state == MAPPED:
+            from .mapping import unreadable
+
+            raise unreadable(value, site if site is not None else user_site())
     buffers = node.buffers
     buffer = buffers[value.index] if buffers is not None else None
     if buffer is None:

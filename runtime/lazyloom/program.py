@@ -21,7 +21,6 @@ from typing import Any, Final, NamedTuple
 
 from .dtypes import DType, dtype_named
 from .errors import ArgumentError
-from .ops.spec import lookup
 from .scalars import Baked, baked_constant
 from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
@@ -147,6 +146,8 @@ class Structure:
     @staticmethod
     def parse(data: bytes) -> Structure:
         """The structure that was serialised to ``data``. Raises ArgumentError."""
+        from .derived import op_named
+
         try:
             lines = data.decode().split("\n")
             head = json.loads(lines[0])
@@ -157,7 +158,7 @@ class Structure:
             stream: list[Any] = []
             for line in lines[1:]:
                 name, attrs, operands = json.loads(line)
-                stream.append(spec_of(_op_named(name), {k: _unpack(v) for k, v in attrs.items()},
+                stream.append(spec_of(op_named(name), {k: _unpack(v) for k, v in attrs.items()},
                                       len(operands)))
                 stream.extend(_unpack_operand(o) for o in operands)
         except (ValueError, KeyError, IndexError, TypeError) as error:
@@ -194,12 +195,6 @@ class Structure:
             kept,
             list(leaves),
         )
-
-
-def _op_named(name: str) -> Any:
-    from .derived import derived_op
-
-    return derived_op(name) or lookup(name)
 
 
 def _pack(value: Any) -> Any:

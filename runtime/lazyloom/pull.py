@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, final
 
 from . import cuts, graph
-from .derived import FORWARD, backward_of, forward_of, types_text, vjp_of
+from .derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError, again
-from .graph import PENDING, Node, Value
+from .graph import MAPPED, PENDING, Node, Value
 from .ops.spec import lookup
 from .recording import record, record_spec, record_two
 from .scalars import Scalar
@@ -21,6 +21,49 @@ from .tape import Recomputed, operand, value_of
 from .types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
+
+
+def visit_below(
+    outputs: Sequence[Value], wanted: set[Node] | None, visited: dict[Node, bool],
+    order: list[Node],
+) -> None:  # fmt: skip
+    """Find the tracked nodes below the outputs, in the order of recording.
+
+    ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None).
+    """
+    everything = wanted is None
+    stack: list[Node] = []
+    for o in outputs:
+        if o.requires_grad:
+            stack.append(o.node)
+    while stack:
+        n = stack.pop()
+        if n in visited:
+            continue
+        visited[n] = everything
+        order.append(n)
+        if n.tracked:
+            if n.state == graph.FAILED and n.error is not None:
+                raise again(n.error)
+            if n.freed:
+                raise _freed(n)
+            mask = n.grad_mask
+            for m in n.inputs:
+                if mask & 1 and isinstance(m, Node):
+                    stack.append(m)
+                mask >>= 1
+    order.sort(key=_by_sequence)
+    if wanted is not None:
+        for n in order:
+            leads = n in wanted
+            if not leads and n.tracked:
+                mask = n.grad_mask
+                for m in n.inputs:
+                    if mask & 1 and isinstance(m, Node) and visited[m]:
+                        leads = True
+                        break
+                    mask >>= 1
+            visited[n] = leads
 
 
 @final
@@ -53,52 +96,14 @@ class Pull:
         if cotangents is not None and len(cotangents) != len(outputs):
             raise ArgumentError(
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
-        self._visit(outputs)
+        visit_below(
+            outputs, None if targets is None else {node for node, _ in targets}, self.visited,
+            self.order)
         # what the caller passed, whatever the types say: _seed looks at it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
             given: Any = seeds[i] if seeds is not None else None
             self._add(out.node, out.index, _seed(out, given))
-
-    def _visit(self, outputs: Sequence[Value]) -> None:
-        """Find the tracked nodes below the outputs, and which of them lead to a target."""
-        everything = self.targets is None
-        visited = self.visited
-        order = self.order
-        stack: list[Node] = []
-        for o in outputs:
-            if o.requires_grad:
-                stack.append(o.node)
-        while stack:
-            n = stack.pop()
-            if n in visited:
-                continue
-            visited[n] = everything
-            order.append(n)
-            if n.tracked:
-                if n.state == graph.FAILED and n.error is not None:
-                    raise again(n.error)
-                if n.freed:
-                    raise _freed(n)
-                mask = n.grad_mask
-                for m in n.inputs:
-                    if mask & 1 and isinstance(m, Node):
-                        stack.append(m)
-                    mask >>= 1
-        order.sort(key=_by_sequence)
-        targets = self.targets
-        if targets is not None:
-            wanted = {node for node, _ in targets}
-            for n in order:
-                leads = n in wanted
-                if not leads and n.tracked:
-                    mask = n.grad_mask
-                    for m in n.inputs:
-                        if mask & 1 and isinstance(m, Node) and visited[m]:
-                            leads = True
-                            break
-                        mask >>= 1
-                visited[n] = leads
 
     def _add(self, n: Node, index: int, cotangent: Any) -> None:
         known = self.cotangents.get(n)
@@ -209,7 +214,7 @@ class Pull:
         """The same from the residuals that the forward op emitted, if it did; else None."""
         if not spec.op.name.endswith(FORWARD):
             return None
-        base = lookup(spec.op.name.removesuffix(FORWARD))
+        base = op_named(spec.op.name.removesuffix(FORWARD))
         attrs = dict(spec.attrs)
         known: tuple[int, ...] = attrs.pop("forward_wrt")
         types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
@@ -272,13 +277,13 @@ def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
     """Make a node that is still pending emit the residuals of its vjp."""
     spec = n.spec
     assert spec is not None
-    if n.state != PENDING:
+    if n.state != PENDING and n.state != MAPPED:
         return
     types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
     emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
     results = emitting.infer(types)
     with graph.trace.lock:
-        if n.state == PENDING:
+        if n.state == PENDING or n.state == MAPPED:
             counts = n.out_handles if n.out_handles is not None else [n.handles]
             n.out_handles = counts + [0] * (len(results) - len(counts))
             n.types = results

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from .compiled import ALONE, COMPILED
 from .errors import ArgumentError, LoomError
 from .graph import (
+    MAPPED,
     PENDING,
     Component,
     Input,
@@ -218,6 +219,7 @@ def _append(
     if count != 1:
         node.out_handles = [1] * count
     if spec.effect:
+        _refuse_mapped(node)
         # what it does is wanted even if its results are not; released when it ran
         node.refs = 1
     if mask and spec.differentiable and grad_enabled():
@@ -241,6 +243,17 @@ def _append(
     return node
 
 
+def _refuse_mapped(node: Node) -> None:
+    for m in node.inputs:
+        if isinstance(m, Node) and m.state == MAPPED:
+            assert node.spec is not None
+            name = node.spec.op.name
+            raise ArgumentError(
+                f"{name}: an operand depends on an axis that lazyloom.vmap maps over, but the op "
+                "has effects, which cannot be mapped; call it outside the mapped function",
+                op=name, site=str(node.site))
+
+
 def _link(node: Node) -> Component | None:
     """Enter a node in the graph; its component if that has grown.
 
@@ -257,6 +270,7 @@ def _link(node: Node) -> Component | None:
     component: Component | None = None
     depth = 0
     lineage: Any = None
+    mapping: Any = None
     for m in node.inputs:
         if isinstance(m, Node):
             m.refs += 1
@@ -270,7 +284,14 @@ def _link(node: Node) -> Component | None:
                     elif c is not None and c is not component:
                         component = join(component, c)
             elif m.lineage is not None:
-                lineage = m.lineage
+                if m.state == MAPPED:
+                    mapping = m.lineage
+                else:
+                    lineage = m.lineage
+    if mapping is not None:
+        node.state = MAPPED
+        node.lineage = mapping
+        return None
     if component is None:
         component = Component()
         trace.components[component] = None

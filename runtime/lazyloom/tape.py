@@ -12,7 +12,7 @@ from typing import Final, final
 from . import graph
 from .compiled import ALONE
 from .errors import GradientError
-from .graph import DEAD, DONE, FAILED, PENDING, Node, Value, hold, trace
+from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
 from .observe import counters
 from .recording import record_spec
 from .scalars import Scalar
@@ -69,7 +69,7 @@ def _is_dropped(m: Node, index: int) -> bool:
 def _there(m: Node, index: int, requires_grad: bool) -> Value | None:
     """A handle of a result whose data is there or to come; None if it was dropped."""
     buffers = m.buffers
-    if m.state == PENDING or m.state == FAILED or (
+    if m.state == PENDING or m.state == FAILED or m.state == MAPPED or (
         buffers is not None and buffers[index] is not None
     ):
         return hold(m, index, requires_grad)

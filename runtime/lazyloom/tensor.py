@@ -13,7 +13,7 @@ from typing import Any, Final, Self, cast, final
 from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
-from .graph import Value
+from .graph import Value, trace
 from .operators import (
     ADD,
     DIVIDE,
@@ -50,14 +50,16 @@ class Storage:
         value: the current contents.
         version: number of writes so far.
         writable: False makes writes an AliasError (memory shared with the outside).
+        born: the number of the newest node when it was made.
     """
 
-    __slots__ = ("value", "version", "writable")
+    __slots__ = ("value", "version", "writable", "born")
 
     def __init__(self, value: Value) -> None:
         self.value: Value = value
         self.version: int = 0
         self.writable: bool = True
+        self.born: int = trace.sequence
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -69,7 +71,7 @@ class Tensor:
 
     __slots__ = (
         "_value", "_writes", "_shared", "_steps", "_type", "_cached", "_cached_version",
-        "_no_gradient", "_special",
+        "_no_gradient", "_special", "_born",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then _shared has both
@@ -83,6 +85,8 @@ class Tensor:
     _no_gradient: bool
     #: set by frontends: operators take the frontend's general way, not the short one
     _special: bool
+    #: the number of the newest node when it was made; of no meaning once it shares a storage
+    _born: int
 
     def __init__(self, value: Value) -> None:
         if not isinstance(value, Value):
@@ -102,6 +106,7 @@ class Tensor:
         self._cached_version = -1
         self._no_gradient = False
         self._special = False
+        self._born = 0
 
     @final
     def _hold(self, value: Value) -> None:
@@ -115,6 +120,7 @@ class Tensor:
         self._cached_version = -1
         self._no_gradient = False
         self._special = False
+        self._born = trace.sequence
 
     @classmethod
     def _wrap(cls, value: Value) -> Self:
@@ -135,6 +141,7 @@ class Tensor:
                     assert value is not None
                     shared = Storage(value)
                     shared.version = self._writes
+                    shared.born = self._born
                     self._shared = shared
                     self._value = None
         return shared
@@ -194,6 +201,8 @@ class Tensor:
                 "and broadcast it first")
         if self._no_gradient and value.requires_grad:
             value = value.detach()
+        if trace.mapping:
+            self._refuse_outside()
         if self._value is not None:
             self._value = value
             self._writes += 1
@@ -216,6 +225,20 @@ class Tensor:
         storage.version += 1
         self._cached = value
         self._cached_version = storage.version
+
+    @final
+    def _refuse_outside(self) -> None:
+        """Raise AliasError if this thread maps a function that did not make what is written."""
+        from .mapping import innermost
+
+        shared = self._shared
+        mapping = innermost()
+        if mapping is not None and (self._born if shared is None else shared.born) < mapping.start:
+            raise AliasError(
+                f"a tensor of type {self._type.text} from outside the function that lazyloom.vmap "
+                f"(called at {mapping.site}) maps is written in it; the function runs once for "
+                "all elements, so return the value instead, or write to a copy",
+                site=str(user_site()))
 
     def _alias(self, step: ViewStep) -> Self:
         """A view of this tensor that shares its storage."""
@@ -323,6 +346,21 @@ class Tensor:
 
 def _wrapped(rules: Operators, value: Value) -> Any:
     cls = rules.result if value.node.types[0].shape else rules.result_0d
+    made: Tensor = cls.__new__(cls)
+    made._hold(value)
+    return made
+
+
+def wrap_as(tensor: Tensor, value: Value) -> Any:
+    """A tensor with that contents as the frontend of ``tensor`` makes them.
+
+    Its class is the frontend's (:class:`~lazyloom.operators.Operators`) for results with
+    dimensions or without; where there is no frontend, that of ``tensor``.
+    """
+    rules = operators_of(type(tensor))
+    cls: Any = type(tensor)
+    if rules is not None:
+        cls = rules.result if value.type.shape else rules.result_0d
     made: Tensor = cls.__new__(cls)
     made._hold(value)
     return made

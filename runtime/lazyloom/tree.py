@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from .errors import ArgumentError
 
 
 def tree_map(f: Callable[[Any], Any], tree: Any, leaf: type) -> Any:
@@ -34,3 +36,115 @@ def tree_leaves(tree: Any, leaf: type) -> Iterator[Any]:
     elif isinstance(tree, (list, tuple)):
         for v in tree:
             yield from tree_leaves(v, leaf)
+
+
+class Structure:
+    """The nesting of a tree, without its leaves.
+
+    Attributes:
+        kind: ``"leaf"``, ``"none"`` (None, which is an empty tree), ``"dict"`` or ``"sequence"``.
+        type: of a dict or sequence.
+        keys: of a dict, in order.
+        children: of a dict or sequence.
+    """
+
+    __slots__ = ("kind", "type", "keys", "children", "count")
+
+    def __init__(
+        self, kind: str, type: Any = None, keys: tuple[Any, ...] = (),
+        children: tuple[Structure, ...] = (),
+    ) -> None:  # fmt: skip
+        self.kind: Final = kind
+        self.type: Final = type
+        self.keys: Final = keys
+        self.children: Final = children
+        #: number of leaves
+        self.count: Final[int] = 1 if kind == "leaf" else sum([c.count for c in children])
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this nesting with these leaves."""
+        return self._build(iter(leaves))
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        if self.kind == "leaf":
+            return next(leaves)
+        if self.kind == "none":
+            return None
+        items = [c._build(leaves) for c in self.children]
+        if self.kind == "dict":
+            return dict(zip(self.keys, items, strict=True))
+        if hasattr(self.type, "_fields"):
+            return self.type(*items)
+        return (list if issubclass(self.type, list) else tuple)(items)
+
+    def leaves_of(self, tree: Any, name: str, nothing: bool = False) -> list[Any]:
+        """The leaves of another tree of this nesting.
+
+        Args:
+            name: what the tree is called in messages.
+            nothing: None may stand for any part of it, and is the leaf of all it stands for.
+
+        Raises ArgumentError where the nesting differs.
+        """
+        found: list[Any] = []
+        self._match(tree, name, found, nothing, False)
+        return found
+
+    def broadcast(self, prefix: Any, name: str) -> list[Any]:
+        """A leaf each from a tree whose leaves may stand for whole parts of this one.
+
+        Raises ArgumentError where the nesting differs.
+        """
+        found: list[Any] = []
+        self._match(prefix, name, found, True, True)
+        return found
+
+    def _match(self, tree: Any, name: str, found: list[Any], nothing: bool, prefix: bool) -> None:
+        if self.kind == "leaf" or nothing and tree is None or prefix and not isinstance(
+            tree, (dict, list, tuple)
+        ):
+            if self.kind == "leaf" and isinstance(tree, (dict, list, tuple)):
+                raise ArgumentError(f"{name} is a {type(tree).__name__}, expected a single value")
+            found.extend([tree] * self.count)
+        elif self.kind == "none":
+            if tree is not None:
+                raise ArgumentError(f"{name} is a {type(tree).__name__}, expected None")
+        elif self.kind == "dict":
+            if not isinstance(tree, dict) or set(tree) != set(self.keys):
+                given = f"has the keys {list(tree)}" if isinstance(tree, dict) else (
+                    f"is a {type(tree).__name__}")
+                raise ArgumentError(f"{name} {given}, expected a dict of the keys "
+                                    f"{list(self.keys)}")
+            for key, child in zip(self.keys, self.children, strict=True):
+                child._match(tree[key], f"{name}[{key!r}]", found, nothing, prefix)
+        else:
+            n = len(self.children)
+            if not isinstance(tree, (list, tuple)) or len(tree) != n:
+                given = f"has {len(tree)} elements" if isinstance(tree, (list, tuple)) else (
+                    f"is a {type(tree).__name__}")
+                raise ArgumentError(f"{name} {given}, expected a {self.type.__name__} of {n}")
+            for i, child in enumerate(self.children):
+                child._match(tree[i], f"{name}[{i}]", found, nothing, prefix)
+
+
+def flatten(tree: Any, leaf: type) -> tuple[list[Any], Structure]:
+    """The leaves of nested lists, tuples and dicts, in order, and the nesting.
+
+    Whatever is neither of these nor None, and every ``leaf``, counts as a leaf.
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaf, leaves)
+
+
+def _flatten(tree: Any, leaf: type, leaves: list[Any]) -> Structure:
+    if not isinstance(tree, leaf):
+        if tree is None:
+            return Structure("none")
+        if isinstance(tree, dict):
+            children = tuple([_flatten(v, leaf, leaves) for v in tree.values()])
+            return Structure("dict", type(tree), tuple(tree), children)
+        if isinstance(tree, (list, tuple)):
+            return Structure(
+                "sequence", type(tree), (), tuple([_flatten(v, leaf, leaves) for v in tree]))
+    leaves.append(tree)
+    return Structure("leaf")

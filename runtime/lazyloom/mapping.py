@@ -1,0 +1,372 @@
+"""``vmap``: a function over one element becomes one over a whole axis.
+
+The function runs once, on placeholders of the type that one element has. What it records from
+them are ordinary nodes that never run (``graph.MAPPED``). Then the part of them that leads to
+the results is recorded again on the whole axis, each op by its ``.vmap``; what does not depend
+on a placeholder is used as it is, once for all elements.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from . import graph
+from .derived_maps import vmap_spec
+from .errors import ArgumentError, LoomError, ReadForbiddenError, ShapeError
+from .graph import MAPPED, Node, Value
+from .recording import record, record_spec
+from .source import Site, user_site
+from .tape import Recomputed, value_of
+from .tensor import Tensor, wrap_as
+from .tree import Structure, flatten
+from .types import tensor_type
+
+
+class Mapping:
+    """One call of a mapped function.
+
+    Attributes:
+        name: the public function that maps.
+        site: where it was called.
+        start: number from which nodes and tensors were made by the function that is mapped.
+        active: that function runs.
+    """
+
+    __slots__ = ("name", "site", "start", "active")
+
+    def __init__(self, name: str, site: Site) -> None:
+        self.name: Final = name
+        self.site: Final = site
+        self.start = 0
+        self.active = False
+
+    def __enter__(self) -> None:
+        self.start = graph.begin_mapping()
+        self.active = True
+        _stack().append(self)
+
+    def __exit__(self, *exc: object) -> None:
+        _stack().remove(self)
+        self.active = False
+        graph.end_mapping()
+
+
+_local: Final = threading.local()
+
+
+def _stack() -> list[Mapping]:
+    found: list[Mapping] | None = getattr(_local, "stack", None)
+    if found is None:
+        found = _local.stack = []
+    return found
+
+
+def innermost() -> Mapping | None:
+    """The mapping whose function this thread runs, if any."""
+    stack = _stack()
+    return stack[-1] if stack else None
+
+
+def unreadable(value: Value, site: Site) -> LoomError:
+    """The error of reading a value that stands for one element of an axis."""
+    mapping: Mapping = value.node.lineage
+    called = f"{mapping.name}, called at {mapping.site},"
+    if mapping.active:
+        text = (
+            f"a value of type {value.type.text} is needed at {site}, but it depends on the axis "
+            f"that {called} maps over, so it has one value for each element; choose between "
+            "results with where, keep shapes independent of it, or read what does not depend on "
+            "that axis")
+    else:
+        text = (
+            f"a value of type {value.type.text} is needed at {site}, but it was kept from inside "
+            f"the function that {called} mapped, where it stood for one element of an axis; return "
+            "it from that function to get its value for each of them")
+    return ReadForbiddenError(text, site=str(site))
+
+
+def map_values(
+    body: Callable[[list[Value]], Sequence[Value]], inputs: Sequence[Value], size: int,
+    mapping: Mapping,
+) -> list[tuple[Value, bool]]:  # fmt: skip
+    """``body`` of every element of a leading axis.
+
+    Args:
+        body: takes and gives values of one element.
+        inputs: values whose first axis is mapped.
+        size: of that axis.
+
+    Returns:
+        each result, and whether it has the axis, in front; one that depends on no input is as
+        ``body`` gave it.
+    """
+    with mapping:
+        given: list[Value] = []
+        sources: dict[Node, Value] = {}
+        for x in inputs:
+            t = x.type
+            one = tensor_type(t.shape[1:], t.dtype, t.placement)
+            p = graph.placeholder(one, mapping, x.requires_grad)
+            sources[p.node] = x
+            given.append(p)
+        results = body(given)
+    return _replay(results, sources, mapping.start, size)
+
+
+def _replay(
+    results: Sequence[Value], sources: dict[Node, Value], start: int, size: int
+) -> list[tuple[Value, bool]]:
+    """Record what the results depend on again, on the whole axis."""
+    order = _below([r.node for r in results], sources, start)
+    last: dict[Node, Node] = {}
+    for n in order:
+        for m in n.inputs:
+            if isinstance(m, Node):
+                last[m] = n
+    kept = {r.node for r in results}
+    whole: dict[Node, tuple[Value, ...]] = {n: (v,) for n, v in sources.items()}
+    memo = Recomputed()
+    before = graph.set_grad_enabled(True)
+    try:
+        for n in order:
+            whole[n] = _on_the_axis(n, whole, memo, size)
+            graph.hold_cuts(False)
+            for m in set(n.inputs):
+                if isinstance(m, Node) and last[m] is n:
+                    memo.values.pop(m, None)
+                    if m not in kept:
+                        whole.pop(m, None)
+        graph.set_grad_enabled(before)
+        found: list[tuple[Value, bool]] = []
+        for r in results:
+            if r.node in whole:
+                value = whole[r.node][r.index]
+                found.append((value if r.requires_grad else value.detach(), True))
+            else:
+                found.append((r, False))
+    finally:
+        graph.set_grad_enabled(before)
+        graph.hold_cuts(False)
+    return found
+
+
+def _below(roots: Iterable[Node], sources: dict[Node, Value], start: int) -> list[Node]:
+    """The nodes under the roots that depend on a source, in the order of recording."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    stack = list(roots)
+    while stack:
+        n = stack.pop()
+        # what is older than the placeholders cannot depend on them
+        if n.state != MAPPED or n.seq < start or n in seen or n in sources:
+            continue
+        seen.add(n)
+        order.append(n)
+        stack.extend(m for m in n.inputs if isinstance(m, Node))
+    order.sort(key=lambda n: n.seq)
+    depends = set(sources)
+    found: list[Node] = []
+    for n in order:
+        for m in n.inputs:
+            if isinstance(m, Node) and m in depends:
+                depends.add(n)
+                found.append(n)
+                break
+    return found
+
+
+def _on_the_axis(
+    n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int
+) -> tuple[Value, ...]:
+    """A node's op recorded for every element of the axis."""
+    spec = n.spec
+    assert spec is not None
+    # a tape that was freed, or that no gradient was recorded for, is none here either
+    tracked = n.tracked and not n.freed
+    graph.set_grad_enabled(tracked)
+    operands: list[Any] = []
+    mapped: list[int] = []
+    for position, m in enumerate(n.inputs):
+        if not isinstance(m, Node):
+            operands.append(m)
+            continue
+        index = 0 if n.indices is None else n.indices[position]
+        flows = tracked and bool(n.grad_mask >> position & 1)
+        known = whole.get(m)
+        if known is None:
+            # the tape of a function that is differentiated inside ends with it
+            flows = flows and (m.tracked or m.leaf is not None)
+            operands.append(value_of(m, index, flows, memo))
+        else:
+            x = known[index]
+            operands.append(x if flows else x.detach())
+            mapped.append(position)
+    if spec.checked:
+        # a flag for each element; the op passes both operands on as they are
+        operands = [x if p in mapped else spread(x, size) for p, x in enumerate(operands)]
+    else:
+        spec = vmap_spec(spec, tuple(mapped))
+    result = record_spec(spec, operands, False, n.site)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def spread(value: Any, size: int) -> Value:
+    """A value or Scalar once for each element of a leading axis of that size."""
+    found: Value = record("broadcast_to", [value], {"shape": (size, *value.type.shape)})
+    return found
+
+
+def moved(value: Value, source: int, target: int) -> Value:
+    """The value with one axis moved."""
+    if source == target:
+        return value
+    axes = [a for a in range(len(value.shape)) if a != source]
+    axes.insert(target, source)
+    found: Value = record("transpose", [value], {"axes": tuple(axes)})
+    return found
+
+
+def vmap(
+    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that does for every element of an axis of its arguments what ``f`` does for one.
+
+    ``f`` is called once, with tensors that lack the axis. It may use everything but the data of
+    what depends on the axis: a branch, print or data-dependent shape on that raises
+    ReadForbiddenError at its line. Values from outside are the same for every element, random
+    numbers drawn from a key that does not depend on the axis too.
+
+    Args:
+        f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
+        in_axes: which axis of the arguments is mapped: an int for all of them, None for none, or
+            a tuple or list with an entry an argument, each an int, None, or a tree of those whose
+            leaves stand for parts of the argument. Axes of keyword arguments are their first.
+        out_axes: where the axis is put in the results, likewise; None for a result that does not
+            depend on it, which is returned as it is.
+        axis_size: the size of the axis, where no argument has it.
+
+    Returns:
+        a function of the same arguments. Nestable, with gradients too.
+
+    Raises (when called):
+        ArgumentError: axes that do not fit the arguments or results, or no tensor to map over.
+        ShapeError: sizes along the axis differ.
+        AliasError: ``f`` writes in place to a tensor that it did not make.
+    """
+    if not callable(f):
+        raise ArgumentError(f"a {type(f).__name__} was given to map, expected a function")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    for axis in _leaves(in_axes):
+        _check_axis("in_axes", axis)
+    for axis in _leaves(out_axes):
+        _check_axis("out_axes", axis)
+    if axis_size is not None:
+        _check_axis("axis_size", axis_size)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ArgumentError(
+                f"vmap: in_axes has {len(in_axes)} entries, expected one for each of the "
+                f"{len(args)} positional arguments")
+        leaves, structure = flatten((list(args), kwargs), Tensor)
+        of_args, of_kwargs = structure.children
+        prefix = list(in_axes) if isinstance(in_axes, tuple) else in_axes
+        axes = of_args.broadcast(prefix, "vmap: in_axes") + [0] * of_kwargs.count
+        inputs, size = _inputs(leaves, axes, axis_size)
+        mapping = Mapping("lazyloom.vmap", user_site())
+        made: list[Any] = []
+        results: list[Structure] = []
+
+        def body(values: list[Value]) -> list[Value]:
+            given = iter(values)
+            full = [
+                t if axis is None else wrap_as(t, next(given))
+                for t, axis in zip(leaves, axes, strict=True)]
+            positional, named = structure.build(full)
+            found, nesting = flatten(f(*positional, **named), Tensor)
+            made.extend(found)
+            results.append(nesting)
+            return [t.value for t in found if isinstance(t, Tensor)]
+
+        whole = iter(map_values(body, inputs, size, mapping))
+        places = results[0].broadcast(out_axes, "vmap: out_axes")
+        return results[0].build([
+            _result(number, t, place, whole, size)
+            for number, (t, place) in enumerate(zip(made, places, strict=True))])
+
+    wrapped.__name__ = f"vmap({getattr(f, '__name__', 'f')})"
+    return wrapped
+
+
+def _leaves(tree: Any) -> Iterable[Any]:
+    return [a for a in flatten(tree, int)[0] if a is not None]
+
+
+def _check_axis(name: str, axis: Any) -> None:
+    if not isinstance(axis, int) or isinstance(axis, bool):
+        raise ArgumentError(
+            f"vmap: {name} has {axis!r}, expected "
+            f"{'a size' if name == 'axis_size' else 'an axis, None, or a tree of those'}")
+
+
+def _inputs(
+    leaves: Sequence[Any], axes: Sequence[int | None], axis_size: int | None
+) -> tuple[list[Value], int]:
+    """The mapped arguments with their axis in front, and its size."""
+    inputs: list[Value] = []
+    size = axis_size
+    first = "axis_size"
+    for number, (t, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if axis is None:
+            continue
+        name = f"tensor {number} among the arguments"
+        if not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"vmap: leaf {number} of the arguments is a {type(t).__name__}, which has no axis "
+                f"{axis} to map over, expected a tensor; give None for it in in_axes")
+        value = t.value
+        ndim = len(value.shape)
+        if not -ndim <= axis < ndim:
+            raise ArgumentError(
+                f"vmap: {name}, a {value.type.text}, has no axis {axis} to map over; in_axes "
+                f"names an axis of each, or None")
+        axis %= ndim
+        if size is None:
+            size, first = value.shape[axis], name
+        elif value.shape[axis] != size:
+            raise ShapeError(
+                f"vmap: {name}, a {value.type.text}, has size {value.shape[axis]} along axis "
+                f"{axis}, expected {size} as {first} has")
+        inputs.append(moved(value, axis, 0))
+    if size is None:
+        raise ArgumentError(
+            "vmap: no argument is mapped over; name an axis of one in in_axes, or give axis_size")
+    return inputs, size
+
+
+def _result(number: int, t: Any, place: int | None, whole: Any, size: int) -> Any:
+    """A result of the mapped function with the axis where it is wanted."""
+    if not isinstance(t, Tensor):
+        if place is None:
+            return t
+        raise ArgumentError(
+            f"vmap: result {number} of the mapped function is a {type(t).__name__}, expected a "
+            "tensor; give None for it in out_axes to get it as it is")
+    value, has_axis = next(whole)
+    if place is None:
+        if has_axis:
+            raise ArgumentError(
+                f"vmap: result {number} of the mapped function depends on the mapped axis, so "
+                "out_axes must say where the axis goes; expected an axis, None was given")
+        return t
+    if not has_axis:
+        value = spread(value, size)
+    ndim = len(value.shape)
+    if not -ndim <= place < ndim:
+        raise ArgumentError(
+            f"vmap: out_axes has {place} for result {number}, which is a {value.type.text} with "
+            f"the axis in front; expected an axis between {-ndim} and {ndim - 1}")
+    return wrap_as(t, moved(value, 0, place % ndim))
