@@ -19,7 +19,7 @@ from lazyloom.ops import lookup
 from tests.ops import checks
 
 MINE = checks.ops_of("elementwise", "functions", "activations", "compare", "casts", "reductions",
-                     "cumulative", "creation", "random")
+                     "cumulative", "creation", "random", "random_rejection")
 
 
 def _axes(axes: Any, x: np.ndarray) -> Any:

@@ -22,6 +22,7 @@ from . import losses as losses
 from . import normalization as normalization
 from . import pooling as pooling
 from . import random as random
+from . import random_rejection as random_rejection
 from . import reductions as reductions
 from . import shape as shape
 from . import sorting as sorting

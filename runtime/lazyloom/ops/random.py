@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dtypes import CLASSES_SORTED, DType, float32, uint8, uint16, uint32, uint64
 from . import rules
-from ._helpers import broadcast_to, convert, widened
+from ._helpers import broadcast_to, constant, convert, widened
 from ._jax import jax, jnp, lax
 from .kinds import Array, Floating, Integer, Ints, T
 from .samples import Generator, Sample
@@ -117,12 +117,42 @@ def random_uniform(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
 
 @op(rules.draw, T="integer", source=_SOURCE + "; uniform on [low, high)",
     differentiable=False, samples=_draws(1, 9))
-def random_integers(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
-    """Integers from low to high - 1; low where high <= low.
+def random_integers(
+    key: Integer, low: T, high: T, *, shape: Ints, endpoint: bool = False
+) -> Array:
+    """Integers from low to high - 1, to high with ``endpoint``; low where there are none.
 
-    They are random bits modulo the width, twice as many as the dtype has.
+    They are the width times a random fraction of 64 bits, of 128 for a dtype of 64 bits, so
+    that no two probabilities differ by more than 2**-31 (2**-64) of themselves.
     """
-    return _drawn("randint", key, shape, low, high, dtype=low.dtype)
+    low, high = [broadcast_to(v, shape) for v in (low, high)]
+    # wrapped around, the width is right; 0 stands for all 2**64 of them
+    start, stop = convert(low, jnp.uint64), convert(high, jnp.uint64)
+    width = lax.sub(stop, start)
+    some = lax.lt(low, high)
+    if endpoint:
+        width, some = lax.add(width, constant(width, 1)), lax.le(low, high)
+    bits = _drawn("bits", key, (2, *shape), jnp.uint64)
+    offset, rest = _times(bits[0], width)
+    if low.dtype.itemsize == 8:
+        below = lax.add(rest, _times(bits[1], width)[0])
+        offset = lax.add(offset, convert(lax.lt(below, rest), jnp.uint64))
+    offset = lax.select(lax.eq(width, constant(width, 0)), bits[0], offset)
+    found = convert(lax.add(start, offset), low.dtype)
+    return lax.select(some, found, low)
+
+
+def _times(a: Any, b: Any) -> tuple[Any, Any]:
+    """The product of two uint64 arrays: its upper and its lower 64 bits."""
+    half, mask = constant(a, 32), constant(a, 2**32 - 1)
+    high = [lax.shift_right_logical(v, half) for v in (a, b)]
+    low = [lax.bitwise_and(v, mask) for v in (a, b)]
+    least = lax.mul(low[0], low[1])
+    middle = lax.add(lax.mul(high[0], low[1]), lax.shift_right_logical(least, half))
+    other = lax.add(lax.mul(low[0], high[1]), lax.bitwise_and(middle, mask))
+    upper = lax.add(lax.mul(high[0], high[1]), lax.add(
+        lax.shift_right_logical(middle, half), lax.shift_right_logical(other, half)))
+    return upper, lax.mul(a, b)
 
 
 @op(rules.truth_draw, T="floating", source=_SOURCE, differentiable=False, samples=_draws(0.3))
@@ -199,32 +229,6 @@ def random_logistic(key: Integer, *, shape: Ints, dtype: DType = float32) -> Arr
 def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Cauchy numbers of location 0 and scale 1."""
     return _drawn("cauchy", key, shape, dtype.numpy)
-
-
-@op(rules.draw, T="floating", source=_SOURCE + "; Marsaglia and Tsang 2000; gradient by implicit "
-    "differentiation", differentiable=("a",), heavy=True, samples=_draws(2.0))
-def random_gamma(key: Integer, a: T, *, shape: Ints) -> Array:
-    """Gamma numbers of shape parameter a and scale 1. There is no second derivative."""
-    dtype = a.dtype
-    wide = broadcast_to(widened(a), shape)
-    return convert(_drawn("gamma", key, wide, shape, wide.dtype), dtype)
-
-
-@op(rules.draw, T="floating", source=_SOURCE + "; from two gamma numbers", differentiable=False,
-    heavy=True, samples=_draws(2.0, 3.0))
-def random_beta(key: Integer, a: T, b: T, *, shape: Ints) -> Array:
-    """Beta numbers of parameters a and b."""
-    dtype = a.dtype
-    wide = [broadcast_to(widened(v), shape) for v in (a, b)]
-    return convert(_drawn("beta", key, *wide, shape, wide[0].dtype), dtype)
-
-
-@op(rules.count_draw, T="floating", source=_SOURCE + "; Knuth, and Hoermann 1993",
-    differentiable=False, heavy=True, samples=_draws(3.0))
-def random_poisson(key: Integer, rate: T, *, shape: Ints) -> Array:
-    """Poisson numbers (int64) of mean ``rate``."""
-    wide = convert(broadcast_to(widened(rate), shape), jnp.float32)
-    return _drawn("poisson", key, wide, shape, jnp.int64)
 
 
 @op(rules.count_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,

@@ -424,16 +424,22 @@ def drawn_shape(op: OpDef, types: Operands, attrs: Attributes) -> Shape:
     shape = check_sizes(op, "shape", attrs["shape"])
     for i in range(1, len(types)):
         t = types[i]
-        if t is None:
-            continue
-        fits = len(t.shape) <= len(shape) and all(
-            d == 1 or d == s for d, s in zip(reversed(t.shape), reversed(shape), strict=False))
-        if not fits:
-            raise ShapeError(
-                f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, which does not "
-                f"broadcast to attribute 'shape' {shape}; give the shape that the parameters "
-                "broadcast to", op=op.name)
+        if t is not None:
+            check_broadcasts(op, i, t.shape, t.shape, shape)
     return shape
+
+
+def check_broadcasts(
+    op: OpDef, position: int, given: Shape, part: Shape, shape: Shape
+) -> None:
+    """``part`` of the operand's shape ``given`` broadcasts to attribute ``shape``."""
+    fits = len(part) <= len(shape) and all(
+        d == 1 or d == s for d, s in zip(reversed(part), reversed(shape), strict=False))
+    if not fits:
+        raise ShapeError(
+            f"{op.name}: operand {op.operand_name(position)!r} has shape {given}, which does not "
+            f"broadcast to attribute 'shape' {shape}; give the shape that the parameters "
+            "broadcast to", op=op.name)
 
 
 def draw(op: OpDef, types: Operands, attrs: Attributes) -> Types:
@@ -466,3 +472,18 @@ def truth_draw(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 def count_draw(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Random int64 of attribute ``shape``."""
     return one(drawn_shape(op, types, attrs), int64)
+
+
+def class_counts(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``shape`` and a last axis of int64, that of operand 2: a class each."""
+    check_key(op, types)
+    shape = check_sizes(op, "shape", attrs["shape"])
+    number, classes = operand(types, 1), operand(types, 2)
+    name = op.operand_name(2)
+    if not classes.shape or classes.shape[-1] == 0:
+        raise ShapeError(
+            f"{op.name}: operand {name!r} has shape {classes.shape}, expected a last axis of size "
+            "1 or more, a class each", op=op.name)
+    check_broadcasts(op, 1, number.shape, number.shape, shape)
+    check_broadcasts(op, 2, classes.shape, classes.shape[:-1], shape)
+    return one((*shape, classes.shape[-1]), int64)
