@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..dtypes import float32, float64
-from . import rules
+from . import complex_edges, rules
 from ._helpers import (
     broadcast,
     constant,
@@ -198,8 +198,8 @@ def square(x: T) -> Array:
 @op(rules.elementwise, T="inexact", source="array API reciprocal", reference="numpy.reciprocal",
     samples=Elementwise(low=0.3), tolerance=4.0)
 def reciprocal(x: T) -> Array:
-    """1 / x."""
-    return lax.div(constant(x, 1), x)
+    """1 / x; NaN for a complex 0, as in NumPy."""
+    return complex_edges.reciprocal(x) if kind(x) == "c" else lax.div(constant(x, 1), x)
 
 
 @op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum")
