@@ -198,7 +198,7 @@ def square(x: T) -> Array:
 @op(rules.elementwise, T="inexact", source="array API reciprocal", reference="numpy.reciprocal",
     samples=Elementwise(low=0.3), tolerance=4.0)
 def reciprocal(x: T) -> Array:
-    """1 / x; NaN for a complex 0, as in NumPy."""
+    """1 / x."""
     return complex_edges.reciprocal(x) if kind(x) == "c" else lax.div(constant(x, 1), x)
 
 

@@ -1,7 +1,8 @@
 """Powers, exponentials, logarithms, trigonometry and special functions, element by element.
 
 Operands broadcast by NumPy's rules and share one dtype. float16 and bfloat16 compute
-in float32 where a formula has several steps.
+in float32 where a formula has several steps. Complex operands with a zero, infinite or NaN part
+are handled as C99's Annex G says, see ``complex_edges``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import rules
+from . import complex_edges, rules
 from ._helpers import (
     broadcast,
     constant,
@@ -84,7 +85,7 @@ def integer_power(x: T, *, exponent: int) -> Array:
     samples=Elementwise(low=0.2), tolerance=2.0)
 def sqrt(x: T) -> Array:
     """Square root; NaN for negative real x. The gradient at 0 is infinite."""
-    return lax.sqrt(x)
+    return complex_edges.sqrt(x) if kind(x) == "c" else lax.sqrt(x)
 
 
 @op(rules.elementwise, T="inexact", source="XLA rsqrt", samples=Elementwise(low=0.2),
@@ -104,27 +105,27 @@ def cbrt(x: T) -> Array:
 @op(rules.elementwise, T="inexact", source="array API exp", reference="numpy.exp", tolerance=4.0)
 def exp(x: T) -> Array:
     """e ** x."""
-    return lax.exp(x)
+    return complex_edges.exp(x) if kind(x) == "c" else lax.exp(x)
 
 
 @op(rules.elementwise, T="inexact", source="C99 exp2", reference="numpy.exp2", tolerance=4.0)
 def exp2(x: T) -> Array:
     """2 ** x."""
-    return lax.exp2(x)
+    return complex_edges.exp2(x) if kind(x) == "c" else lax.exp2(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API expm1", reference="numpy.expm1",
     tolerance=4.0)
 def expm1(x: T) -> Array:
     """e ** x - 1, accurate near 0."""
-    return lax.expm1(x)
+    return complex_edges.expm1(x) if kind(x) == "c" else lax.expm1(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API log", reference="numpy.log",
     samples=Elementwise(low=0.2), tolerance=4.0)
 def log(x: T) -> Array:
     """Natural logarithm; -inf at 0, NaN for negative real x."""
-    return lax.log(x)
+    return complex_edges.log(x) if kind(x) == "c" else lax.log(x)
 
 
 def _log_over(x: Any, base: float) -> Any:
@@ -134,7 +135,7 @@ def _log_over(x: Any, base: float) -> Any:
     if kind(x) != "c":
         return in_float32(lambda x: scaled(lax.log(x)), x)
     # Parts on their own: dividing an infinite real part by a complex number gives NaN.
-    found = lax.log(x)
+    found = complex_edges.log(x)
     return lax.complex(scaled(lax.real(found)), scaled(lax.imag(found)))
 
 
@@ -156,7 +157,7 @@ def log10(x: T) -> Array:
     samples=Elementwise(low=-0.8), tolerance=4.0)
 def log1p(x: T) -> Array:
     """log(1 + x), accurate near 0."""
-    return lax.log1p(x)
+    return complex_edges.log1p(x) if kind(x) == "c" else lax.log1p(x)
 
 
 def _log_add(x: Any, y: Any) -> Any:
@@ -241,41 +242,41 @@ def ldexp(x: T, exponent: Integer) -> Array:
 @op(rules.elementwise, T="inexact", source="array API sin", reference="numpy.sin", tolerance=4.0)
 def sin(x: T) -> Array:
     """Sine of x in radians."""
-    return lax.sin(x)
+    return complex_edges.sin(x) if kind(x) == "c" else lax.sin(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API cos", reference="numpy.cos", tolerance=4.0)
 def cos(x: T) -> Array:
     """Cosine of x in radians."""
-    return lax.cos(x)
+    return complex_edges.cos(x) if kind(x) == "c" else lax.cos(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API tan", reference="numpy.tan",
     samples=Elementwise(low=-1.2, high=1.2), tolerance=4.0)
 def tan(x: T) -> Array:
     """Tangent of x in radians."""
-    return lax.tan(x)
+    return complex_edges.tan(x) if kind(x) == "c" else lax.tan(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API asin", reference="numpy.arcsin",
     samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
 def asin(x: T) -> Array:
     """Inverse sine, in radians; NaN outside [-1, 1] for real x."""
-    return lax.asin(x)
+    return complex_edges.asin(x) if kind(x) == "c" else lax.asin(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API acos", reference="numpy.arccos",
     samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
 def acos(x: T) -> Array:
     """Inverse cosine, in radians; NaN outside [-1, 1] for real x."""
-    return lax.acos(x)
+    return complex_edges.acos(x) if kind(x) == "c" else lax.acos(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API atan", reference="numpy.arctan",
     tolerance=4.0)
 def atan(x: T) -> Array:
     """Inverse tangent, in radians."""
-    return lax.atan(x)
+    return complex_edges.atan(x) if kind(x) == "c" else lax.atan(x)
 
 
 @op(rules.elementwise, T="floating", source="array API atan2", reference="numpy.arctan2",
@@ -288,40 +289,40 @@ def atan2(y: T, x: T) -> Array:
 @op(rules.elementwise, T="inexact", source="array API sinh", reference="numpy.sinh", tolerance=4.0)
 def sinh(x: T) -> Array:
     """Hyperbolic sine."""
-    return lax.sinh(x)
+    return complex_edges.sinh(x) if kind(x) == "c" else lax.sinh(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API cosh", reference="numpy.cosh", tolerance=4.0)
 def cosh(x: T) -> Array:
     """Hyperbolic cosine."""
-    return lax.cosh(x)
+    return complex_edges.cosh(x) if kind(x) == "c" else lax.cosh(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API tanh", reference="numpy.tanh", tolerance=4.0)
 def tanh(x: T) -> Array:
     """Hyperbolic tangent."""
-    return lax.tanh(x)
+    return complex_edges.tanh(x) if kind(x) == "c" else lax.tanh(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API asinh", reference="numpy.arcsinh",
     tolerance=4.0)
 def asinh(x: T) -> Array:
     """Inverse hyperbolic sine."""
-    return lax.asinh(x)
+    return complex_edges.asinh(x) if kind(x) == "c" else lax.asinh(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API acosh", reference="numpy.arccosh",
     samples=Elementwise(low=1.2, high=3.5), tolerance=4.0)
 def acosh(x: T) -> Array:
     """Inverse hyperbolic cosine; NaN below 1 for real x."""
-    return lax.acosh(x)
+    return complex_edges.acosh(x) if kind(x) == "c" else lax.acosh(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API atanh", reference="numpy.arctanh",
     samples=Elementwise(low=-0.8, high=0.8), tolerance=16.0)
 def atanh(x: T) -> Array:
     """Inverse hyperbolic tangent; NaN outside [-1, 1] for real x."""
-    return lax.atanh(x)
+    return complex_edges.atanh(x) if kind(x) == "c" else lax.atanh(x)
 
 
 # Special functions
