@@ -19,6 +19,7 @@ from lazyloom.dtypes import as_dtype
 from . import _info
 from ._layout import (
     ViewInfo,
+    base_of,
     c_strides,
     element_strides,
     flagsobj,
@@ -85,8 +86,7 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def base(self) -> Any:
-        info = view_info(self)
-        return None if info is None else info.base
+        return base_of(self)
 
     @property
     def flags(self) -> flagsobj:
@@ -594,12 +594,12 @@ def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) 
     if type(x) is ScalarArray:
         x = ndarray._wrap(x.value)
     result: ndarray = x._alias(step)
-    info = view_info(x)
+    info = getattr(x, "_info", None)
     base = x
     if info is not None:
         writeable = writeable and info.writeable
         if info.base is not None:
-            base = info.base
+            base = base_of(x)
     set_info(result, ViewInfo(strides, base, writeable))
     return result
 

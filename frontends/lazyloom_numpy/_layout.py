@@ -20,8 +20,20 @@ class ViewInfo:
 
     def __init__(self, strides: tuple[int, ...], base: Any, writeable: bool) -> None:
         self.strides: Final = strides
-        self.base: Final = base
+        self.base = base
         self.writeable = writeable
+
+
+class Hidden:
+    """The base of an array that is NumPy's view of one that nobody holds.
+
+    ``order`` says which axis of the array is which axis of that one. It is made when asked for.
+    """
+
+    __slots__ = ("order",)
+
+    def __init__(self, order: list[int]) -> None:
+        self.order: Final = order
 
 
 class flagsobj:
@@ -55,25 +67,63 @@ class flagsobj:
         return self.f_contiguous and not self.c_contiguous
 
     @property
-    def owndata(self) -> bool:
-        return self._array.base is None
+    def forc(self) -> bool:
+        return self.c_contiguous or self.f_contiguous
 
+    @property
+    def owndata(self) -> bool:
+        info = getattr(self._array, "_info", None)
+        return info is None or info.base is None
+
+    @property
+    def behaved(self) -> bool:
+        return self.writeable
+
+    @property
+    def carray(self) -> bool:
+        return self.writeable and self.c_contiguous
+
+    @property
+    def farray(self) -> bool:
+        return self.writeable and self.f_contiguous and not self.c_contiguous
+
+    @property
+    def num(self) -> int:
+        """NumPy's bits: C 1, F 2, OWNDATA 4, ALIGNED 256, WRITEABLE 1024."""
+        return (self.c_contiguous + 2 * self.f_contiguous + 4 * self.owndata + 256
+                + 1024 * self.writeable)  # fmt: skip
+
+    fortran = f_contiguous
     aligned = True
     writebackifcopy = False
 
     def __getitem__(self, key: str) -> bool:
-        names = {"C": "c_contiguous", "F": "f_contiguous", "W": "writeable", "O": "owndata"}
-        return bool(getattr(self, names.get(key, key.lower())))
+        name = _FLAGS.get(key, key.lower()) if isinstance(key, str) else ""
+        if key != key.upper() or not isinstance(getattr(flagsobj, name, None), (property, bool)):
+            raise KeyError("Unknown flag")
+        return bool(getattr(self, name))
 
     def __setitem__(self, key: str, flag: bool) -> None:
         if key not in ("W", "WRITEABLE"):
-            raise ValueError(f"flags: {key!r} cannot be set, only WRITEABLE")
+            raise KeyError("Unknown flag")
         self.writeable = flag
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, flagsobj) and self.num == other.num
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         names = ("c_contiguous", "f_contiguous", "owndata", "writeable", "aligned",
                  "writebackifcopy")  # fmt: skip
         return "\n".join(f"  {n.upper()} : {bool(getattr(self, n))}" for n in names) + "\n"
+
+
+_FLAGS: Final = {
+    "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "F": "f_contiguous",
+    "FORTRAN": "f_contiguous", "W": "writeable", "O": "owndata", "A": "aligned",
+    "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
+}  # fmt: skip
 
 
 def view_info(x: Any) -> ViewInfo | None:
@@ -117,7 +167,33 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def element_strides(x: lazyloom.Tensor) -> tuple[int, ...]:
     """The strides that NumPy's array of the same history would have, in elements."""
     info = view_info(x)
-    return c_strides(x.type.shape) if info is None else info.strides
+    if info is not None:
+        return info.strides
+    shape = x.type.shape
+    return (0,) * len(shape) if 0 in shape else c_strides(shape)
+
+
+def base_of(x: Any) -> Any:
+    """The array that owns a view's memory, as ``numpy.ndarray.base``; None for an owner."""
+    info = getattr(x, "_info", None)
+    if info is None:
+        return None
+    base = info.base
+    if type(base) is Hidden:
+        order = tuple(base.order)
+        step = lazyloom.views.Reshape(x.type.shape) if order == tuple(range(len(order))) else (
+            lazyloom.views.Permute(order))
+        base = x._alias(step)
+        base._info = ViewInfo(tuple(info.strides[a] for a in order), None, True)
+        info.base = base
+    return base
+
+
+def hide_owner(x: Result) -> Result:
+    """A fresh row-major array that NumPy's would be a view, of all of a copy."""
+    shape = x.type.shape
+    x._info = ViewInfo(c_strides(shape), Hidden(list(range(len(shape)))), True)
+    return x
 
 
 def contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

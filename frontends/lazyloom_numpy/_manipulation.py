@@ -20,8 +20,10 @@ from ._array import (
     element_strides,
     ndarray,
 )  # fmt: skip
+from ._assigning import fitted, shape_text
 from ._convert import operand, operand_key, value_of
 from ._info import check_device
+from ._layout import hide_owner
 from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
@@ -116,7 +118,7 @@ def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
     if strides is None:
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return ndarray._wrap(record("reshape", (x.value,), {"shape": wanted}))
+        return hide_owner(ndarray._wrap(record("reshape", (x.value,), {"shape": wanted})))
     return alias(x, views.Reshape(wanted), strides)
 
 
@@ -144,7 +146,8 @@ def view_as(x: ndarray, dtype: Any) -> ndarray:
         return alias(x, views.Bitcast(target), strides)
     if not x.shape or (strides[-1] != 1 and x.shape[-1] != 1):
         raise ValueError(
-            "To change to a dtype of a different size, the last axis must be contiguous")
+            "To change to a dtype of a different size, the last axis must be contiguous" if x.shape
+            else "Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
     if target.itemsize < source.itemsize:
         ratio = source.itemsize // target.itemsize
         whole = (*x.shape[:-1], x.shape[-1] * ratio)
@@ -179,12 +182,11 @@ def squeeze(a: Any, axis: Any = None) -> ndarray:
 def expand_dims(a: Any, axis: Any) -> ndarray:
     """New axes of size 1; a view. See ``numpy.expand_dims``."""
     x = _array(a)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    axes = dt.normalize_axes(axis, x.ndim + count)
-    shape, strides = iter(x.shape), iter(element_strides(x))
-    new_shape = tuple(1 if i in axes else next(shape) for i in range(x.ndim + count))
-    new_strides = tuple(0 if i in axes else next(strides) for i in range(x.ndim + count))
-    return alias(x, views.Reshape(new_shape), new_strides)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = x.ndim + len(given)
+    axes = dt.normalize_axes(given, ndim)
+    shape = iter(x.shape)
+    return reshape(x, tuple(1 if i in axes else next(shape) for i in range(ndim)))
 
 
 def atleast_1d(*arys: Any) -> Any:
@@ -229,9 +231,12 @@ def _transpose(x: ndarray, axes: Any) -> ndarray:
     if axes is None:
         order = tuple(range(x.ndim))[::-1]
     else:
-        order = dt.normalize_axes(tuple(axes), x.ndim)
-        if len(order) != x.ndim:
+        given = tuple(axes)
+        if len(given) != x.ndim:
             raise ValueError("axes don't match array")
+        order = tuple(dt.normalize_axis(a, x.ndim) for a in given)
+        if len(set(order)) != len(order):
+            raise ValueError("repeated axis in transpose")
     strides = element_strides(x)
     if order == tuple(range(x.ndim)):
         return alias(x, views.Reshape(x.shape), strides)
@@ -342,8 +347,10 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
         fits = False
     if not fits:
         raise ValueError(
-            f"operands could not be broadcast together with remapped shapes [original->remapped]: "
-            f"{x.shape} and requested shape {wanted}")
+            "input operand has more dimensions than allowed by the axis remapping"
+            if x.ndim > len(wanted) else
+            "operands could not be broadcast together with remapped shapes [original->remapped]: "
+            f"{shape_text(x.shape)}  and requested shape {shape_text(wanted)}")
     extra = len(wanted) - x.ndim
     strides = (0,) * extra + tuple(
         0 if n == 1 != w else s for n, s, w in zip(x.shape, element_strides(x), wanted[extra:]))
@@ -364,8 +371,6 @@ broadcast_shapes = onp.broadcast_shapes
 
 def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write ``src`` into ``dst``, where a mask says so. See ``numpy.copyto``."""
-    from ._indexing import fitted
-
     x = operand(src)
     key = operand_key(x)
     if isinstance(key, DType) and not dt.can_cast(key, dst.type.dtype, casting):

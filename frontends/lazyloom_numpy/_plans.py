@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._layout import ViewInfo, view_info
+from ._layout import ViewInfo, base_of, view_info
 
 #: (what is done, type, strides, arguments) -> the view's plan
 _plans: dict[Any, Plan] = {}
@@ -62,12 +62,12 @@ def view_of(x: Any, plan: Plan) -> Any:
     view = cls.__new__(cls)
     view._set(x._storage, x._steps + plan.steps, plan.type)
     view._no_gradient = x._no_gradient
-    info = view_info(x)
+    info = getattr(x, "_info", None)
     base, writeable = x, plan.writeable
     if info is not None:
         writeable = writeable and info.writeable
         if info.base is not None:
-            base = info.base
+            base = base_of(x)
     view._info = ViewInfo(plan.strides, base, writeable)
     view._special = plan.special
     return view

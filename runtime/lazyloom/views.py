@@ -290,6 +290,36 @@ class Diagonal(ViewStep):
         return found
 
 
+class Pick(ViewStep):
+    """The part at one position of an axis, which is data: a 0-d integer value.
+
+    ``given`` tells two such steps apart; ``index`` is what positions are taken from, the same
+    number, perhaps checked.
+    """
+
+    __slots__ = ("axis", "given", "index")
+
+    def __init__(self, axis: int, given: Value, index: Value) -> None:
+        super().__init__()
+        self.axis: Final = axis
+        self.given: Final = given
+        self.index: Final = index
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.axis, self.given)
+
+    def out_type(self, t: TensorType) -> TensorType:
+        return spec_of(lookup("take"), {"axis": self.axis}, 2).infer((t, self.index.type))[0]
+
+    def forward(self, base: Value) -> Value:
+        found: Value = record("take", [base, self.index], {"axis": self.axis})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        found: Value = record("index_update", [base, new, self.index], {"axes": (self.axis,)})
+        return found
+
+
 class Real(ViewStep):
     """The real part; of a real tensor, itself."""
 

@@ -1,0 +1,53 @@
+"""Whether indices are in range.
+
+Indices that are known on the host raise at the call, as in NumPy. What the device computes is
+known only when its program has run: then a flag goes with it (``lazyloom.checks``), and reading
+anything that depends on an index out of range raises the IndexError.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as onp
+
+import lazyloom
+
+record = lazyloom.record
+
+
+def out_of_bounds(bad: Any, size: int, axis: int | None) -> NoReturn:
+    """Raise NumPy's error for an index."""
+    place = "" if axis is None else f"axis {axis} with "
+    raise IndexError(f"index {bad} is out of bounds for {place}size {size}")
+
+
+def check_host(host: onp.ndarray[Any, Any], size: int, axis: int | None) -> None:
+    """IndexError for the first of some indices on the host that is out of range."""
+    if host.size and (host.min() < -size or host.max() >= size):
+        out_of_bounds(host[(host < -size) | (host >= size)].flat[0], size, axis)
+
+
+def check(value: Any, size: int, axis: int | None, of: str) -> Any:
+    """The indices (a Value of integers), checked against the size of an axis.
+
+    Raises IndexError at once where the indices came from the host; else the Value returned
+    raises it when something that depends on it is read.
+    """
+    if not value.type.size:
+        return value
+    known = lazyloom.known_range(value)
+    if known is not None:
+        if known[0] < -size or known[1] >= size:
+            out_of_bounds(known[0] if known[0] < -size else known[1], size, axis)
+        return value
+    if size == 0:
+        place = "" if axis is None else f"axis {axis} with "
+        raise IndexError(f"indices are out of bounds for {place}size 0")
+    d = value.type.dtype
+    limits = onp.iinfo(d.numpy)
+    if limits.min >= -size and limits.max < size:
+        return value
+    flag = record("first_out_of_range", (value,), {"size": size})
+    attributes = {"kind": "index", "of": of, "info": (-1 if axis is None else axis, size)}
+    return record("checked", (value, flag), attributes)[0]

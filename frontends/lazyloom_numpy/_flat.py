@@ -1,0 +1,158 @@
+"""``ndarray.flat``: the elements one after another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as onp
+
+import lazyloom
+
+from ._array import ScalarArray, assign, ndarray
+from ._assigning import assigned
+from ._layout import is_writeable
+
+record = lazyloom.record
+
+
+class flatiter:
+    """A one-dimensional, row-major look at an array, as ``numpy.ndarray.flat``.
+
+    Indexing gives scalars and copies; what is assigned to an index goes to the array, repeated
+    as often as needed.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+        self._next = 0
+
+    @property
+    def base(self) -> ndarray:
+        """The array."""
+        return self._array
+
+    @property
+    def index(self) -> int:
+        """How many elements were iterated over."""
+        return self._next
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Where in the array the next element is."""
+        left, found = self._next, []
+        for i, _ in enumerate(self._array.shape):
+            below = math.prod(self._array.shape[i + 1:])
+            found.append(left // below if below else 0)
+            left -= found[-1] * below
+        return tuple(found)
+
+    def _flat(self) -> ndarray:
+        shape = (self._array.size,)
+        return ndarray._wrap(record("reshape", (self._array.value,), {"shape": shape}))
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next >= len(self):
+            raise StopIteration
+        self._next += 1
+        return self._flat()[self._next - 1]
+
+    def _key(self, key: Any) -> Any:
+        """A key that means the same for the one-dimensional array."""
+        if isinstance(key, tuple):
+            if len(key) != 1:
+                raise IndexError("unsupported iterator index")
+            key = key[0]
+        if key is None or isinstance(key, float):
+            raise IndexError("unsupported iterator index")
+        if isinstance(key, (bool, onp.bool_)):
+            return slice(0, int(key))
+        return key
+
+    def __getitem__(self, key: Any) -> Any:
+        result = self._flat()[self._key(key)]
+        return result if isinstance(result, ScalarArray) else result.copy()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not is_writeable(self._array):
+            raise ValueError("underlying array is read-only")
+        key = self._key(key)
+        flat = self._flat()
+        new = assigned(value, flat.type.dtype)
+        if isinstance(new, lazyloom.Value) and new.type.shape:
+            count = _selected(flat, key)
+            if not new.type.size:
+                if count:
+                    raise ValueError("Error setting single item of array." if isinstance(
+                        key, int) else "Cannot copy from an empty sequence")
+                return
+            new = _repeated(new, count)
+            if isinstance(key, int) or hasattr(key, "__index__") and not getattr(key, "shape", ()):
+                new = record("reshape", (new,), {"shape": ()})
+        flat[key] = ndarray._wrap(new) if isinstance(new, lazyloom.Value) else new
+        shape = self._array.shape
+        assign(self._array, record("reshape", (flat.value,), {"shape": shape}))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
+        return self._flat().__array__(dtype)
+
+    def copy(self) -> ndarray:
+        """The elements as a one-dimensional array of their own."""
+        return self._flat()
+
+    def __eq__(self, other: Any) -> Any:
+        return self._flat() == _plain(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._flat() != _plain(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._flat() < _plain(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._flat() <= _plain(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._flat() > _plain(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._flat() >= _plain(other)
+
+
+def _plain(x: Any) -> Any:
+    return x._flat() if isinstance(x, flatiter) else x
+
+
+def _selected(flat: ndarray, key: Any) -> int:
+    """How many elements a key selects; a mask of the device is read for it."""
+    if isinstance(key, slice):
+        return len(range(*key.indices(flat.size)))
+    return flat[key].size
+
+
+def _repeated(value: Any, count: int) -> Any:
+    """The elements of a Value, one after another, repeated or cut to a number."""
+    if len(value.type.shape) != 1:
+        value = record("reshape", (value,), {"shape": (value.type.size,)})
+    size = value.type.size
+    if size == count:
+        return value
+    if count > size:
+        value = record("tile", (value,), {"repeats": (-(-count // size),)})
+    return record("slice", (value,), {"starts": (0,), "stops": (count,), "strides": (1,)})
+
+
+def set_flat(array: ndarray, value: Any) -> None:
+    """``array.flat = value``."""
+    flatiter(array)[:] = value
+
+
+__all__ = ["flatiter", "set_flat"]
