@@ -7,7 +7,9 @@ by printing, ``float(x)``, ``if x:``, ``x.tolist()`` or ``numpy.asarray(x)``. Se
 * a result that NumPy returns as a scalar is a 0-d array here, so that it stays pending;
 * device arrays used as indices are not checked, out-of-range ones are clamped;
 * ``order`` is accepted, but new arrays are always row-major;
-* floating-point errors raise no warnings, and singular matrices give NaN or infinities.
+* floating-point errors are told only where the program asks (``errstate``, ``seterr``), when a
+  result is read: the mode of all is "ignore" until then; singular matrices give NaN or infinities;
+* subnormal numbers count as zero in arithmetic, as XLA has it on a CPU.
 """
 
 from __future__ import annotations
@@ -32,11 +34,8 @@ from numpy import bool as bool
 from numpy import byte as byte
 from numpy import cdouble as cdouble
 from numpy import csingle as csingle
-from numpy import errstate as errstate
 from numpy import get_printoptions as get_printoptions
-from numpy import geterr as geterr
 from numpy import iterable as iterable
-from numpy import seterr as seterr
 
 from ._array import ScalarArray, ndarray
 from . import _ufuncs
@@ -66,6 +65,7 @@ from ._files import (
 )  # fmt: skip
 from ._text import base_repr, binary_repr, format_float_positional, format_float_scientific
 from ._tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
+from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (

@@ -37,17 +37,17 @@ _INT_RANGE: Final[dict[DType, tuple[int, int]]] = {
 _KIND_ORDER: Final = {"b": 0, "u": 1, "i": 2, "f": 4, "c": 5}
 
 
-class UFuncTypeError(TypeError):
-    """The operands' types, or the cast to the output's type, are not what a function takes."""
+class UFuncTypeError(onp._core._exceptions.UFuncTypeError):  # type: ignore[name-defined,misc]
+    """The operands' types, or the cast to the output's type, are not what a function takes.
+
+    Also an instance of NumPy's error of that name, and so a TypeError.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
 
 
-class AxisError(onp.exceptions.AxisError):
-    """An axis is outside the array's dimensions (as ``numpy.exceptions.AxisError``)."""
-
-    def __init__(self, axis: int, ndim: int, argument: str = "axis") -> None:
-        super().__init__(f"{argument} {axis} is out of bounds for array of dimension {ndim}")
-        self.axis = axis
-        self.ndim = ndim
+AxisError = onp.exceptions.AxisError
 
 
 def internal(given: Any) -> DType:
@@ -159,7 +159,7 @@ def normalize_axis(axis: Any, ndim: int, argument: str = "axis") -> int:
     """The axis counted from the front; AxisError outside ``-ndim..ndim-1``."""
     position = operator.index(axis)
     if not -ndim <= position < ndim:
-        raise AxisError(position, ndim, argument)
+        raise AxisError(position, ndim, None if argument == "axis" else argument)
     return int(position % ndim)
 
 

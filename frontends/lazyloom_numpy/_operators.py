@@ -13,6 +13,7 @@ from typing import Any, Final
 from lazyloom import dtypes
 from lazyloom.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
 
+from . import _errstate
 from . import _ufuncs as _u
 
 #: the ufunc of each operator, in the order of ``NAMES``
@@ -61,4 +62,11 @@ def register(array: type, scalar: type) -> None:
         if name not in _ORDER:
             for d in _COMPLEX:
                 operators.define(name, d, op)
+    checked = Operators(
+        array, scalar, operators.general, operators.general_in_place, False)
+
+    def switch(on: bool) -> None:
+        set_operators(array, checked if on else operators)
+
     set_operators(array, operators)
+    _errstate.on_switch(switch)

@@ -11,13 +11,19 @@ import lazyloom
 from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
+from . import _errstate
 from ._array import ndarray, wrap
-from ._convert import as_value, param, value_of
-from ._ufuncs import TABLE, cast_values, full_value, store, ufunc
+from ._convert import param, value_of
+from ._ufuncs import TABLE, cast_values, full_value, store
 
 record = lazyloom.record
 
 _INT_SUM: Final = {"b": dt.INT64, "i": dt.INT64, "u": dt.internal(onp.uint64)}
+
+
+def summed_in(source: DType) -> DType | None:
+    """The dtype that sums and products of integers are computed in; None for other numbers."""
+    return _INT_SUM.get(source.kind)
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
@@ -46,8 +52,10 @@ def _masked(value: Any, where: Any, identity: Any) -> Any:
     return record("where", (mask, value, dt.scalar(identity, value.type.dtype)))
 
 
-#: the specs of reductions by op, axes and whether they are kept
+#: the specs of reductions by op, axes and whether they are kept; none while floating-point errors
+#: are looked for
 _specs: Final[dict[Any, lazyloom.Spec]] = {}
+_errstate.on_switch(lambda on: _specs.clear())
 
 
 def _reduced(op: str, a: Any, axis: Any, keepdims: Any) -> Any:
@@ -63,8 +71,12 @@ def _reduced(op: str, a: Any, axis: Any, keepdims: Any) -> Any:
             axis += ndim
     ready = _specs.get((op, axis, keepdims))
     if ready is None:
-        ready = _specs[op, axis, keepdims] = lazyloom.spec(
-            op, 1, {"axes": None if axis is None else (axis,), "keepdims": keepdims})
+        axes = None if axis is None else (axis,)
+        ready = lazyloom.spec(op, 1, {"axes": axes, "keepdims": keepdims})
+        if _errstate.active():
+            result = lazyloom.record_one(ready, value)
+            return wrap(_errstate.watch_reduction(value, result, axes, keepdims, "reduce"))
+        _specs[op, axis, keepdims] = ready
     return wrap(lazyloom.record_one(ready, value))
 
 
@@ -90,6 +102,7 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
     if op in ("sum", "prod"):
         attributes["dtype"] = attribute
     result = record(op, (value,), attributes)
+    result = _errstate.watch_reduction(value, result, attributes["axes"], keepdims, "reduce")
     if initial is not None:
         combine = "add" if op == "sum" else "multiply"
         result = record(combine, (result, param(initial, result.type.dtype)))
@@ -135,7 +148,10 @@ def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: A
                      if keepdims or i not in reduced)  # fmt: skip
         return finish(full_like_value(left, param(initial, d)), out, name)
     if d.kind == "c":
-        return finish(_tree(TABLE[f"{name}imum"], value, axes, keepdims), out, name)
+        from ._ufunc_methods import reduced as reduced_by
+
+        every = tuple(range(len(shape))) if axes is None else axes
+        return finish(reduced_by(TABLE[f"{name}imum"], None, value, every, keepdims), out, name)
     result = record(name, (value,), {"axes": axes, "keepdims": keepdims})
     if initial is not None:
         result = record(f"{name}imum", (result, param(initial, d)))
@@ -299,7 +315,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
 # ------------------------------------------------------------------- cumulative
 
 
-def _cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+def cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     value = value_of(a)
     d = value.type.dtype
     target = _INT_SUM.get(d.kind, d) if dtype is None else dt.internal(dtype)
@@ -312,17 +328,18 @@ def _cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
             value = record("reshape", (value,), {"shape": (value.type.size,)})
         axis, ndim = 0, 1
     position = dt.normalize_axis(axis, ndim)
-    return finish(record(op, (value,), {"axis": position, "reverse": False}), out, op)
+    result = record(op, (value,), {"axis": position, "reverse": False})
+    return finish(_errstate.watch_reduction(value, result, None, False, "accumulate"), out, op)
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums along an axis, of the flattened array for None. See ``numpy.cumsum``."""
-    return _cumulative("cumsum", a, axis, dtype, out)
+    return cumulative("cumsum", a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running products along an axis. See ``numpy.cumprod``."""
-    return _cumulative("cumprod", a, axis, dtype, out)
+    return cumulative("cumprod", a, axis, dtype, out)
 
 
 def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, out: Any,
@@ -334,7 +351,7 @@ def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, ou
         if x.ndim != 1:
             raise ValueError(f"For arrays which are not 1-d, axis is required in {op}")
         axis = 0
-    result = _cumulative(op, x, axis, dtype, None)
+    result = cumulative(op, x, axis, dtype, None)
     if include_initial:
         position = dt.normalize_axis(axis, x.ndim)
         shape = tuple(1 if i == position else n for i, n in enumerate(x.shape))
@@ -353,112 +370,3 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any 
                     include_initial: bool = False) -> Any:  # fmt: skip
     """Running products. See ``numpy.cumulative_prod``."""
     return _cumulative_array_api("cumprod", 1, x, axis, dtype, out, include_initial)
-
-
-# ------------------------------------------------------- methods of ufunc objects
-
-
-def _identity_of(function: ufunc) -> Any:
-    return {"logaddexp": -onp.inf, "logaddexp2": -onp.inf, "hypot": 0.0}.get(
-        function.__name__, function.identity)
-
-
-def reduce(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool,
-           initial: Any, where: Any) -> Any:  # fmt: skip
-    """``ufunc.reduce``."""
-    if function.nin != 2 or function.nout != 1:
-        raise ValueError("reduce only supported for binary functions")
-    name = function.__name__
-    if name in ("add", "multiply"):
-        return (sum if name == "add" else prod)(array, axis, dtype, out, keepdims, initial, where)
-    if name in ("maximum", "minimum"):
-        return (max if name == "maximum" else min)(array, axis, out, keepdims, initial, where)
-    if name in ("logical_and", "logical_or"):
-        return (all if name == "logical_and" else any)(array, axis, out, keepdims, where=where)
-    value = value_of(array)
-    if dtype is not None:
-        value = cast_values(value, dt.internal(dtype))
-    if where is not True:
-        value = _masked(value, where, _identity_of(function) if initial is None else initial)
-    ndim = len(value.type.shape)
-    if name in ("subtract", "divide") and (axis is None or isinstance(axis, tuple)) and ndim > 1:
-        raise ValueError(
-            f"reduction operation '{name}' is not reorderable, so at most one axis may be "
-            "specified")
-    result = _tree(function, value, _axes(axis, ndim), keepdims)
-    if initial is not None:
-        result = function.compute_values([param(initial, result.type.dtype), result])
-    return finish(result, out, name)
-
-
-_ASSOCIATIVE: Final = frozenset({
-    "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "lcm", "hypot",
-    "logaddexp", "logaddexp2", "logical_xor", "maximum", "minimum"})  # fmt: skip
-
-
-def _tree(function: ufunc, value: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
-    shape = value.type.shape
-    reduced = tuple(range(len(shape))) if axes is None else axes
-    kept = [i for i in range(len(shape)) if i not in reduced]
-    value = record("transpose", (value,), {"axes": (*reduced, *kept)}) if reduced else value
-    count = 1
-    for i in reduced:
-        count *= shape[i]
-    rest = tuple(shape[i] for i in kept)
-    value = record("reshape", (value,), {"shape": (count, *rest)})
-    if count == 0:
-        identity = _identity_of(function)
-        if identity is None:
-            raise ValueError(
-                f"zero-size array to reduction operation {function.__name__} which has no identity")
-        value = full_value(rest, identity, value.type.dtype)
-    elif function.__name__ in _ASSOCIATIVE:
-        while count > 1:
-            half = count // 2
-            merged = function.compute_values([_rows(value, 0, half), _rows(value, half, 2 * half)])
-            if count % 2:
-                merged = record("concatenate", (merged, _rows(value, 2 * half, count)), {"axis": 0})
-            value, count = merged, half + count % 2
-        value = record("reshape", (value,), {"shape": rest})
-    else:
-        total = record("reshape", (_rows(value, 0, 1),), {"shape": rest})
-        for i in range(1, count):
-            row = record("reshape", (_rows(value, i, i + 1),), {"shape": rest})
-            total = function.compute_values([total, row])
-        value = total
-    if keepdims:
-        full = tuple(1 if i in reduced else n for i, n in enumerate(shape))
-        value = record("reshape", (value,), {"shape": full})
-    return value
-
-
-def _rows(value: Any, start: int, stop: int) -> Any:
-    shape = value.type.shape
-    return record("slice", (value,), {
-        "starts": (start,) + (0,) * (len(shape) - 1), "stops": (stop, *shape[1:]),
-        "strides": (1,) * len(shape)})  # fmt: skip
-
-
-def accumulate(function: ufunc, array: Any, axis: int, dtype: Any, out: Any) -> Any:
-    """``ufunc.accumulate``."""
-    if function.nin != 2 or function.nout != 1:
-        raise ValueError("accumulate only supported for binary functions")
-    op = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}.get(
-        function.__name__)
-    if op is not None:
-        return _cumulative(op, array, axis, dtype, out)
-    value = value_of(array, None if dtype is None else dt.internal(dtype))
-    position = dt.normalize_axis(axis, len(value.type.shape))
-    order = (position, *(i for i in range(len(value.type.shape)) if i != position))
-    moved = record("transpose", (value,), {"axes": order})
-    rest = moved.type.shape[1:]
-    rows = [record("reshape", (_rows(moved, i, i + 1),), {"shape": rest})
-            for i in range(moved.type.shape[0])]
-    if not rows:
-        return finish(value, out, function.__name__)
-    results = [rows[0]]
-    for row in rows[1:]:
-        results.append(function.compute_values([results[-1], row]))
-    results[0] = as_value(results[0], results[-1].type.dtype)
-    stacked = record("stack", results, {"axis": position})
-    return finish(stacked, out, function.__name__)

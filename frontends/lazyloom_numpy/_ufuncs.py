@@ -6,7 +6,7 @@ ones, once per combination; a call then casts, records one op, and wraps the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as onp
@@ -15,15 +15,17 @@ import lazyloom
 from lazyloom.dtypes import DType, as_dtype
 
 from . import _dtypes as dt
-from ._array import assign, ndarray, wrap
+from . import _errstate, _loops
+from ._array import ScalarArray, assign, ndarray, wrap
 from ._convert import operand, operand_key
-from ._layout import keep_order
+from ._layout import keep_order, lay_out
+from ._loops import Compute
+from ._loops import full_value as full_value
 
 record = lazyloom.record
 record_one, record_two = lazyloom.record_one, lazyloom.record_two
 record_number = lazyloom.record_number
 _BFLOAT16: Final = as_dtype(dt.bfloat16)
-Compute = Callable[[Sequence[Any], tuple[DType, ...]], Any]
 
 
 class Plan:
@@ -41,27 +43,65 @@ class Plan:
         self.compute: Final = compute
 
 
+class Loop:
+    """Which loop a call asks for: dtypes of operands and results or None, and how to cast."""
+
+    __slots__ = ("signature", "casting")
+
+    def __init__(self, signature: tuple[Any, ...] | None, casting: str) -> None:
+        self.signature: Final = signature
+        self.casting: Final = casting
+
+    def __hash__(self) -> int:
+        return hash((self.signature, self.casting))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loop) and (
+            self.signature, self.casting) == (other.signature, other.casting)
+
+
+_MISSING: Any = object()
+_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _order(order: str, args: Any) -> str:
+    """``C`` or ``F`` for an ``order`` argument other than ``K``."""
+    if order not in ("C", "F", "A", "c", "f", "a"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
+    arrays = [a for a in args if isinstance(a, ndarray)]
+    if order in "Aa":
+        return "F" if arrays and all(a.flags.fnc for a in arrays) else "C"
+    return order.upper()
+
+
 class ufunc:
     """A function that works element by element, with broadcasting and NumPy's promotion.
 
-    Signature of a call: ``f(*operands, out=None, where=True, casting="same_kind",
-    dtype=None)``; operands are arrays or anything ``asarray`` takes. See ``numpy.ufunc``.
+    Signature of a call: ``f(*operands, out=None, where=True, dtype=None, casting="same_kind",
+    order="K", signature=None, subok=True)``; operands are arrays or anything ``asarray`` takes.
+    See ``numpy.ufunc``.
     """
+
+    #: number of operands, of results, and the value that changes nothing, as NumPy's
+    __slots__ = ("nin", "nout", "identity", "__dict__")
 
     def __init__(
         self, name: str, op: str | None, compute: Compute | None = None, doc: str | None = None
     ) -> None:
         self.__name__: str = name
         self.np: Final[onp.ufunc] = getattr(onp, name)
-        self.nin: Final = self.np.nin
-        self.nout: Final = self.np.nout
+        self.nin: int = self.np.nin
+        self.nout: int = self.np.nout
+        self.identity: Any = self.np.identity
         self.op: Final = op
         self.compute: Final = compute
-        self.plans: Final[dict[Any, Plan]] = {}
+        #: how it runs, by the keys of its operands
+        self.plans: dict[Any, Plan] = {}
         #: the spec where the op alone does it, without casts: by the dtype of one operand, or
         #: those of two, of which one may be int or float
-        self.ready: Final[dict[Any, lazyloom.Spec]] = {}
-        self.identity: Final = self.np.identity
+        self.ready: dict[Any, lazyloom.Spec] = {}
+        self._unchecked: Final = (self.plans, self.ready)
+        self._checked: Final = ({}, _errstate.Never())
         self.__doc__: str | None = doc or (
             f"{name}: element by element, as ``numpy.{name}`` (its reference documentation holds).")
 
@@ -73,23 +113,42 @@ class ufunc:
 
     @property
     def nargs(self) -> int:
+        """The number of operands and results."""
         return int(self.nin + self.nout)
 
     @property
     def types(self) -> list[str]:
+        """NumPy's loops, as characters of dtypes."""
         return list(self.np.types)
 
     @property
+    def ntypes(self) -> int:
+        """The number of NumPy's loops."""
+        return int(self.np.ntypes)
+
+    @property
     def signature(self) -> str | None:
+        """The core dimensions of a generalised ufunc; None of a plain one."""
         return self.np.signature
+
+    def resolve_dtypes(self, dtypes: Any, *, signature: Any = None, casting: Any = None,
+                       reduction: bool = False) -> Any:  # fmt: skip
+        """The dtypes of the loop for those of the operands, as ``numpy.ufunc.resolve_dtypes``."""
+        return self.np.resolve_dtypes(
+            dtypes, signature=signature, casting=casting, reduction=reduction)
+
+    def check_errors(self, on: bool) -> None:
+        """Switch between plans that look for floating-point errors and those that do not."""
+        self.plans, self.ready = self._checked if on else self._unchecked
 
     # ------------------------------------------------------------------ calls
 
     def __call__(
-        self, *args: Any, out: Any = None, where: Any = True, casting: str = "same_kind",
-        order: str = "K", dtype: Any = None, subok: bool = True,
-    ) -> Any:  # fmt: skip
-        if out is None and where is True and dtype is None and len(args) == self.nin:
+        self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, **options: Any
+    ) -> Any:
+        if out is None and where is True and dtype is None and len(args) == self.nin and (
+            not options
+        ):
             # what programs do most, without the detours of the general case
             first = args[0]
             if self.nin == 2:
@@ -101,26 +160,30 @@ class ufunc:
                 if ready is not None:
                     return wrap(record_one(ready, first.value))
         if len(args) > self.nin:
-            if out is not None or len(args) > self.nargs:
+            if len(args) > self.nargs:
                 raise TypeError(
                     f"{self.__name__}() takes from {self.nin} to {self.nargs} positional "
                     f"arguments but {len(args)} were given")
-            out = args[self.nin:] if self.nout > 1 else args[self.nin]
+            if out is not None:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            out = args[self.nin:] + (None,) * (self.nargs - len(args))
             args = args[:self.nin]
         elif len(args) < self.nin:
             raise TypeError(
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
                 f"but {len(args)} were given")
-        if out is None and where is True and dtype is None:
+        if out is None and where is True and dtype is None and not options:
             if self.nout == 1:
                 return keep_order(wrap(self.compute_values([operand(a) for a in args])), *args)
             results = self.compute_values([operand(a) for a in args])
             return tuple([keep_order(wrap(r), *args) for r in results])
-        operands = [operand(a) for a in args]
-        return self._call_general(operands, args, out, where, casting, dtype)
+        return self._call_general(args, out, where, dtype, **options)
 
-    def compute_values(self, operands: Sequence[Any], dtype: DType | None = None) -> Any:
-        """The result's Value (a tuple of them if nout > 1) for Values, Scalars, numbers."""
+    def compute_values(self, operands: Sequence[Any], dtype: Any = None) -> Any:
+        """The result's Value (a tuple of them if nout > 1) for Values, Scalars, numbers.
+
+        ``dtype`` is that of the results, or a :class:`Loop`.
+        """
         key = tuple([operand_key(x) for x in operands])
         if dtype is None:
             plan = self.plans.get(key)
@@ -138,8 +201,8 @@ class ufunc:
             elif isinstance(x, lazyloom.Scalar):
                 values.append(x if x.type.dtype is d else dt.unchecked_scalar(x.number, d))
             else:
-                if d.kind in "iu" and self.__name__ in _COMPARISONS and not dt.in_range(x, d):
-                    return _compare_out_of_range(self.__name__, operands)
+                if d.kind in "iu" and self.__name__ in _loops.COMPARISONS and not dt.in_range(x, d):
+                    return _loops.compare_out_of_range(self.__name__, operands)
                 values.append(dt.scalar(x, d))
         if plan.compute is not None:
             return plan.compute(values, plan.inputs)
@@ -164,39 +227,44 @@ class ufunc:
             assert plan.op is not None
             self.ready[key if self.nin > 1 else key[0]] = lazyloom.spec(plan.op, self.nin)
 
-    def _plan(self, key: tuple[Any, ...], dtype: DType | None) -> Plan:
+    def _plan(self, key: tuple[Any, ...], dtype: Any) -> Plan:
+        plan = self._plan_unchecked(key, dtype)
+        return _errstate.checked_plan(self, plan) if _errstate.active() else plan
+
+    def _plan_unchecked(self, key: tuple[Any, ...], dtype: Any) -> Plan:
         resolved = self._resolve(key, dtype)
         inputs = resolved[: self.nin]
-        if self.__name__ in _ANY_OPERANDS:  # these ops take each operand as it is
+        if self.__name__ in _loops.ANY_OPERANDS:  # these ops take each operand as it is
             inputs = tuple(k if isinstance(k, DType) else dt.DEFAULT_OF_WEAK[k] for k in key)
             return Plan(self.op, inputs, resolved[self.nin:], None)
         outputs = resolved[self.nin:]
         # a plain loop has one dtype for all operands; the few others are composed
         if self.compute is not None:
             return Plan(self.op, inputs, outputs, self.compute)
-        special = _BY_KIND.get((self.__name__, inputs[0].kind))
+        special = _loops.BY_KIND.get((self.__name__, inputs[0].kind))
         if len(set(inputs)) > 1:
-            special = _MIXED.get(self.__name__, special)
+            special = _loops.MIXED.get(self.__name__, special)
         return Plan(self.op, inputs, outputs, special)
 
-    def _resolve(self, key: tuple[Any, ...], dtype: DType | None) -> tuple[DType, ...]:
+    def _resolve(self, key: tuple[Any, ...], dtype: Any) -> tuple[DType, ...]:
         if not any(isinstance(k, DType) for k in key):  # only Python numbers
             key = tuple(dt.DEFAULT_OF_WEAK[k] for k in key)
         if self.__name__ == "matmul" and key[0] is key[1] and key[0] is _BFLOAT16:
             return (key[0],) * 3  # ml_dtypes has no such loop, and goes through float32
         given = tuple(k.numpy if isinstance(k, DType) else k for k in key)
         options: dict[str, Any] = {}
-        if dtype is not None:
+        if isinstance(dtype, Loop):
+            options = {"signature": dtype.signature, "casting": dtype.casting}
+        elif dtype is not None:
             options["signature"] = (None,) * self.nin + (dtype.numpy,) * self.nout
         try:
             found = self.np.resolve_dtypes((*given, *(None,) * self.nout), **options)
             return tuple(map(as_dtype, found))
-        except lazyloom.errors.DTypeError:
-            raise
         except TypeError as error:
+            # NumPy's own error, or ours for a dtype that is not supported
             if any(isinstance(k, DType) and k.name == "bfloat16" for k in key):
                 return self._resolve_by_trial(key, error)
-            raise dt.UFuncTypeError(str(error)) from None
+            raise
 
     def _resolve_by_trial(self, key: tuple[Any, ...], error: TypeError) -> tuple[DType, ...]:
         # resolve_dtypes refuses pairs of bfloat16 that the call itself accepts
@@ -204,41 +272,96 @@ class ufunc:
         try:
             result = self.np(*empties)
         except TypeError:
-            raise dt.UFuncTypeError(str(error)) from None
+            raise error from None
         results = result if isinstance(result, tuple) else (result,)
         outputs = tuple(as_dtype(r.dtype) for r in results)
         loop = outputs[0] if outputs[0] is not dt.BOOL else dt.FLOAT64
         return (*(loop,) * self.nin, *outputs)
 
     def _call_general(
-        self, operands: list[Any], args: Any, out: Any, where: Any, casting: str, dtype: Any
-    ) -> Any:
-        loop = None if dtype is None else dt.internal(dtype)
-        result = self.compute_values(operands, loop)
-        results = result if self.nout > 1 else (result,)
-        outs = out if isinstance(out, tuple) else (out,) * self.nout
-        if len(outs) != self.nout:
-            raise ValueError(
-                "The 'out' tuple must have exactly one entry per ufunc output")
+        self, args: Any, out: Any, where: Any, dtype: Any, casting: str = "same_kind",
+        order: str = "K", subok: bool = True, signature: Any = None, sig: Any = None,
+    ) -> Any:  # fmt: skip
+        loop = self._loop(dtype, signature, sig, casting)
+        outs = self._outputs(out)
+        operands = [operand(a) for a in args]
         mask = None if where is True else operand(where)
+        if mask is None:
+            result = self.compute_values(operands, loop)
+        else:
+            if isinstance(mask, bool):
+                mask = lazyloom.Scalar(mask, dt.BOOL)
+            elif isinstance(mask, (int, float, complex)) or mask.type.dtype is not dt.BOOL:
+                kind = dt.DEFAULT_OF_WEAK.get(type(mask)) or mask.type.dtype
+                raise TypeError(
+                    f"Cannot cast array data from {kind.numpy!r} to dtype('bool') according to "
+                    "the rule 'safe'")
+            with _errstate.only_where(mask):
+                result = self.compute_values(operands, loop)
+        results = result if self.nout > 1 else (result,)
         finished = []
         for value, target in zip(results, outs):
-            if target is not None and not isinstance(target, ndarray):
-                raise TypeError("return arrays must be of ArrayType")
             if mask is not None:
                 value = self._masked(value, mask, target, casting)
-            if target is None:
-                finished.append(keep_order(wrap(value), *args))
-            else:
+            if target is not None:
                 store(self.__name__, target, value, casting)
                 finished.append(target)
+            elif order in ("K", "k", None):
+                finished.append(keep_order(wrap(value), *args))
+            else:
+                finished.append(lay_out(wrap(value), _order(order, args)))
         return tuple(finished) if self.nout > 1 else finished[0]
 
+    def _loop(self, dtype: Any, signature: Any, sig: Any, casting: str) -> Any:
+        """What ``compute_values`` takes for the arguments that choose the loop."""
+        if casting not in _CASTINGS:
+            raise ValueError(
+                f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got "
+                f"'{casting}')")
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
+        if signature is None:
+            if casting == "same_kind":
+                return None if dtype is None else dt.internal(dtype)
+            chosen = () if dtype is None else (dt.internal(dtype).numpy,)
+            return Loop((None,) * self.nin + chosen * self.nout, casting) if chosen else (
+                Loop(None, casting))
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        if isinstance(signature, str):
+            parts = signature.split("->")
+            if len(parts) != 2 or (len(parts[0]), len(parts[1])) != (self.nin, self.nout):
+                raise ValueError(
+                    f"a type-string for {self.__name__}, requires {self.nin} typecode(s) before "
+                    f"and {self.nout} after the -> sign")
+            signature = tuple(parts[0] + parts[1])
+        elif not isinstance(signature, tuple):
+            raise TypeError("the signature object to ufunc must be a string or a tuple.")
+        if len(signature) != self.nargs:
+            raise ValueError(
+                "a type-tuple must be specified of length 1 or 3 for ufunc '"
+                f"{self.__name__}'".replace("3", str(self.nargs)))
+        return Loop(tuple(None if d is None else dt.internal(d).numpy for d in signature), casting)
+
+    def _outputs(self, out: Any) -> tuple[Any, ...]:
+        """The arrays to write to, None for each that is not given."""
+        if not isinstance(out, tuple):
+            if out is not None and self.nout > 1:
+                raise TypeError("'out' must be a tuple of arrays")
+            out = (out,) * self.nout
+        elif len(out) != self.nout:
+            raise ValueError(
+                "The 'out' tuple must have exactly one entry per ufunc output")
+        for target in out:
+            if target is not None and (
+                not isinstance(target, ndarray) or type(target) is ScalarArray
+            ):
+                raise TypeError("return arrays must be of ArrayType")
+        return out
+
     def _masked(self, value: Any, mask: Any, target: Any, casting: str) -> Any:
-        if isinstance(mask, bool):
-            mask = lazyloom.Scalar(mask, dt.BOOL)
-        elif mask.type.dtype is not dt.BOOL:
-            raise TypeError("Cannot cast array data of `where` to dtype('bool')")
         if target is None:
             # NumPy leaves these elements uninitialised; zeros are as good and repeatable
             other = dt.scalar(0, value.type.dtype)
@@ -251,47 +374,44 @@ class ufunc:
 
     def reduce(
         self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None,
-        keepdims: bool = False, initial: Any = None, where: Any = True,
+        keepdims: bool = False, initial: Any = _MISSING, where: Any = True,
     ) -> Any:  # fmt: skip
         """Reduce along axes by the function, as ``numpy.ufunc.reduce``."""
-        from . import _reductions
+        from . import _ufunc_methods as methods
 
-        return _reductions.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """The running results of the function along an axis, as ``numpy.ufunc.accumulate``."""
-        from . import _reductions
+        from . import _ufunc_methods as methods
 
-        return _reductions.accumulate(self, array, axis, dtype, out)
+        return methods.accumulate(self, array, axis, dtype, out)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None,
+                 out: Any = None) -> Any:  # fmt: skip
+        """Reductions of segments that start at the indices, as ``numpy.ufunc.reduceat``.
+
+        IndexError for indices outside the axis; computed ones that still have to run are
+        taken as the nearest element instead.
+        """
+        from . import _ufunc_methods as methods
+
+        return methods.reduceat(self, array, indices, axis, dtype, out)
 
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
         """The function of all pairs, shape ``A.shape + B.shape``; ``numpy.ufunc.outer``."""
-        from ._creation import asarray
+        from . import _ufunc_methods as methods
 
-        if self.nin != 2:
-            raise ValueError("outer product only supported for binary functions")
-        a, b = asarray(A), asarray(B)
-        return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
+        return methods.outer(self, A, B, kwargs)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        """Unbuffered in-place operation at indices, as ``numpy.ufunc.at``.
+    def at(self, a: Any, indices: Any, b: Any = _MISSING, /) -> None:
+        """Unbuffered operation in place at indices, as ``numpy.ufunc.at``.
 
-        Repeated indices accumulate for add, subtract, multiply, maximum and minimum.
+        An index that is repeated is operated on as often.
         """
-        from . import _indexing
+        from . import _ufunc_methods as methods
 
-        modes = {"add": "add", "subtract": "add", "multiply": "multiply", "maximum": "max",
-                 "minimum": "min"}  # fmt: skip
-        if self.__name__ not in modes:
-            if b is None:
-                a[indices] = self(a[indices])
-                return
-            raise NotImplementedError(
-                f"{self.__name__}.at: repeated indices are accumulated only for "
-                f"{', '.join(modes)}")
-        if self.__name__ == "subtract":
-            b = negative(b)
-        _indexing.set_item(a, indices, b, mode=modes[self.__name__])
+        methods.at(self, a, indices, b)
 
 
 class _Power(ufunc):
@@ -317,7 +437,7 @@ class _Power(ufunc):
             super()._make_ready(key, plan)
 
 
-#: the specs of powers by their exponent
+#: the specs of powers by their exponent; none while floating-point errors are looked for
 _powers: Final[dict[int, lazyloom.Spec]] = {}
 
 
@@ -325,8 +445,22 @@ def integer_power(x: Any, n: int) -> Any:
     """The power of a Value by an exponent that is part of the program."""
     ready = _powers.get(n)
     if ready is None:
-        ready = _powers[n] = lazyloom.spec("integer_power", 1, {"exponent": n})
+        ready = lazyloom.spec("integer_power", 1, {"exponent": n})
+        if _errstate.active():
+            name = {-1: "reciprocal", 2: "square"}.get(n, "power")
+            return _errstate.watch(name, (x,), record_one(ready, x))
+        _powers[n] = ready
     return record_one(ready, x)
+
+
+def check_errors(on: bool) -> None:
+    """Make every ufunc look for floating-point errors, or stop."""
+    _powers.clear()
+    for function in TABLE.values():
+        function.check_errors(on)
+
+
+_errstate.on_switch(check_errors)
 
 
 def _ufunc_named(name: str) -> ufunc:
@@ -342,7 +476,7 @@ def cast_output(name: str, value: Any, dtype: DType, casting: str = "same_kind")
         raise dt.UFuncTypeError(
             f"Cannot cast ufunc '{name}' output from {source.numpy!r} to {dtype.numpy!r} "
             f"with casting rule '{casting}'")
-    return record("cast", (value,), {"dtype": dtype})
+    return _cast(value, dtype)
 
 
 def store(name: str, target: ndarray, value: Any, casting: str = "same_kind") -> None:
@@ -387,7 +521,15 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
         return NotImplemented
+    if not short and _errstate.active() and _scalars(a, b):
+        with _errstate.of_scalars():
+            return wrap(function.compute_values(operands))
     return keep_order(wrap(function.compute_values(operands)), a, b)
+
+
+def _scalars(*operands: Any) -> bool:
+    """Whether NumPy would compute with its scalars, whose errors have names of their own."""
+    return all(isinstance(x, (ScalarArray, int, float, complex, onp.generic)) for x in operands)
 
 
 def _with_number(function: ufunc, x: ndarray, number: Any, reverse: bool) -> Any:
@@ -416,234 +558,10 @@ def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
     return target
 
 
-# ------------------------------------------------------------- compositions
-
-_ANY_OPERANDS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
-_COMPARISONS: Final = frozenset(
-    {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-
-
-def _compare_out_of_range(name: str, operands: Sequence[Any]) -> Any:
-    # NumPy compares Python ints that the dtype cannot hold exactly
-    first, second = operands
-    weak, array = (first, second) if isinstance(first, int) else (second, first)
-    low = weak < 0
-    array_is_less = not low
-    if weak is first:
-        array_is_less = not array_is_less
-    answer = {"equal": False, "not_equal": True, "less": array_is_less,
-              "less_equal": array_is_less, "greater": not array_is_less,
-              "greater_equal": not array_is_less}[name]  # fmt: skip
-    return full_value(array.type.shape, answer, dt.BOOL)
-
-
-def full_value(shape: tuple[int, ...], number: Any, dtype: DType) -> Any:
-    """A value of that shape filled with a number (recorded, not a boundary)."""
-    return record("full", (dt.scalar(number, dtype),), {"shape": shape})
-
-
-def _identity(v: Sequence[Any], _: Any) -> Any:
-    return as_value(v[0])
-
-
-def as_value(x: Any) -> Any:
-    """A Value for a Value or Scalar."""
-    if isinstance(x, lazyloom.Scalar):
-        return record("full", (x,), {"shape": ()})
-    return x
-
-
-def _like(x: Any, number: Any) -> Any:
-    d = x.type.dtype
-    return dt.scalar(number, d)
-
-
-def _integer_reciprocal(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    x = as_value(v[0])
-    one = record("equal", (record("abs", (x,)) if d[0].kind == "i" else x, _like(x, 1)))
-    return record("where", (one, x, _like(x, 0)))
-
-
-def _scaled(factor: float) -> Compute:
-    return lambda v, d: record("multiply", (v[0], dt.scalar(factor, d[0])))
-
-
-def _rint(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    return record("round", v)
-
-
-def _divmod(v: Sequence[Any], d: tuple[DType, ...]) -> tuple[Any, Any]:
-    return record("floor_divide", v), record("remainder", v)
-
-
-def _modf(v: Sequence[Any], d: tuple[DType, ...]) -> tuple[Any, Any]:
-    x = as_value(v[0])
-    whole = record("trunc", (x,))
-    infinite = record("isinf", (x,))
-    rest = record("where", (infinite, dt.scalar(0.0, d[0]), record("subtract", (x, whole))))
-    return record("copysign", (rest, x)), whole
-
-
-def _frexp(v: Sequence[Any], d: tuple[DType, ...]) -> tuple[Any, Any]:
-    x = as_value(v[0])
-    # in float64 the exponent of every narrower type is exact; float64's own subnormals
-    # are brought into range first
-    wide = record("cast", (x,), {"dtype": dt.FLOAT64})
-    size = record("abs", (wide,))
-    tiny = record("less", (size, dt.scalar(2.0**-1000, dt.FLOAT64)))
-    scaled = record("where", (tiny, record("multiply", (wide, dt.scalar(2.0**200, dt.FLOAT64))),
-                              wide))  # fmt: skip
-    bits = record("bitcast", (scaled,), {"dtype": dt.INT64})
-    field = record("bitwise_and", (record("shift_right", (bits, dt.scalar(52, dt.INT64))),
-                                   dt.scalar(0x7FF, dt.INT64)))  # fmt: skip
-    bias = record("where", (tiny, dt.scalar(1222, dt.INT64), dt.scalar(1022, dt.INT64)))
-    exponent = record("subtract", (field, bias))
-    kept = record("bitwise_and", (bits, dt.scalar(~(0x7FF << 52), dt.INT64)))
-    mantissa = record("bitcast", (
-        record("bitwise_or", (kept, dt.scalar(1022 << 52, dt.INT64))),), {"dtype": dt.FLOAT64})
-    plain = record("logical_and", (record("isfinite", (wide,)),
-                                   record("not_equal", (wide, dt.scalar(0, dt.FLOAT64)))))
-    mantissa = record("where", (plain, mantissa, wide))
-    exponent = record("where", (plain, exponent, dt.scalar(0, dt.INT64)))
-    int32 = dt.internal(onp.int32)
-    return (record("cast", (mantissa,), {"dtype": d[0]}),
-            record("cast", (exponent,), {"dtype": int32}))
-
-
-def _ldexp(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    return record("ldexp", v)
-
-
-def _spacing(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    x = as_value(v[0])
-    away = record("copysign", (dt.scalar(float("inf"), d[0]), x))
-    return record("subtract", (record("nextafter", (x, away)), x))
-
-
-def _compare_64(name: str) -> Compute:
-    """Exact comparison of int64 with uint64, which share no dtype."""
-
-    def compute(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-        a, b = v
-        u64 = dt.internal(onp.uint64)
-        signed, unsigned = (a, b) if d[0].kind == "i" else (b, a)
-        signed = as_value(signed)
-        negative_ = record("less", (signed, dt.scalar(0, dt.INT64)))
-        cast = record("cast", (signed,), {"dtype": u64})
-        pair = (cast, unsigned) if d[0].kind == "i" else (unsigned, cast)
-        plain = record(name, pair)
-        when_negative = {"equal": False, "not_equal": True, "less": d[0].kind == "i",
-                         "less_equal": d[0].kind == "i", "greater": d[0].kind != "i",
-                         "greater_equal": d[0].kind != "i"}[name]  # fmt: skip
-        return record("where", (negative_, dt.scalar(when_negative, dt.BOOL), plain))
-
-    return compute
-
-
-def _bitwise_count(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    x = as_value(v[0])
-    if d[0].kind == "b":
-        return record("cast", (x,), {"dtype": dt.internal(onp.uint8)})
-    if d[0].kind == "i":
-        x = record("abs", (x,))
-    x = record("population_count", (x,))
-    return record("cast", (x,), {"dtype": dt.internal(onp.uint8)})
-
-
-def _matmul(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    a, b = as_value(v[0]), as_value(v[1])
-    for position, x in enumerate((a, b)):
-        if not x.type.shape:
-            raise ValueError(
-                f"matmul: Input operand {position} does not have enough dimensions (has 0, "
-                "gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
-    if d[0].kind != "b":
-        return record("matmul", (a, b))
-    int32 = dt.internal(onp.int32)
-    product = record("matmul", (record("cast", (a,), {"dtype": int32}),
-                                record("cast", (b,), {"dtype": int32})))
-    return record("not_equal", (product, dt.scalar(0, int32)))
-
-
-_DEG: Final = 180.0 / onp.pi
-
-def _complex_order(name: str) -> Compute:
-    """Complex numbers compare by real part, then by imaginary part, as in NumPy."""
-    strict = "less" if name.startswith("less") else "greater"
-
-    def compute(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-        a, b = as_value(v[0]), as_value(v[1])
-        ar, br = record("real", (a,)), record("real", (b,))
-        ai, bi = record("imag", (a,)), record("imag", (b,))
-        same = record("logical_and", (record("equal", (ar, br)), record(name, (ai, bi))))
-        return record("logical_or", (record(strict, (ar, br)), same))
-
-    return compute
-
-
-def _complex_extremum(name: str) -> Compute:
-    better = _complex_order("greater_equal" if name in ("maximum", "fmax") else "less_equal")
-
-    def compute(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-        a, b = as_value(v[0]), as_value(v[1])
-        first = better((a, b), d)
-        kept = record("isnan", (a if name in ("maximum", "minimum") else b,))
-        first = record("logical_or", (first, kept))
-        if name in ("fmax", "fmin"):
-            first = record("logical_and", (first, record("logical_not", (record("isnan", (a,)),))))
-        return record("where", (first, a, b))
-
-    return compute
-
-
-#: by (ufunc, kind of the loop's first dtype): what differs from the op of that name
-_BY_KIND: Final[dict[tuple[str, str], Compute]] = {
-    ("absolute", "b"): _identity,
-    ("reciprocal", "i"): _integer_reciprocal, ("reciprocal", "u"): _integer_reciprocal,
-    ("floor", "b"): _identity, ("ceil", "b"): _identity, ("trunc", "b"): _identity,
-    **{(n, "c"): _complex_order(n) for n in ("less", "less_equal", "greater", "greater_equal")},
-    **{(n, "c"): _complex_extremum(n) for n in ("maximum", "minimum", "fmax", "fmin")},
-}  # fmt: skip
-
-#: loops whose operands differ in dtype
-_MIXED: Final[dict[str, Compute]] = {
-    **{name: _compare_64(name) for name in _COMPARISONS},
-}
-
-#: NumPy's name: the op's
-_DIRECT: Final = {
-    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide",
-    "floor_divide": "floor_divide", "remainder": "remainder", "fmod": "fmod", "power": "power",
-    "float_power": "power", "maximum": "maximum", "minimum": "minimum", "fmax": "fmax",
-    "fmin": "fmin", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign",
-    "nextafter": "nextafter", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
-    "heaviside": "heaviside", "gcd": "gcd", "lcm": "lcm", "equal": "equal",
-    "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater",
-    "greater_equal": "greater_equal", "logical_and": "logical_and", "logical_or": "logical_or",
-    "logical_xor": "logical_xor", "logical_not": "logical_not", "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "invert": "bitwise_not",
-    "left_shift": "shift_left", "right_shift": "shift_right", "absolute": "abs",
-    "fabs": "abs", "negative": "negative", "positive": "positive", "sign": "sign",
-    "square": "square", "sqrt": "sqrt", "cbrt": "cbrt", "reciprocal": "reciprocal",
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
-    "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "floor": "floor", "ceil": "ceil", "trunc": "trunc", "isnan": "isnan", "isinf": "isinf",
-    "isfinite": "isfinite", "signbit": "signbit", "conjugate": "conj",
-}  # fmt: skip
-
-_COMPOSED: Final[dict[str, Compute]] = {
-    "rint": _rint, "degrees": _scaled(_DEG), "rad2deg": _scaled(_DEG),
-    "radians": _scaled(1 / _DEG), "deg2rad": _scaled(1 / _DEG), "divmod": _divmod,
-    "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "spacing": _spacing,
-    "bitwise_count": _bitwise_count,
-    "matmul": _matmul,
-}  # fmt: skip
-
 TABLE: Final[dict[str, ufunc]] = {
-    **{name: (_Power if name == "power" else ufunc)(name, op) for name, op in _DIRECT.items()},
-    **{name: ufunc(name, None, compute) for name, compute in _COMPOSED.items()},
+    **{name: ufunc(name, op) for name, op in _loops.DIRECT.items()},
+    "power": _Power("power", "power"),
+    **{name: ufunc(name, None, compute) for name, compute in _loops.COMPOSED.items()},
 }
 _ALIASES: Final = {
     "abs": "absolute", "true_divide": "divide", "mod": "remainder", "conj": "conjugate",
@@ -665,4 +583,10 @@ def cast_values(value: Any, target: DType, casting: str = "unsafe") -> Any:
         raise TypeError(
             f"Cannot cast array data from {source.numpy!r} to {target.numpy!r} according to the "
             f"rule '{casting}'")
-    return value if source is target else record("cast", (value,), {"dtype": target})
+    return value if source is target else _cast(value, target)
+
+
+def _cast(value: Any, target: DType) -> Any:
+    """A cast that the program wrote, with a check while floating-point errors are looked for."""
+    result = record("cast", (value,), {"dtype": target})
+    return _errstate.watch("cast", (value,), result) if _errstate.active() else result

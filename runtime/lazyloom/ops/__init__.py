@@ -15,6 +15,7 @@ from . import cumulative as cumulative
 from . import elementwise as elementwise
 from . import embedding as embedding
 from . import fft as fft
+from . import folds as folds
 from . import functions as functions
 from . import indexing as indexing
 from . import linalg as linalg
@@ -27,6 +28,7 @@ from . import reductions as reductions
 from . import shape as shape
 from . import sorting as sorting
 from . import spec
+from . import status as status
 from . import structural as structural
 from .spec import OpDef, lookup, names, op, table
 
