@@ -12,7 +12,7 @@ from lazyloom.errors import ArgumentError
 
 from . import _dtypes as dt
 from ._array import wrap
-from ._convert import as_value, operand, value_of
+from ._convert import as_value, host_array, operand, value_of
 from ._counting import coordinates
 
 record = lazyloom.record
@@ -61,7 +61,11 @@ def _positions(given: Any, size: int, kind: str, of: str) -> Any:
     Now where it is known on the host, as in :mod:`._bounds`.
     """
     if isinstance(given, (list, tuple)) and not len(given):
-        given = onp.zeros(0, onp.int64)
+        raise TypeError(
+            "indices must be integral: the provided empty sequence was inferred as float. Wrap it "
+            "with 'np.array(indices, dtype=np.intp)'")
+    if not isinstance(given, (lazyloom.Tensor, lazyloom.Value, list, tuple)):
+        given = lazyloom.from_host(host_array(given))
     value = as_value(operand(given))
     if value.type.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")

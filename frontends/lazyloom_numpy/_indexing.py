@@ -21,7 +21,15 @@ from ._convert import as_value, operand
 from ._flat import flatiter
 from ._index_functions import ix_, ravel_multi_index, unravel_index
 from ._keys import Entry, as_tuple, check_mask, copies, is_mask, parse
-from ._layout import Hidden, ViewInfo, is_writeable, keep_order, ordered_strides, set_info
+from ._layout import (
+    Hidden,
+    ViewInfo,
+    axis_order,
+    is_writeable,
+    keep_order,
+    ordered_strides,
+    set_info,
+)  # fmt: skip
 from ._plans import keep, key_of, known, view_of
 from ._selection import full_for, select
 
@@ -146,7 +154,8 @@ def _item(x: ndarray, key: Any) -> Any:
         return view.copy() if copies(key) else view
     source = x if _keeps_everything(parsed, x.shape) else basic(x, parsed)
     axes, indices, group = _arrays(parsed)
-    return _laid_out(_gather(source.value, axes, indices, group), indices, group, key)
+    value = _gather(source.value, axes, indices, group)
+    return _laid_out(value, source, axes, indices, group, key)
 
 
 def _arrays(parsed: list[Entry]) -> tuple[tuple[int, ...], list[Any], int]:
@@ -200,17 +209,27 @@ def _index_placement(axes: tuple[int, ...]) -> int:
     return axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
 
 
-def _laid_out(value: Any, indices: list[Any], group: int, key: Any) -> Any:
-    """The result with the memory order of NumPy's, where the indices' dimensions come first."""
+def _laid_out(
+    value: Any, source: ndarray, axes: tuple[int, ...], indices: list[Any], group: int, key: Any
+) -> Any:
+    """The result with the memory order of NumPy's: the indices' dimensions come first, the
+    others follow in the order that they have in the source."""
     result = wrap(value)
-    ndim = len(value.type.shape)
+    shape = value.type.shape
+    ndim = len(shape)
     count = max(len(i.type.shape) for i in indices)
     if count == ndim:
         return keep_order(result, *(k for k in as_tuple(key) if isinstance(k, ndarray)))
-    if group and count:
-        first = list(range(group, group + count))
-        order = [*first, *(a for a in range(ndim) if a not in first)]
-        set_info(result, ViewInfo(ordered_strides(value.type.shape, order), Hidden(order), True))
+    if ndim < 2 or not (source._special or (group and count)):
+        return result
+    rest = [s for a, s in enumerate(element_strides(source)) if a not in axes]
+    first = list(range(group, group + count))
+    others = [a for a in range(ndim) if a not in first]
+    order = [*first, *(others[i] for i in axis_order(tuple(shape[a] for a in others),
+                                                     [tuple(rest)]))]  # fmt: skip
+    if order != list(range(ndim)):
+        base = Hidden([*first, *others]) if group and count else None
+        set_info(result, ViewInfo(ordered_strides(shape, order), base, True))
     return result
 
 

@@ -208,7 +208,7 @@ def is_writeable(x: lazyloom.Tensor) -> bool:
     return info is None or info.writeable
 
 
-def _axis_order(shape: tuple[int, ...], operands: list[tuple[int, ...]]) -> list[int]:
+def axis_order(shape: tuple[int, ...], operands: list[tuple[int, ...]]) -> list[int]:
     """Axes from the slowest to the fastest, as ``numpy.nditer`` orders them for 'K'."""
     fastest_first: list[int] = []
     for axis in range(len(shape) - 1, -1, -1):
@@ -262,7 +262,7 @@ def keep_order(result: Result, *sources: Any) -> Result:
             strides, own = element_strides(x), x.type.shape
             strides = tuple(0 if n == 1 else s for s, n in zip(strides, own))
             operands.append((0,) * (ndim - len(own)) + strides)
-    order = _axis_order(shape, [s for s in operands if len(s) == ndim])
+    order = axis_order(shape, [s for s in operands if len(s) == ndim])
     if order != list(range(ndim)):
         set_info(result, ViewInfo(ordered_strides(shape, order), None, True))
     return result
