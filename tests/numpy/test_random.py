@@ -59,7 +59,7 @@ def test_seeds() -> None:
     assert np.random.default_rng(a) is a
     one, two = a.spawn(2)
     assert not onp.array_equal(onp.asarray(one.random(3)), onp.asarray(two.random(3)))
-    b.key = a.key
+    b.bit_generator.state = a.bit_generator.state
     onp.testing.assert_array_equal(onp.asarray(a.random(3)), onp.asarray(b.random(3)))
 
 
