@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from ..dtypes import ALL, CLASSES_SORTED, DType, float32, int64
 from . import rules
-from ._helpers import broadcast, broadcast_to, constant, convert, kind, widened
+from ._helpers import (
+    broadcast,
+    broadcast_to,
+    constant,
+    convert,
+    divided_by,
+    isnan,
+    kind,
+    widened,
+)
 from ._jax import jnp, lax
 from .kinds import AnyType, Array, Ints, T
 from .samples import Sample
@@ -77,12 +87,14 @@ def linspace(start: T, stop: T, *, num: int, endpoint: bool = True) -> Array:
     pieces = max(num - 1 if endpoint else num, 1)
     real = first.real.dtype if kind(first) == "c" else first.dtype
     index = lax.broadcasted_iota(real, shape, 0)
-    weight = convert(lax.div(index, constant(index, pieces)), first.dtype)
+    step = broadcast_to(divided_by(lax.sub(last, first), pieces), shape)
     first, last = broadcast_to(first, shape), broadcast_to(last, shape)
-    # Both ends exactly: from the left in the first half, from the right in the second.
-    left = lax.add(first, lax.mul(weight, lax.sub(last, first)))
-    right = lax.sub(last, lax.mul(lax.sub(constant(weight, 1), weight), lax.sub(last, first)))
-    return convert(lax.select(lax.lt(index, constant(index, pieces / 2)), left, right), dtype)
+    offset = lax.mul(convert(index, first.dtype), step)
+    # A compiler that fuses the product with the sum rounds some elements twice and others once,
+    # so that numbers would depend on how many there are; it does not see through the selection.
+    offset = lax.select(isnan(offset), constant(offset, math.nan), offset)
+    at_end = lax.eq(index, constant(index, pieces))
+    return convert(lax.select(at_end, last, lax.add(first, offset)), dtype)
 
 
 def _eye_samples(op: OpDef) -> Iterator[Sample]:
