@@ -69,8 +69,7 @@ from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
-    cross, dot, einsum, einsum_path, inner, kron, matvec, outer, tensordot, trace, vdot, vecdot,
-    vecmat,
+    cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
 )  # fmt: skip
 from ._joining import (
     append, block, column_stack, concat, concatenate, delete, dstack, hstack, insert, pad,
@@ -102,6 +101,7 @@ from ._sorting import (
     unique_all, unique_counts, unique_inverse, unique_values,
 )  # fmt: skip
 from ._ufuncs import ufunc
+from ._vectorize import frompyfunc, vectorize
 
 globals().update(_ufuncs.PUBLIC)
 

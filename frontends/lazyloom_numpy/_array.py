@@ -632,6 +632,7 @@ from . import (  # noqa: E402
     _reductions,
     _sorting,
 )  # fmt: skip
+from . import _gufuncs as _gufuncs  # noqa: E402
 from . import _ufuncs as _u  # noqa: E402
 
 _t: Final = _u.TABLE

@@ -173,26 +173,6 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     return moveaxis(result, -1, axisc)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The dot product of vectors along an axis, the first conjugated. See ``numpy.vecdot``."""
-    from ._manipulation import moveaxis
-
-    x, y = moveaxis(_array(x1), axis, -1), moveaxis(_array(x2), axis, -1)
-    d, values = common(x, y)
-    return wrap(_boolean(record("vecdot", _numeric(d, values), {"axis": -1}), d))
-
-
-def matvec(x1: Any, x2: Any, /) -> Any:
-    """Matrix times vectors of the last axis. See ``numpy.matvec``."""
-    return TABLE["matmul"](_array(x1), _array(x2)[..., None])[..., 0]
-
-
-def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Conjugated vectors of the last axis times matrix. See ``numpy.vecmat``."""
-    x = _array(x1)
-    return TABLE["matmul"]((x.conj() if x.dtype.kind == "c" else x)[..., None, :], x2)[..., 0, :]
-
-
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
     """The contraction order that NumPy proposes. See ``numpy.einsum_path``."""
     if isinstance(operands[0], str):

@@ -142,21 +142,6 @@ def _bitwise_count(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
     return record("cast", (x,), {"dtype": dt.internal(onp.uint8)})
 
 
-def _matmul(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
-    a, b = as_value(v[0]), as_value(v[1])
-    for position, x in enumerate((a, b)):
-        if not x.type.shape:
-            raise ValueError(
-                f"matmul: Input operand {position} does not have enough dimensions (has 0, "
-                "gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
-    if d[0].kind != "b":
-        return record("matmul", (a, b))
-    int32 = dt.internal(onp.int32)
-    product = record("matmul", (record("cast", (a,), {"dtype": int32}),
-                                record("cast", (b,), {"dtype": int32})))
-    return record("not_equal", (product, dt.scalar(0, int32)))
-
-
 _DEG: Final = 180.0 / onp.pi
 
 def _complex_order(name: str) -> Compute:
@@ -230,5 +215,4 @@ COMPOSED: Final[dict[str, Compute]] = {
     "radians": _scaled(1 / _DEG), "deg2rad": _scaled(1 / _DEG), "divmod": _divmod,
     "modf": _modf, "frexp": _frexp, "ldexp": _ldexp, "spacing": _spacing,
     "bitwise_count": _bitwise_count,
-    "matmul": _matmul,
 }  # fmt: skip

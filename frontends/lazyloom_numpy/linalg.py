@@ -389,7 +389,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The dot product of vectors. See ``numpy.linalg.vecdot``."""
-    return _linalg.vecdot(x1, x2, axis=axis)
+    return TABLE["vecdot"](x1, x2, axis=axis)
 
 
 def matrix_transpose(x: Any, /) -> Any:

@@ -1,0 +1,95 @@
+"""``vectorize``: a Python function called for every element, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as onp
+
+import lazyloom
+
+from ._array import wrap
+from ._convert import host_value
+from ._interop import asnumpy
+
+
+class vectorize:
+    """A Python function of numbers made one of arrays, with broadcasting.
+
+    The function is host code: a call reads its arguments and calls it element by element (for
+    each vector or matrix that ``signature`` names), as ``numpy.vectorize``, which holds for
+    all arguments. A function that is written in array operations needs none of this and stays
+    on the device.
+
+    Raises TypeError where ``otypes`` or a result is of an unsupported dtype, such as object.
+    """
+
+    def __init__(self, pyfunc: Any = onp._NoValue, otypes: Any = None, doc: str | None = None,  # type: ignore[attr-defined]
+                 excluded: Any = None, cache: bool = False,
+                 signature: str | None = None) -> None:  # fmt: skip
+        self._options: Final = {
+            "otypes": otypes, "doc": doc, "excluded": excluded, "cache": cache,
+            "signature": signature}  # fmt: skip
+        self.pyfunc: Any = pyfunc
+        self._inner: Any = None
+        if pyfunc is not onp._NoValue:  # type: ignore[attr-defined]
+            self._take(pyfunc)
+
+    def _take(self, pyfunc: Callable[..., Any]) -> None:
+        self.pyfunc = pyfunc
+        self._inner = onp.vectorize(_on_host(pyfunc), **self._options)
+        self.otypes = self._inner.otypes
+        self.excluded = self._inner.excluded
+        self.cache = self._inner.cache
+        self.signature = self._inner.signature
+        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+        self.__doc__ = self._options["doc"] or getattr(pyfunc, "__doc__", None)
+        for c in self.otypes or "":
+            lazyloom.dtypes.as_dtype(c)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._inner is None:  # @vectorize(otypes=...) decorates
+            self._take(args[0])
+            return self
+        skip = self.excluded
+        given = [a if i in skip else _read(a) for i, a in enumerate(args)]
+        named = {k: a if k in skip else _read(a) for k, a in kwargs.items()}
+        result = self._inner(*given, **named)
+        if isinstance(result, tuple):
+            return tuple([_array(r) for r in result])
+        return _array(result)
+
+
+def _read(given: Any) -> Any:
+    return asnumpy(given) if isinstance(given, lazyloom.Tensor) else given
+
+
+def _on_host(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with results of ours read, so that NumPy can put them together."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = pyfunc(*args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple([_read(r) for r in result])
+        return _read(result)
+
+    return call
+
+
+def _array(result: Any) -> Any:
+    from ._array import ndarray
+
+    value = host_value(result)
+    # NumPy gives a 0-d array here, not a scalar
+    return ndarray._wrap(value) if isinstance(result, onp.ndarray) else wrap(value)
+
+
+def frompyfunc(func: Any, /, nin: int, nout: int, *, identity: Any = None) -> Any:
+    """Not supported: NumPy's gives a ufunc whose results are object arrays.
+
+    Raises TypeError. ``vectorize(func, otypes=[...])`` gives arrays of numbers.
+    """
+    raise TypeError(
+        "frompyfunc: its results are arrays of dtype object, which are not supported; use "
+        "vectorize(func, otypes=[float]) for arrays of numbers")
