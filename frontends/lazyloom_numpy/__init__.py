@@ -43,8 +43,8 @@ from . import fft, linalg, random
 from ._creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
-    from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, geomspace, identity,
-    indices, linspace, logspace, meshgrid, ones, ones_like, require, tri, tril,
+    from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, identity,
+    indices, meshgrid, ones, ones_like, require, tri, tril,
     tril_indices, tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros,
     zeros_like,
 )  # fmt: skip
@@ -63,9 +63,13 @@ from ._files import (
     NpzFile, fromfile, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
     savez_compressed,
 )  # fmt: skip
+from ._spaced import geomspace, linspace, logspace
 from ._text import base_repr, binary_repr, format_float_positional, format_float_scientific
 from ._tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
 from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
+from ._histograms import (
+    histogram, histogram2d, histogram_bin_edges, histogramdd,
+)  # fmt: skip
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
@@ -82,6 +86,10 @@ from ._manipulation import (
     moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90, shape,
     size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
+from ._nanfunctions import (
+    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
+    nanvar,
+)  # fmt: skip
 from ._quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
 )  # fmt: skip
@@ -91,8 +99,7 @@ from ._reductions import (
 )  # fmt: skip
 from ._sequences import (
     average, bartlett, blackman, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient,
-    hamming, hanning, histogram, histogram_bin_edges, nanargmax, nanargmin, nancumprod,
-    nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, polyval, trapezoid,
+    hamming, hanning, polyval, trapezoid,
 )  # fmt: skip
 from ._sorting import (
     argpartition, argsort, argwhere, bincount, choose, compress, digitize, extract, flatnonzero,

@@ -277,68 +277,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     return ndarray._wrap(source("arange", parameters, {"length": length}))
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
-             dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
-    """Evenly spaced numbers over an interval. See ``numpy.linspace``."""
-    check_device(device, "linspace")
-    count = operator.index(num)
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    keys = [_key(x) for x in (start, stop)]
-    compute = dt.promote(*keys, float)
-    target = compute if dtype is None else dt.internal(dtype)
-    value = source("linspace", (param(start, compute), param(stop, compute)),
-                   {"num": count, "endpoint": bool(endpoint)})  # fmt: skip
-    if target is not compute:
-        if target.kind in "iu":
-            value = record("floor", (value,))
-        value = record("cast", (value,), {"dtype": target})
-    result = ndarray._wrap(value)
-    if axis != 0 and result.ndim > 1:
-        from ._manipulation import moveaxis
-
-        result = moveaxis(result, 0, axis)
-    if not retstep:
-        return result
-    pieces = count - 1 if endpoint else count
-    step = (asarray(stop) - asarray(start)) / pieces if pieces > 0 else asarray(onp.nan)
-    return result, step
-
-
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
-             dtype: Any = None, axis: int = 0) -> Any:  # fmt: skip
-    """Numbers whose logarithms are evenly spaced. See ``numpy.logspace``."""
-    from ._ufuncs import TABLE
-
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    result = TABLE["power"](asarray(base).astype(exponents.dtype), exponents)
-    return result if dtype is None else result.astype(dtype)
-
-
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
-              axis: int = 0) -> Any:  # fmt: skip
-    """Numbers in a geometric progression (of real endpoints). See ``numpy.geomspace``."""
-    from ._ufuncs import TABLE
-
-    first, last = asarray(start), asarray(stop)
-    sign = TABLE["sign"](first)
-    log = TABLE["log10"]
-    exponents = linspace(log(abs(first)), log(abs(last)), num, endpoint, axis=axis)
-    result = sign * TABLE["power"](asarray(10.0), exponents)
-    if num > 0:
-        result = _set_end(result, 0, first, axis)
-        if num > 1 and endpoint:
-            result = _set_end(result, -1, last, axis)
-    return result if dtype is None else result.astype(dtype)
-
-
-def _set_end(x: ndarray, position: int, value: Any, axis: int) -> ndarray:
-    key: list[Any] = [slice(None)] * x.ndim
-    key[axis] = position
-    x[tuple(key)] = value
-    return x
-
-
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *,
         device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""

@@ -11,6 +11,7 @@ import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
+from ._conditions import unless
 from ._convert import as_value, operand
 from ._elementwise import rounded, where
 from ._manipulation import _array, broadcast_to
@@ -192,26 +193,21 @@ def _fitting_weights(weights: Any, rows: _Rows, axis: Any) -> ndarray:
     return rows.flattened(w)
 
 
-def _checked_weights(weights: Any) -> None:
-    """Negative weights that are host data are refused; on the device nothing is read."""
-    if not isinstance(weights, lazyloom.Tensor) and (onp.asarray(weights) < 0).any():
-        raise ValueError("Weights must be non-negative.")
-
-
 def _points(q: Any, hundred: bool) -> tuple[ndarray, bool]:
     """The quantiles as an array, and whether they take the data's dtype.
 
-    Quantiles that are host data are checked; those on the device are not, as that would
-    read them.
+    A number is checked at the call, an array when the result is read.
     """
     weak = type(q) in (int, float)
+    top = 100 if hundred else 1
+    kind = "percentile" if hundred else "quantile"
+    points = ndarray._wrap(as_value(operand(q)))
     if not isinstance(q, lazyloom.Tensor):
         given = onp.asarray(q)
-        top = 100 if hundred else 1
         if given.size and not (given.min() >= 0 and given.max() <= top):
-            raise ValueError(f"{'Percentiles' if hundred else 'Quantiles'} must be in the range "
-                             f"[0, {top}]")  # fmt: skip
-    points = ndarray._wrap(as_value(operand(q)))
+            raise ValueError(f"{kind.capitalize()}s must be in the range [0, {top}]")
+    else:
+        points = unless(~((points >= 0) & (points <= top)), kind, kind, points)
     if points.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     return (points / 100 if hundred else points), weak
@@ -233,7 +229,6 @@ def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, w
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         w = _fitting_weights(weights, rows, axis)
-        _checked_weights(weights)
     n: Any = x.shape[0]
     if n == 0 or 0 in points.shape:
         if n == 0 and not skip_nan:
@@ -246,12 +241,14 @@ def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, w
         n = (~nan).sum(0, keepdims=True)
         w = None if w is None else where(nan, 0, w)
     if w is not None:
-        result = _weighted(x, w, points, n)
+        result = unless(w < 0, "negative weight", "quantile", _weighted(x, w, points, n))
     else:
         result = _interpolated(sort(x, 0), points, n, method, weak)
     if nan is not None:
         bad = nan.all(0) if skip_nan else nan.any(0)
         result = where(bad, onp.nan, result)
+        if skip_nan:
+            result = unless(bad, "all-NaN slice", "nanquantile", result)
     result = result.reshape((*points.shape, *x.shape[1:]))
     return rows.finish(result, points.shape, keepdims, out)
 
@@ -261,7 +258,8 @@ def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input:
              weights: Any = None) -> Any:  # fmt: skip
     """The q-th quantiles over axes. See ``numpy.quantile``, with its 13 methods and weights.
 
-    Quantiles and weights on the device are not checked, as that would read them.
+    Reading the result raises ValueError where quantiles or weights that were computed are out
+    of range.
     """
     return _quantile(a, q, axis, out, method, keepdims, weights, False, False)
 
@@ -327,4 +325,5 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     # of nothing NaN, which stands first then
     high = take_along_axis(ordered, TABLE["minimum"](n // 2, x.shape[0] - 1), 0)
     result = where(low == high, low, (low + high) / 2)[0]
+    result = unless(n == 0, "all-NaN slice", "nanmedian", result)
     return rows.finish(result, (), keepdims, out)

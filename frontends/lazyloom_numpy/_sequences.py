@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as onp
@@ -10,15 +9,12 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
-from . import _reductions
 from ._array import ndarray, wrap
 from ._convert import value_of
 from ._elementwise import where
 from ._joining import concatenate
 from ._linalg import common
 from ._manipulation import broadcast_to, moveaxis
-from ._reductions import finish
-from ._sorting import searchsorted
 from ._ufuncs import TABLE
 
 record = lazyloom.record
@@ -218,139 +214,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return c if c.dtype.kind == "c" else c.clip(-1, 1)
 
 
-# ------------------------------------------------------------------- NaN ignored
-
-
-def _without_nan(a: Any, fill: Any) -> tuple[ndarray, Any]:
-    x = _array(a)
-    if x.dtype.kind not in "fc":
-        return x, None
-    mask = TABLE["isnan"](x)
-    return wrap(record("where", (mask.value, dt.scalar(fill, x.type.dtype), x.value))), mask
-
-
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
-           **kwargs: Any) -> Any:  # fmt: skip
-    """The sum, NaN counting as 0. See ``numpy.nansum``."""
-    return _without_nan(a, 0)[0].sum(axis, dtype, out, keepdims, **kwargs)
-
-
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
-            **kwargs: Any) -> Any:  # fmt: skip
-    """The product, NaN counting as 1. See ``numpy.nanprod``."""
-    return _without_nan(a, 1)[0].prod(axis, dtype, out, keepdims, **kwargs)
-
-
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Running sums, NaN counting as 0. See ``numpy.nancumsum``."""
-    return _without_nan(a, 0)[0].cumsum(axis, dtype, out)
-
-
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Running products, NaN counting as 1. See ``numpy.nancumprod``."""
-    return _without_nan(a, 1)[0].cumprod(axis, dtype, out)
-
-
-def _nan_extremum(name: str, fill: float, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
-    x, mask = _without_nan(a, fill)
-    result = getattr(x, name)(axis, keepdims=keepdims)
-    if mask is not None:
-        result = where(mask.all(axis, keepdims=keepdims), onp.nan, result).astype(x.dtype)
-    return finish(result.value, out, name)
-
-
-def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """The largest element that is not NaN. See ``numpy.nanmax``."""
-    return _nan_extremum("max", -onp.inf, a, axis, out, keepdims)
-
-
-def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """The smallest element that is not NaN. See ``numpy.nanmin``."""
-    return _nan_extremum("min", onp.inf, a, axis, out, keepdims)
-
-
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Index of the largest element that is not NaN. See ``numpy.nanargmax``."""
-    return _without_nan(a, -onp.inf)[0].argmax(axis, out, keepdims=keepdims)
-
-
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Index of the smallest element that is not NaN. See ``numpy.nanargmin``."""
-    return _without_nan(a, onp.inf)[0].argmin(axis, out, keepdims=keepdims)
-
-
-def _not_nan(a: Any) -> Any:
-    x = _array(a)
-    return ~TABLE["isnan"](x) if x.dtype.kind in "fc" else True
-
-
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
-            keepdims: bool = False) -> Any:  # fmt: skip
-    """The mean of the elements that are not NaN. See ``numpy.nanmean``."""
-    return _reductions.mean(a, axis, dtype, out, keepdims, where=_not_nan(a))
-
-
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-           keepdims: bool = False) -> Any:  # fmt: skip
-    """The variance of the elements that are not NaN. See ``numpy.nanvar``."""
-    return _reductions.var(a, axis, dtype, out, ddof, keepdims, where=_not_nan(a))
-
-
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-           keepdims: bool = False) -> Any:  # fmt: skip
-    """The standard deviation of the elements that are not NaN. See ``numpy.nanstd``."""
-    return _reductions.std(a, axis, dtype, out, ddof, keepdims, where=_not_nan(a))
-
-
 # --------------------------------------------------------- histograms, convolution
-
-
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of a histogram's bins. See ``numpy.histogram_bin_edges``.
-
-    Bins are a number or edges; without a range the array's extremes are read.
-    """
-    if not hasattr(bins, "__index__"):
-        return _array(bins)
-    from ._creation import array
-
-    count = operator.index(bins)
-    if count < 1:
-        raise ValueError("`bins` must be positive, when an integer")
-    x = _array(a)
-    if range is None:
-        low, high = (x.min().item(), x.max().item()) if x.size else (0, 1)
-    else:
-        low, high = range
-    if low > high:
-        raise ValueError("max must be larger than min in range parameter.")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    d = onp.result_type(low, high, x.dtype)
-    if d.kind in "iu":
-        d = onp.result_type(d, float)
-    return array(onp.linspace(low, high, count + 1, dtype=d))
-
-
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False,
-              weights: Any = None) -> Any:  # fmt: skip
-    """Counts in bins, and the bins' edges. See ``numpy.histogram``."""
-    edges = histogram_bin_edges(a, bins, range)
-    x = _array(a).reshape(-1)
-    count = edges.size - 1
-    position = searchsorted(edges, x, "right") - 1
-    position = where(x == edges[-1], count - 1, position)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    position = where(inside, position, count)
-    operands = [position.value]
-    if weights is not None:
-        w = _array(weights).reshape(-1)
-        operands.append(w.value if w.dtype.kind in "fc" else w.astype(float).value)
-    totals = wrap(record("bincount", operands, {"length": count + 1}))[:-1]
-    if density:
-        widths = edges[1:] - edges[:-1]
-        return totals / widths / totals.sum(), edges
-    return totals.copy(), edges
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:

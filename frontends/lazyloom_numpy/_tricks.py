@@ -10,9 +10,10 @@ import numpy as onp
 
 from . import _dtypes as dt
 from ._array import ndarray
-from ._creation import arange, array, asarray, indices, linspace, ones
+from ._creation import arange, array, asarray, indices, ones
 from ._joining import concatenate
 from ._manipulation import ravel, transpose
+from ._spaced import linspace
 
 
 def _is_complex(x: Any) -> bool:
