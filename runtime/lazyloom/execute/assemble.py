@@ -10,12 +10,10 @@ from ..dtypes import DType
 from ..program import ScalarSlot, Structure
 from ..scalars import Baked
 from ..types import TensorType, tensor_type
+from . import jax_compat
 from .forms import Form, identity, turn
 from .layout import arrange
-
-#: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
-#: additions to a vector of 4 takes LLVM tens of gigabytes
-FUSED: Final = 200
+from .stops import stops
 
 #: a call that XLA does not inline, and so ends a fusion
 _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
@@ -38,9 +36,7 @@ def module_text(
     counts = structure.scalar_counts
     scalar_names: dict[ScalarSlot, str] = {}
     constants: dict[Baked, str] = {}
-    #: how many ops before each, in a row, XLA may fuse
-    depths: list[int] = []
-
+    ends = stops(structure.instructions, jax_compat.device().platform)
     arranged = arrange(structure, outputs)
     #: values that were turned into another form, by name and form
     turned: dict[tuple[str, Form], str] = {}
@@ -90,15 +86,7 @@ def module_text(
         lines.append(
             f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
             f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
-        depth = 0
-        if not i.spec.heavy:
-            for item in i.operands:
-                at = item[0] if type(item) is tuple else item if type(item) is int else -1
-                if at >= 0:
-                    depth = max(depth, depths[at])
-            depth += 1
-        depths.append(depth)
-        if depth and depth % FUSED == 0 and count == 1:
+        if number in ends:
             stop = f"stop_{re.sub('[^a-z0-9]', '_', right)}"
             functions[stop] = _STOP.format(name=stop, type=right)
             lines.append(
