@@ -19,13 +19,14 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick bench lint docs env env-demo env-test env-bench capi clean
+.PHONY: help demo test test-interpreted test-quick array-api bench lint docs env env-demo env-test env-bench capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
 	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a minute or two"
+	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
@@ -93,6 +94,13 @@ test-interpreted: env-test
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
+
+# SUITE is a checkout of github.com/data-apis/array-api-tests with its submodule: see docs/array_api.md
+EXAMPLES ?= 50
+array-api: env-test
+	@test -n "$(SUITE)" || { echo "error: set SUITE to a checkout of data-apis/array-api-tests" >&2; exit 1; }
+	@$(PIP) install -r "$(SUITE)/requirements.txt"
+	@$(PY) tests/conformance/array_api.py "$(SUITE)" --examples $(EXAMPLES) --output out/array-api
 
 bench: env-bench
 	@$(PY) benchmarks/run.py

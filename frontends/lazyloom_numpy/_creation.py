@@ -140,8 +140,24 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: A
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
-    """An array from any object with ``__dlpack__``. See ``numpy.from_dlpack``."""
-    return ndarray._wrap(lazyloom.from_dlpack(x))
+    """An array from any object with ``__dlpack__``. See ``numpy.from_dlpack``.
+
+    Memory is shared where it can be, never for ``copy=True``; for ``copy=False`` what cannot be
+    shared is a ValueError. Later writes to shared memory show in the array, but writes to the
+    array do not show in the memory.
+    """
+    check_device(device, "from_dlpack")
+    try:
+        return ndarray._wrap(lazyloom.from_dlpack(x, copy=copy))
+    except lazyloom.errors.ArgumentError:
+        if copy is False or not hasattr(x, "__dlpack__") or x.__dlpack_device__()[0] != _HOST:
+            raise
+    # what NumPy can take over and XLA cannot: memory with gaps, or read-only
+    return ndarray._wrap(lazyloom.from_host(onp.from_dlpack(x)))
+
+
+#: DLPack's number of host memory
+_HOST = 1
 
 
 # ---------------------------------------------------------------------- filled

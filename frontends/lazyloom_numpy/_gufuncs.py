@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,6 +22,17 @@ from ._ufuncs import PUBLIC, TABLE, store, ufunc
 record = lazyloom.record
 
 
+def _of_two(
+    x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, signature: Any = None, axes: Any = None,
+    axis: Any = None, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """What a generalised ufunc takes, for those who inspect one."""
+
+
+_SIGNATURE: Final = inspect.signature(_of_two)
+
+
 class gufunc(ufunc):
     """A ufunc with core dimensions, such as ``matmul``.
 
@@ -33,6 +45,7 @@ class gufunc(ufunc):
 
     def __init__(self, name: str, compute: Compute, doc: str | None = None) -> None:
         super().__init__(name, None, compute, doc)
+        self.__signature__: Final = _SIGNATURE
         inputs, _, outputs = str(self.np.signature).partition("->")
         #: the names of the core dimensions of each operand, then of the result
         self.cores: Final = [

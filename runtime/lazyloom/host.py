@@ -42,8 +42,11 @@ def from_host(array: Any, *, share: bool = False) -> Value:
     return leaf_value(tensor_type(tuple(map(int, data.shape)), dtype), Buffer(data, None, shared))
 
 
-def from_dlpack(source: Any) -> Value:
+def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
     """A value that shares memory with an object of the DLPack protocol, where it can.
+
+    Args:
+        copy: True for memory of its own, False for an error where memory cannot be shared.
 
     Shared memory is never donated. Raises ArgumentError for an object without
     ``__dlpack__``, or data that cannot be taken over.
@@ -55,11 +58,11 @@ def from_dlpack(source: Any) -> Value:
     from .execute import jax_compat
 
     try:
-        array = jax_compat.from_dlpack(source)
+        array = jax_compat.from_dlpack(source, copy)
     except Exception as error:
         raise ArgumentError(f"from_dlpack: {error}") from error
     dtype = dtype_named(str(array.dtype))
-    return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, True))
+    return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
 
 
 def known_range(value: Value) -> tuple[int, int] | None:

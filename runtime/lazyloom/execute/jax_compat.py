@@ -391,9 +391,15 @@ def is_ready(array: Any) -> bool:
     return bool(array.is_ready())
 
 
-def from_dlpack(source: Any) -> Any:
-    """A device array that shares memory with any object of the DLPack protocol."""
+def from_dlpack(source: Any, copied: bool | None) -> Any:
+    """A device array of the data of any object of the DLPack protocol.
+
+    It shares memory where it can for None, always for False (or raises), never for True.
+    """
     with x64():
         import jax.dlpack
 
-        return jax.dlpack.from_dlpack(source)
+        if not copied:
+            return jax.dlpack.from_dlpack(source, copy=copied)
+        # JAX's own copy may be none; it has to be finished before the source is written to
+        return copy(jax.dlpack.from_dlpack(source)).block_until_ready()
