@@ -15,6 +15,8 @@ by printing, ``float(x)``, ``if x:``, ``x.tolist()`` or ``numpy.asarray(x)``. Se
 from __future__ import annotations
 
 import os as _os
+import sys as _sys
+from typing import NoReturn as _NoReturn
 
 import lazyloom as _lazyloom
 
@@ -35,6 +37,7 @@ from numpy import byte as byte
 from numpy import cdouble as cdouble
 from numpy import csingle as csingle
 from numpy import get_printoptions as get_printoptions
+from numpy import exceptions as exceptions
 from numpy import iterable as iterable
 
 from ._array import ScalarArray, ndarray
@@ -49,7 +52,7 @@ from ._creation import (
     zeros_like,
 )  # fmt: skip
 from ._dtypes import (
-    AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, min_scalar_type,
+    AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, common_type, min_scalar_type,
     promote_types, result_type,
 )  # fmt: skip
 from ._elementwise import (
@@ -58,6 +61,7 @@ from ._elementwise import (
     real_if_close, round, select, sinc, unwrap, where,
 )  # fmt: skip
 from ._info import __array_namespace_info__
+from ._applying import apply_along_axis, apply_over_axes
 from ._bits import packbits, unpackbits
 from ._files import (
     NpzFile, fromfile, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
@@ -77,10 +81,10 @@ from ._linalg import (
 )  # fmt: skip
 from ._joining import (
     append, block, column_stack, concat, concatenate, delete, dstack, hstack, insert, pad,
-    stack, trim_zeros, vstack,
+    row_stack, stack, trim_zeros, vstack,
 )  # fmt: skip
 from ._manipulation import (
-    apply_along_axis, array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
+    array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
     broadcast_shapes, broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud,
     hsplit, isfortran, matrix_transpose, may_share_memory, may_share_memory as shares_memory,
     moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90, shape,
@@ -113,6 +117,7 @@ from ._vectorize import frompyfunc, vectorize
 globals().update(_ufuncs.PUBLIC)
 
 bitwise_invert = _ufuncs.PUBLIC["invert"]
+little_endian = _sys.byteorder == "little"
 True_ = _onp.True_
 False_ = _onp.False_
 
@@ -122,3 +127,10 @@ __array_api_version__ = "2024.12"
 
 def __dir__() -> list[str]:
     return sorted(n for n in globals() if not n.startswith("_") and n != "annotations")
+
+
+def __getattr__(name: str) -> _NoReturn:
+    """Only called for names that are not here: says why."""
+    from ._absent import refuse
+
+    refuse(name)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
+from types import GenericAlias
 from typing import Any, Final
 
 import numpy as onp
@@ -17,6 +20,7 @@ import lazyloom
 from lazyloom.dtypes import as_dtype
 
 from . import _info
+from ._dtypes import internal
 from ._layout import (
     ViewInfo,
     base_of,
@@ -140,6 +144,13 @@ class ndarray(lazyloom.Tensor):
         if self.type.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
         self.imag[...] = value
+
+    @property
+    def data(self) -> memoryview:
+        """A read-only look at a copy of the data; reads. Writing there would not be seen here."""
+        host = self.read()
+        host.flags.writeable = False
+        return host.data
 
     @property
     def flat(self) -> Any:
@@ -289,6 +300,24 @@ class ndarray(lazyloom.Tensor):
     def tobytes(self, order: str = "C") -> bytes:
         return bytes(self.read().tobytes(order))
 
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the data to a file, as bytes or as text; reads."""
+        self.read().tofile(fid, sep, format)
+
+    def dumps(self) -> bytes:
+        """The pickled array; reads."""
+        return pickle.dumps(self)
+
+    def dump(self, file: Any) -> None:
+        """Write the pickled array to a file, given by name or open; reads."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+        else:
+            Path(file).write_bytes(self.dumps())
+
+    def __class_getitem__(cls, parameters: Any) -> Any:
+        return GenericAlias(cls, parameters)
+
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 
@@ -378,7 +407,7 @@ class ndarray(lazyloom.Tensor):
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
-        target = as_dtype(dtype)
+        target = internal(dtype)
         if target is self.type.dtype:
             return lay_out(type(self)._wrap(self.value), order, self) if copy else self
         return lay_out(type(self)._wrap(_u.cast_values(self.value, target, casting)), order, self)

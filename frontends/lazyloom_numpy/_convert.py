@@ -43,11 +43,17 @@ def operand_key(x: Any) -> DType | type:
 
 def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
     """Host data as a NumPy array of a supported dtype; TypeError for another."""
+    if isinstance(given, onp.ndarray) and hasattr(given, "_mask"):
+        from ._absent import REASONS
+
+        raise TypeError(f"array: {REASONS['ma']}")
     array = onp.asarray(given, None if dtype is None else dt.internal(dtype).numpy)
     if array.dtype == object:
+        from ._absent import why_no_dtype
+
         raise TypeError(
-            f"array: {type(given).__name__} gives dtype object, which is not supported; expected "
-            "nested sequences of numbers of one length")
+            f"array: {type(given).__name__} gives {why_no_dtype(array.dtype)}; expected nested "
+            "sequences of numbers of one length")
     return array
 
 
@@ -56,7 +62,7 @@ def host_value(given: Any, dtype: Any = None) -> Any:
     if isinstance(given, (list, tuple)) and contains_tensor(given):
         return _stack(given, dtype)
     array = host_array(given, dtype)
-    as_dtype(array.dtype)
+    dt.internal(array.dtype)
     return lazyloom.from_host(array.astype(array.dtype.newbyteorder("="), order="C", copy=False))
 
 

@@ -51,8 +51,13 @@ AxisError = onp.exceptions.AxisError
 
 
 def internal(given: Any) -> DType:
-    """The runtime's dtype for a NumPy dtype-like; TypeError for an unsupported one."""
-    return as_dtype(given)
+    """The runtime's dtype for a NumPy dtype-like; TypeError for one that is out of scope."""
+    try:
+        return as_dtype(given)
+    except lazyloom.errors.DTypeError:
+        from ._absent import why_no_dtype
+
+        raise lazyloom.errors.DTypeError(why_no_dtype(given)) from None
 
 
 def in_range(number: Any, dtype: DType) -> bool:
@@ -146,6 +151,11 @@ def min_scalar_type(a: Any) -> Any:
     if isinstance(a, lazyloom.Tensor):
         return a.type.dtype.numpy
     return onp.min_scalar_type(a)
+
+
+def common_type(*arrays: Any) -> Any:
+    """The inexact scalar type that all arrays fit, as ``numpy.common_type``."""
+    return onp.common_type(*(onp.empty(0, a.dtype) for a in arrays))
 
 
 def can_cast_public(from_: Any, to: Any, casting: str = "safe") -> bool:

@@ -527,26 +527,6 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     return both and a._base_storage is b._base_storage
 
 
-def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of every vector along an axis. See ``numpy.apply_along_axis``.
-
-    The function is called, and recorded, once for each vector.
-    """
-    from ._joining import stack
-
-    x = moveaxis(_array(arr), axis, -1)
-    outer = x.shape[:-1]
-    if 0 in outer:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    rows = [_array(func1d(row, *args, **kwargs)) for row in reshape(x, (-1, x.shape[-1]))]
-    result = stack(rows)
-    result = reshape(result, (*outer, *result.shape[1:]))
-    count = result.ndim - len(outer)
-    position = dt.normalize_axis(axis, x.ndim)
-    source = tuple(range(len(outer), result.ndim))
-    return moveaxis(result, source, tuple(range(position, position + count)))
-
-
 def shape(a: Any) -> tuple[int, ...]:
     """The shape. See ``numpy.shape``."""
     return a.shape if isinstance(a, ndarray) else tuple(value_of(a).type.shape)
