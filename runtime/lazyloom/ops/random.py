@@ -231,12 +231,25 @@ def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array
     return _drawn("cauchy", key, shape, dtype.numpy)
 
 
+def _integers(counts: Any, valid: Any) -> Any:
+    """Whole float64 numbers as int64, the largest one for what is larger; -1 if not valid."""
+    large = counts >= 2.0**63
+    counts = convert(lax.select(valid & ~large, counts, lax.full_like(counts, -1.0)), jnp.int64)
+    return lax.select(valid & large, lax.full_like(counts, 2**63 - 1), counts)
+
+
 @op(rules.count_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
     samples=_draws(0.4))
 def random_geometric(key: Integer, p: T, *, shape: Ints) -> Array:
-    """The number (int64) of trials up to the first success of probability p, 1 or more."""
-    wide = broadcast_to(widened(p), shape)
-    return _drawn("geometric", key, wide, shape, jnp.int64)
+    """The number (int64) of trials up to the first success of probability p, 1 or more.
+
+    2**63 - 1 where it is larger; -1 where p is not above 0 and at most 1.
+    """
+    p = broadcast_to(convert(p, jnp.float64), shape)
+    u = _drawn("uniform", key, shape, jnp.float64)
+    trials = lax.add(lax.floor(lax.div(lax.log1p(lax.neg(u)), lax.log1p(lax.neg(p)))),
+                     constant(p, 1))
+    return _integers(trials, lax.bitwise_and(lax.gt(p, constant(p, 0)), lax.le(p, constant(p, 1))))
 
 
 def _categorical_samples(op: OpDef) -> Iterator[Sample]:

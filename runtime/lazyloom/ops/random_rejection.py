@@ -19,7 +19,7 @@ from . import rules
 from ._helpers import broadcast_to, convert, widened
 from ._jax import jax, jnp, lax
 from .kinds import Array, Floating, Index, Integer, Ints, T
-from .random import _KEY, _SOURCE, _drawn
+from .random import _KEY, _SOURCE, _drawn, _integers
 from .samples import Generator, Sample
 from .spec import OpDef, op
 
@@ -41,20 +41,12 @@ def _few(*params: float) -> Generator:
 _FEW = 10.0
 #: further than any count of a mean of _FEW goes: beyond it lies a probability below 1e-80
 _SEARCHED = 200
-_LARGEST = 2**63 - 1
-
-
-def _folded(key: Any, i: Any) -> Any:
-    return jax.random.key_data(_drawn("fold_in", key, convert(i, jnp.uint32)))
-
-
-def _split(key: Any, num: int) -> Any:
-    return jax.random.key_data(_drawn("split", key, num))
 
 
 def _uniform(key: Any, i: Any, shape: Any, dtype: Any) -> Any:
-    """Uniform numbers in [0, 1) of the i-th key that follows from ``key``."""
-    return _drawn("uniform", _folded(key, i), shape, dtype)
+    """Uniform numbers in [0, 1) of the i-th key that follows from ``key``; loops begin at 1."""
+    folded = jax.random.key_data(_drawn("fold_in", key, convert(i, jnp.uint32)))
+    return _drawn("uniform", folded, shape, dtype)
 
 
 def _until_closed(step: Callable[..., Any], found: Any, open_: Any) -> Any:
@@ -65,15 +57,8 @@ def _until_closed(step: Callable[..., Any], found: Any, open_: Any) -> Any:
         new, accepted = step(i, found)
         return i + 1, lax.select(open_ & accepted, new, found), open_ & ~accepted
 
-    start = (jnp.int32(0), found, open_)
+    start = (jnp.int32(1), found, open_)
     return lax.while_loop(lambda state: jnp.any(state[2]), body, start)[1]
-
-
-def _integers(counts: Any, valid: Any) -> Any:
-    """Whole float64 numbers as int64, the largest one for what is larger; -1 if not valid."""
-    large = counts >= 2.0**63
-    counts = convert(lax.select(valid & ~large, counts, lax.full_like(counts, -1.0)), jnp.int64)
-    return lax.select(valid & large, lax.full_like(counts, _LARGEST), counts)
 
 
 # Gamma numbers
@@ -86,18 +71,17 @@ def _gamma_parts(key: Any, a: Any) -> tuple[Any, Any]:
     """
     d = lax.select(a < 1.0, a + 1.0, a) - 1.0 / 3.0
     c = 1.0 / (3.0 * lax.sqrt(d))
-    keys = _split(key, 3)
 
     def step(i: Any, found: Any) -> Any:
-        x = _drawn("normal", _folded(keys[0], i), a.shape, a.dtype)
+        u = _uniform(key, i, (2, *a.shape), a.dtype)
+        x = math.sqrt(2.0) * lax.erf_inv(2.0 * u[0] - 1.0)
         v = 1.0 + c * x
         v = v * v * v
-        u = _uniform(keys[1], i, a.shape, a.dtype)
         log_v = lax.log(lax.max(v, lax.full_like(v, np.finfo(v.dtype).tiny)))
-        return v, (v > 0.0) & (lax.log(u) < 0.5 * x * x + d * (1.0 - v + log_v))
+        return v, (v > 0.0) & (lax.log(u[1]) < 0.5 * x * x + d * (1.0 - v + log_v))
 
     v = _until_closed(step, lax.full_like(a, 1.0), (a >= 0.0) & lax.is_finite(a))
-    return d * v, lax.log1p(-_drawn("uniform", keys[2], a.shape, a.dtype))
+    return d * v, lax.log1p(-_uniform(key, 0, a.shape, a.dtype))
 
 
 def _gamma(key: Any, a: Any) -> Any:
@@ -198,16 +182,15 @@ def _wide(x: Any, shape: Any) -> Any:
 
 
 def _poisson(key: Any, rate: Any) -> Any:
-    keys = _split(key, 2)
     few = rate < _FEW
     small = lax.select(few, rate, lax.full_like(rate, 1.0))
-    u = _drawn("uniform", keys[0], rate.shape, jnp.float64)
+    u = _uniform(key, 0, rate.shape, jnp.float64)
     searched = _searched(u, lax.exp(-small), lambda i: small / (i + 1.0), few & (rate > 0.0))
     large = lax.select(few, lax.full_like(rate, _FEW), rate)
     mode = lax.floor(large)
     step = lax.log1p((large - mode - 1.0) / (mode + 1.0))
     drawn = _ratio_of_uniforms(
-        keys[1], large, large, lax.full_like(large, math.inf),
+        key, large, large, lax.full_like(large, math.inf),
         lambda k: _log_factorials(k, mode) + (k - mode) * step,
         (rate >= _FEW) & lax.is_finite(rate))
     return lax.select(few, searched, lax.select(lax.is_finite(rate), drawn, rate))
@@ -223,7 +206,6 @@ def random_poisson(key: Integer, rate: T, *, shape: Ints) -> Array:
 
 def _binomial(key: Any, n: Any, p: Any) -> Any:
     """Successes (float64) in n trials; both parameters are valid or NaN."""
-    keys = _split(key, 2)
     mirrored = p > 0.5
     p = lax.select(mirrored, 1.0 - p, p)
     q = 1.0 - p
@@ -232,7 +214,7 @@ def _binomial(key: Any, n: Any, p: Any) -> Any:
     one = lax.full_like(n, 1.0)
     small_n, small_p = lax.select(few, n, one), lax.select(few, p, one * 0.5)
     odds = small_p / (1.0 - small_p)
-    u = _drawn("uniform", keys[0], n.shape, jnp.float64)
+    u = _uniform(key, 0, n.shape, jnp.float64)
     searched = _searched(
         u, lax.exp(small_n * lax.log1p(-small_p)),
         lambda i: lax.max(small_n - i, 0.0 * one) / (i + 1.0) * odds, few & (mean > 0.0))
@@ -241,7 +223,7 @@ def _binomial(key: Any, n: Any, p: Any) -> Any:
     mode = lax.floor((n_ + 1.0) * p_)
     step = lax.log((n_ - mode + 1.0) * p_ / ((mode + 1.0) * (1.0 - p_)))
     drawn = _ratio_of_uniforms(
-        keys[1], n_ * p_, n_ * p_ * q, n_,
+        key, n_ * p_, n_ * p_ * q, n_,
         lambda k: (_log_factorials(k, mode) + _log_factorials(n_ - k, n_ - mode)
                    + (k - mode) * step), many)
     found = lax.min(lax.select(few, searched, drawn), n)
@@ -263,7 +245,6 @@ def random_binomial(key: Integer, n: T, p: T, *, shape: Ints) -> Array:
 
 def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
     """Good ones (float64) among those drawn; the parameters are valid."""
-    keys = _split(key, 2)
     total = good + bad
     # at most half are good, and at most half of all are drawn
     rare, taken = lax.min(good, bad), lax.min(drawn, total - drawn)
@@ -274,7 +255,7 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
     other = total - rare
     first = lax.exp(_log_factorials(total, other) - _log_factorials(total - taken, other - taken)
                     + rare * lax.log1p(-taken / (other + 1.0)))
-    u = _drawn("uniform", keys[0], total.shape, jnp.float64)
+    u = _uniform(key, 0, total.shape, jnp.float64)
     searched = _searched(
         u, first, lambda i: (lax.max(rare - i, 0.0 * one) * lax.max(taken - i, 0.0 * one)
                              / ((i + 1.0) * (other - taken + i + 1.0))), few & (mean > 0.0))
@@ -289,7 +270,7 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
                 + _log_factorials(taken - k, taken - mode)
                 + _log_factorials(left + k, left + mode) + (k - mode) * step)
 
-    many = _ratio_of_uniforms(keys[1], mean, variance, lax.min(rare, taken), log_f, ~few)
+    many = _ratio_of_uniforms(key, mean, variance, lax.min(rare, taken), log_f, ~few)
     found = lax.min(lax.select(few, searched, many), lax.min(rare, taken))
     found = lax.select(drawn > taken, rare - found, found)
     return lax.select(good > bad, drawn - found, found)
@@ -320,7 +301,7 @@ def _in_turn(key: Any, draw: Callable[..., Any], left: Any, columns: Any) -> Any
         found = draw(key, left, column)
         return left - found, found
 
-    keys = _split(key, columns[0].shape[0])
+    keys = jax.random.key_data(_drawn("split", key, columns[0].shape[0]))
     _, counts = lax.scan(step, left, (keys, columns))
     return jnp.moveaxis(counts, 0, -1)
 
@@ -424,10 +405,9 @@ def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
     usual = (kappa >= 1e-8) & ~steep
     k = lax.select(usual, kappa, lax.full_like(kappa, 1.0))
     s = 0.5 / k + lax.sqrt(1.0 + 0.25 / (k * k))
-    keys = _split(key, 2)
 
     def step(i: Any, found: Any) -> Any:
-        u = 1.0 - _uniform(keys[0], i, (2, *shape), kappa.dtype)
+        u = 1.0 - _uniform(key, i, (2, *shape), kappa.dtype)
         z = lax.cos(math.pi * u[0])
         w = (1.0 + s * z) / (s + z)
         y = k * (s - w)
@@ -435,7 +415,7 @@ def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
 
     w = _until_closed(step, lax.full_like(kappa, 1.0), usual)
     angle = lax.acos(lax.max(lax.min(w, lax.full_like(w, 1.0)), lax.full_like(w, -1.0)))
-    one = 2.0 * _drawn("uniform", keys[1], shape, kappa.dtype) - 1.0
+    one = 2.0 * _uniform(key, 0, shape, kappa.dtype) - 1.0
     angle = lax.select(one < 0.0, -angle, angle)
     angle = lax.select(flat, math.pi * one, angle)
     normal = math.sqrt(2.0) * lax.erf_inv(one) / lax.sqrt(kappa)
