@@ -239,6 +239,44 @@ static inline LOOM_CHECK loom_status loom_any(loom_tensor x, const int64_t *axes
   return loom_record_("any", operands_, 1, attributes_, 2, result, 1);
 }
 
+/* The vector x with f(x[p], u) written to each position p in turn; f(x[p]) without an
+   update.
+   What a repeated position has become is what its next turn starts from. An element is cast
+   to dtype for the function, x's own if None, and what it gives is cast to that of x.
+   Negative positions count from the end; others out of range are taken as the nearest
+   element.
+     x: any dtype
+     positions: an integer type
+     update: any dtype, may be absent
+     function: str
+     dtype: dtype, may be absent, default absent
+   Source: NumPy ufunc.at */
+static inline LOOM_CHECK loom_status loom_apply_at(loom_tensor x, loom_tensor positions,
+                                                   loom_tensor update, const char *function,
+                                                   loom_dtype dtype, loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(positions);
+  operands_[2] = loom_t(update);
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_dtype("dtype", dtype);
+  return loom_record_("apply_at", operands_, 3, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_apply_at_with(loom_operand x, loom_operand positions,
+                                                        loom_operand update, const char *function,
+                                                        loom_dtype dtype, loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = positions;
+  operands_[2] = update;
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_dtype("dtype", dtype);
+  return loom_record_("apply_at", operands_, 3, attributes_, 2, result, 1);
+}
+
 /* start, start + step, ...: length elements start + i * step.
    Integers wrap; float16 and bfloat16 are computed in float32.
      start: T
@@ -754,9 +792,59 @@ static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom
   return loom_record_("celu", operands_, 1, attributes_, 1, result, 1);
 }
 
+/* x itself, and flag, which is looked at before anything that depends on x is read.
+   Where the flag is not zero, what was registered for kind (see lazyloom.checks) says what
+   is wrong with it: an error is raised by every read of what depends on x, and by no other.
+   of names the op that x is for, and info is passed on. Under vmap there is a flag for every
+   element of the batch.
+     x: any dtype
+     flag: any dtype
+     kind: str
+     of: str, default ""
+     info: ints, default ()
+   Source: a value and a condition of it, looked at before it is read */
+static inline LOOM_CHECK loom_status loom_checked(loom_tensor x, loom_tensor flag,
+                                                  const char *kind, const char *of,
+                                                  const int64_t *info, size_t info_count,
+                                                  loom_tensor *result_, loom_tensor *looked_at) {
+  loom_operand operands_[2];
+  loom_attr attributes_[3];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(flag);
+  attributes_[0] = loom_attr_str("kind", kind);
+  attributes_[1] = loom_attr_str("of", of);
+  attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
+  status_ = loom_record_("checked", operands_, 2, attributes_, 3, results_, 2);
+  *result_ = results_[0];
+  *looked_at = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_checked_with(loom_operand x, loom_operand flag,
+                                                       const char *kind, const char *of,
+                                                       const int64_t *info, size_t info_count,
+                                                       loom_tensor *result_,
+                                                       loom_tensor *looked_at) {
+  loom_operand operands_[2];
+  loom_attr attributes_[3];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = x;
+  operands_[1] = flag;
+  attributes_[0] = loom_attr_str("kind", kind);
+  attributes_[1] = loom_attr_str("of", of);
+  attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
+  status_ = loom_record_("checked", operands_, 2, attributes_, 3, results_, 2);
+  *result_ = results_[0];
+  *looked_at = results_[1];
+  return status_;
+}
+
 /* The lower triangular L with L @ L.conj().T == x, or its upper counterpart.
-   x is Hermitian and positive definite, NaN otherwise; both triangles are averaged, which
-   gives a symmetric derivative. Raises ShapeError, DTypeError.
+   x is Hermitian and positive definite, NaN otherwise. Only the lower triangle (or the
+   upper) is looked at, and only it gets a gradient. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      upper: bool, default false
    Source: array API linalg.cholesky */
@@ -1436,6 +1524,23 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
                            0, result, 1);
 }
 
+/* Eigenvalues of square matrices, and eigenvectors as columns; both complex.
+   Vectors have length 1 and a real largest component. The derivative asks for distinct
+   eigenvalues, and for one largest component. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: LAPACK geev */
+static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenvalues,
+                                              loom_tensor *eigenvectors) {
+  loom_operand operands_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  status_ = loom_record_("eig", operands_, 1, NULL, 0, results_, 2);
+  *eigenvalues = results_[0];
+  *eigenvectors = results_[1];
+  return status_;
+}
+
 /* Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
    Only the lower triangle (or the upper) is looked at. The derivative asks for distinct
    eigenvalues, and of complex vectors it holds for what their phases, which are any, do not
@@ -1456,6 +1561,15 @@ static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
   *eigenvalues = results_[0];
   *eigenvectors = results_[1];
   return status_;
+}
+
+/* Eigenvalues of square matrices, complex; see eig.
+     x: float32 or float64 or complex64 or complex128
+   Source: LAPACK geev */
+static inline LOOM_CHECK loom_status loom_eigvals(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("eigvals", operands_, 1, NULL, 0, result, 1);
 }
 
 /* Ascending eigenvalues of Hermitian matrices; see eigh.
@@ -1636,6 +1750,42 @@ static inline LOOM_CHECK loom_status loom_eye(int64_t n, const int64_t *m, int64
   return loom_record_("eye", NULL, 0, attributes_, 4, result, 1);
 }
 
+/* The discrete Fourier transform along the axes, or the inverse one.
+   y[k] = sum(x[j] * exp(-2i pi j k / n)) along each axis of n points, with plus in the
+   exponent for the inverse. Raises ShapeError for an axis without points, ArgumentError,
+   DTypeError.
+     x: complex64 or complex128
+     axes: ints
+     inverse: bool, default false
+     norm: str, default "backward"
+   Source: NumPy fft.fftn */
+static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes,
+                                              size_t axes_count, bool inverse, const char *norm,
+                                              loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[1] = loom_attr_bool("inverse", inverse);
+  attributes_[2] = loom_attr_str("norm", norm);
+  return loom_record_("fft", operands_, 1, attributes_, 3, result, 1);
+}
+
+/* One of the indices that is not in -size .. size - 1, int64; 0 where all are.
+   On a CPU it is the first one in row-major order. Raises ArgumentError where size is not
+   positive, since 0 is then out of range itself.
+     indices: an integer type
+     size: int
+   Source: NumPy's check of an index */
+static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices, int64_t size,
+                                                             loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(indices);
+  attributes_[0] = loom_attr_int("size", size);
+  return loom_record_("first_out_of_range", operands_, 1, attributes_, 1, result, 1);
+}
+
 /* The first size positions (int64), in row-major order, where x is not zero.
    Positions count in the flattened x. Where x has fewer, the rest of the result is x.size.
    The number of results cannot depend on data: read count_nonzero first. Raises
@@ -1663,6 +1813,43 @@ static inline LOOM_CHECK loom_status loom_flip(loom_tensor x, const int64_t *axe
   operands_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   return loom_record_("flip", operands_, 1, attributes_, 1, result, 1);
+}
+
+/* Which floating-point exceptions a function met: 1 divide by zero, 2 overflow, 4 underflow,
+   8 invalid, added up, uint8.
+   Told from the operands, which broadcast to the result's shape: a NaN that comes from no
+   NaN is invalid, an infinity that comes from finite numbers is a division by zero where the
+   function has a pole and an overflow elsewhere, and a result below the smallest normal
+   number is an underflow where function can be inexact there. Integers know divisions by
+   zero, and the one quotient that their dtype has not. function is NumPy's name, or "cast".
+     result_: any dtype
+     operands_: any dtype, any number of them
+     function: str
+   Source: IEEE 754 section 7; NumPy seterr */
+static inline LOOM_CHECK loom_status loom_float_status(loom_tensor result_,
+                                                       const loom_tensor *operands_,
+                                                       size_t operands__count,
+                                                       const char *function,
+                                                       loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(result_);
+  attributes_[0] = loom_attr_str("function", function);
+  return loom_record_many_("float_status", operands_, 1, operands_, NULL, operands__count,
+                           attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_float_status_with(loom_operand result_,
+                                                            const loom_operand *operands_,
+                                                            size_t operands__count,
+                                                            const char *function,
+                                                            loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[1];
+  operands_[0] = result_;
+  attributes_[0] = loom_attr_str("function", function);
+  return loom_record_many_("float_status", operands_, 1, NULL, operands_, operands__count,
+                           attributes_, 1, result, 1);
 }
 
 /* The largest integer not above x.
@@ -1758,6 +1945,23 @@ static inline LOOM_CHECK loom_status loom_fmod_with(loom_operand x, loom_operand
   operands_[0] = x;
   operands_[1] = y;
   return loom_record_("fmod", operands_, 2, NULL, 0, result, 1);
+}
+
+/* f(f(x0, x1), x2) ... along an axis, from the first element to the last.
+   function is an elementwise op of two operands whose result has the dtype of x. ShapeError
+   for an axis of size 0.
+     x: any dtype
+     function: str
+     axis: int
+   Source: NumPy ufunc.reduce */
+static inline LOOM_CHECK loom_status loom_fold(loom_tensor x, const char *function, int64_t axis,
+                                               loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_int("axis", axis);
+  return loom_record_("fold", operands_, 1, attributes_, 2, result, 1);
 }
 
 /* A tensor of that shape, every element the 0-d value, of its dtype.
@@ -2189,6 +2393,36 @@ static inline LOOM_CHECK loom_status loom_iota(const int64_t *shape, size_t shap
   attributes_[1] = loom_attr_int("axis", axis);
   attributes_[2] = loom_attr_dtype("dtype", dtype);
   return loom_record_("iota", NULL, 0, attributes_, 3, result, 1);
+}
+
+/* The inverse of rfft: real numbers, length along the last of the axes.
+   There the operand has length // 2 + 1 points; imaginary parts that a real signal cannot
+   have count as 0. Raises ShapeError, ArgumentError, DTypeError.
+     x: complex64 or complex128
+     axes: ints
+     length: int
+     norm: str, default "backward"
+   Source: NumPy fft.irfftn */
+static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *axes,
+                                                size_t axes_count, int64_t length,
+                                                const char *norm, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[3];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[1] = loom_attr_int("length", length);
+  attributes_[2] = loom_attr_str("norm", norm);
+  return loom_record_("irfft", operands_, 1, attributes_, 3, result, 1);
+}
+
+/* Whether elimination finds a pivot that is exactly 0, for each square matrix.
+   What solve and inv give is then infinite or NaN. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: LAPACK getrf, its info */
+static inline LOOM_CHECK loom_status loom_is_singular(loom_tensor x, loom_tensor *result) {
+  loom_operand operands_[1];
+  operands_[0] = loom_t(x);
+  return loom_record_("is_singular", operands_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x, with all its parts, is neither infinite nor NaN.
@@ -3312,6 +3546,23 @@ static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, lo
   return status_;
 }
 
+/* The factors of qr as LAPACK keeps them, the first transposed.
+   h (..., n, m) holds r in one triangle and the Householder vectors in the other, tau (...,
+   min(m, n)) their factors. No derivative. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: LAPACK geqrf */
+static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
+                                                 loom_tensor *tau) {
+  loom_operand operands_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  operands_[0] = loom_t(x);
+  status_ = loom_record_("qr_raw", operands_, 1, NULL, 0, results_, 2);
+  *h = results_[0];
+  *tau = results_[1];
+  return status_;
+}
+
 /* True with probability p.
      key: an integer type
      p: float16 or bfloat16 or float32 or float64
@@ -3371,6 +3622,41 @@ static inline LOOM_CHECK loom_status loom_random_beta_with(loom_operand key, loo
   operands_[2] = b;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   return loom_record_("random_beta", operands_, 3, attributes_, 1, result, 1);
+}
+
+/* Numbers (int64) of successes of probability p in n trials, n rounded down.
+   -1 where n is negative, infinite or NaN or p is not from 0 to 1.
+     key: an integer type
+     n: T
+     p: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990 */
+static inline LOOM_CHECK loom_status loom_random_binomial(loom_tensor key, loom_tensor n,
+                                                          loom_tensor p, const int64_t *shape,
+                                                          size_t shape_count,
+                                                          loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(n);
+  operands_[2] = loom_t(p);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_binomial", operands_, 3, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key, loom_operand n,
+                                                               loom_operand p,
+                                                               const int64_t *shape,
+                                                               size_t shape_count,
+                                                               loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = n;
+  operands_[2] = p;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_binomial", operands_, 3, attributes_, 1, result, 1);
 }
 
 /* Unsigned integers, every bit of which is random.
@@ -3504,6 +3790,7 @@ static inline LOOM_CHECK loom_status loom_random_gamma_with(loom_operand key, lo
 }
 
 /* The number (int64) of trials up to the first success of probability p, 1 or more.
+   2**63 - 1 where it is larger; -1 where p is not above 0 and at most 1.
      key: an integer type
      p: float16 or bfloat16 or float32 or float64
      shape: ints
@@ -3548,39 +3835,85 @@ static inline LOOM_CHECK loom_status loom_random_gumbel(loom_tensor key, const i
   return loom_record_("random_gumbel", operands_, 1, attributes_, 2, result, 1);
 }
 
-/* Integers from low to high - 1; low where high <= low.
-   They are random bits modulo the width, twice as many as the dtype has.
+/* Numbers (int64) of good ones among drawn of good + bad, without replacement.
+   -1 where a parameter is negative or more are drawn than there are.
+     key: an integer type
+     good: T
+     bad: T
+     drawn: T
+     T: one dtype, int32 or int64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990 */
+static inline LOOM_CHECK loom_status loom_random_hypergeometric(loom_tensor key, loom_tensor good,
+                                                                loom_tensor bad,
+                                                                loom_tensor drawn,
+                                                                const int64_t *shape,
+                                                                size_t shape_count,
+                                                                loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(good);
+  operands_[2] = loom_t(bad);
+  operands_[3] = loom_t(drawn);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_hypergeometric", operands_, 4, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operand key,
+                                                                     loom_operand good,
+                                                                     loom_operand bad,
+                                                                     loom_operand drawn,
+                                                                     const int64_t *shape,
+                                                                     size_t shape_count,
+                                                                     loom_tensor *result) {
+  loom_operand operands_[4];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = good;
+  operands_[2] = bad;
+  operands_[3] = drawn;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_hypergeometric", operands_, 4, attributes_, 1, result, 1);
+}
+
+/* Integers from low to high - 1, to high with endpoint; low where there are none.
+   They are the width times a random fraction of 64 bits, of 128 for a dtype of 64 bits, so
+   that no two probabilities differ by more than 2**-31 (2**-64) of themselves.
      key: an integer type
      low: T
      high: T
      T: one dtype, an integer type
      shape: ints
+     endpoint: bool, default false
    Source: Salmon et al. 2011, Threefry-2x32; uniform on [low, high) */
 static inline LOOM_CHECK loom_status loom_random_integers(loom_tensor key, loom_tensor low,
                                                           loom_tensor high, const int64_t *shape,
-                                                          size_t shape_count,
+                                                          size_t shape_count, bool endpoint,
                                                           loom_tensor *result) {
   loom_operand operands_[3];
-  loom_attr attributes_[1];
+  loom_attr attributes_[2];
   operands_[0] = loom_t(key);
   operands_[1] = loom_t(low);
   operands_[2] = loom_t(high);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_integers", operands_, 3, attributes_, 1, result, 1);
+  attributes_[1] = loom_attr_bool("endpoint", endpoint);
+  return loom_record_("random_integers", operands_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_integers_with(loom_operand key, loom_operand low,
                                                                loom_operand high,
                                                                const int64_t *shape,
-                                                               size_t shape_count,
+                                                               size_t shape_count, bool endpoint,
                                                                loom_tensor *result) {
   loom_operand operands_[3];
-  loom_attr attributes_[1];
+  loom_attr attributes_[2];
   operands_[0] = key;
   operands_[1] = low;
   operands_[2] = high;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_integers", operands_, 3, attributes_, 1, result, 1);
+  attributes_[1] = loom_attr_bool("endpoint", endpoint);
+  return loom_record_("random_integers", operands_, 3, attributes_, 2, result, 1);
 }
 
 /* Laplace numbers of location 0 and scale 1.
@@ -3613,6 +3946,81 @@ static inline LOOM_CHECK loom_status loom_random_logistic(loom_tensor key, const
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_logistic", operands_, 1, attributes_, 2, result, 1);
+}
+
+/* How often (int64) each class was met in n draws; a class each along the last axis of p.
+   The last class gets what is left of n, whatever its probability. -1 where n is negative or
+   another class's probability is negative or NaN.
+     key: an integer type
+     n: int32 or int64
+     p: float16 or bfloat16 or float32 or float64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; a binomial number after the other */
+static inline LOOM_CHECK loom_status loom_random_multinomial(loom_tensor key, loom_tensor n,
+                                                             loom_tensor p, const int64_t *shape,
+                                                             size_t shape_count,
+                                                             loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(n);
+  operands_[2] = loom_t(p);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_multinomial", operands_, 3, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand key,
+                                                                  loom_operand n, loom_operand p,
+                                                                  const int64_t *shape,
+                                                                  size_t shape_count,
+                                                                  loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = n;
+  operands_[2] = p;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_multinomial", operands_, 3, attributes_, 1, result, 1);
+}
+
+/* How many (int64) of each color are among drawn without replacement.
+   Colors lie along the last axis. -1 where a number is negative or too many are drawn.
+     key: an integer type
+     drawn: T
+     colors: T
+     T: one dtype, int32 or int64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; a hypergeometric number after the other */
+static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric(loom_tensor key,
+                                                                             loom_tensor drawn,
+                                                                             loom_tensor colors,
+                                                                             const int64_t *shape,
+                                                                             size_t shape_count,
+                                                                             loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(drawn);
+  operands_[2] = loom_t(colors);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_multivariate_hypergeometric", operands_, 3, attributes_, 1, result,
+                      1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric_with(loom_operand key,
+                                                                                  loom_operand drawn,
+                                                                                  loom_operand colors,
+                                                                                  const int64_t *shape,
+                                                                                  size_t shape_count,
+                                                                                  loom_tensor *result) {
+  loom_operand operands_[3];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = drawn;
+  operands_[2] = colors;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_multivariate_hypergeometric", operands_, 3, attributes_, 1, result,
+                      1);
 }
 
 /* Normal numbers; mean is 0 and std 1 if absent. Complex parts have variance 1/2 each.
@@ -3665,11 +4073,11 @@ static inline LOOM_CHECK loom_status loom_random_permutation(loom_tensor key, in
   return loom_record_("random_permutation", operands_, 1, attributes_, 1, result, 1);
 }
 
-/* Poisson numbers (int64) of mean rate.
+/* Poisson numbers (int64) of mean rate; -1 where that is negative or NaN.
      key: an integer type
      rate: float16 or bfloat16 or float32 or float64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; Knuth, and Hoermann 1993 */
+   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990 */
 static inline LOOM_CHECK loom_status loom_random_poisson(loom_tensor key, loom_tensor rate,
                                                          const int64_t *shape, size_t shape_count,
                                                          loom_tensor *result) {
@@ -3778,6 +4186,65 @@ static inline LOOM_CHECK loom_status loom_random_uniform_with(loom_operand key, 
   return loom_record_("random_uniform", operands_, 3, attributes_, 1, result, 1);
 }
 
+/* Angles from -pi to pi, von Mises of mean 0; NaN where kappa is negative or NaN.
+     key: an integer type
+     kappa: float16 or bfloat16 or float32 or float64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; Best and Fisher 1979 */
+static inline LOOM_CHECK loom_status loom_random_von_mises(loom_tensor key, loom_tensor kappa,
+                                                           const int64_t *shape,
+                                                           size_t shape_count,
+                                                           loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(kappa);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_von_mises", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key,
+                                                                loom_operand kappa,
+                                                                const int64_t *shape,
+                                                                size_t shape_count,
+                                                                loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = kappa;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_von_mises", operands_, 2, attributes_, 1, result, 1);
+}
+
+/* Zipf numbers (int64), of probability proportional to k**-a, limited to 2**63 - 1.
+   -1 where a is not above 1.
+     key: an integer type
+     a: float16 or bfloat16 or float32 or float64
+     shape: ints
+   Source: Salmon et al. 2011, Threefry-2x32; Devroye 1986, p. 551 */
+static inline LOOM_CHECK loom_status loom_random_zipf(loom_tensor key, loom_tensor a,
+                                                      const int64_t *shape, size_t shape_count,
+                                                      loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = loom_t(key);
+  operands_[1] = loom_t(a);
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_zipf", operands_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_random_zipf_with(loom_operand key, loom_operand a,
+                                                           const int64_t *shape,
+                                                           size_t shape_count,
+                                                           loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[1];
+  operands_[0] = key;
+  operands_[1] = a;
+  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  return loom_record_("random_zipf", operands_, 2, attributes_, 1, result, 1);
+}
+
 /* The real part, of the real dtype; x itself if it is real.
      x: a number (not bool)
    Source: array API real */
@@ -3867,6 +4334,25 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
   return loom_record_("reshape", operands_, 1, attributes_, 1, result, 1);
 }
 
+/* The Fourier transform of real numbers: the half of it that tells the other.
+   Along the last of the axes there are n // 2 + 1 points, of 0 and the positive frequencies.
+   Half precision is computed in float32. Raises ShapeError for an axis without points,
+   ArgumentError, DTypeError.
+     x: float16 or bfloat16 or float32 or float64
+     axes: ints
+     norm: str, default "backward"
+   Source: NumPy fft.rfftn */
+static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axes,
+                                               size_t axes_count, const char *norm,
+                                               loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[1] = loom_attr_str("norm", norm);
+  return loom_record_("rfft", operands_, 1, attributes_, 2, result, 1);
+}
+
 /* x / sqrt(mean(x**2) + eps) * weight over the last normalized_ndim axes.
    weight has the shape of those axes. Raises ShapeError, ArgumentError.
      x: T
@@ -3938,6 +4424,21 @@ static inline LOOM_CHECK loom_status loom_rsqrt(loom_tensor x, loom_tensor *resu
   loom_operand operands_[1];
   operands_[0] = loom_t(x);
   return loom_record_("rsqrt", operands_, 1, NULL, 0, result, 1);
+}
+
+/* All the results of fold on its way along an axis, the first element included.
+     x: any dtype
+     function: str
+     axis: int
+   Source: NumPy ufunc.accumulate */
+static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char *function,
+                                                       int64_t axis, loom_tensor *result) {
+  loom_operand operands_[1];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_int("axis", axis);
+  return loom_record_("running_fold", operands_, 1, attributes_, 2, result, 1);
 }
 
 /* softmax(q @ k.T * scale + mask) @ v for q (..., L, E), k (..., S, E), v (..., S, V).
@@ -4060,6 +4561,38 @@ static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
   return loom_record_("searchsorted", operands_, 2, attributes_, 1, result, 1);
 }
 
+/* fold of segments along an axis: from each of starts to the next one.
+   The last segment runs to the end. Where the next start is not larger, the segment is one
+   element. Starts outside the axis are taken as the nearest element.
+     x: any dtype
+     starts: an integer type
+     function: str
+     axis: int
+   Source: NumPy ufunc.reduceat */
+static inline LOOM_CHECK loom_status loom_segment_fold(loom_tensor x, loom_tensor starts,
+                                                       const char *function, int64_t axis,
+                                                       loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = loom_t(x);
+  operands_[1] = loom_t(starts);
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_int("axis", axis);
+  return loom_record_("segment_fold", operands_, 2, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_segment_fold_with(loom_operand x, loom_operand starts,
+                                                            const char *function, int64_t axis,
+                                                            loom_tensor *result) {
+  loom_operand operands_[2];
+  loom_attr attributes_[2];
+  operands_[0] = x;
+  operands_[1] = starts;
+  attributes_[0] = loom_attr_str("function", function);
+  attributes_[1] = loom_attr_int("axis", axis);
+  return loom_record_("segment_fold", operands_, 2, attributes_, 2, result, 1);
+}
+
 /* 1.0507... * elu(x, 1.6733...).
      x: float16 or bfloat16 or float32 or float64
    Source: arXiv 1706.02515; PyTorch selu */
@@ -4120,7 +4653,7 @@ static inline LOOM_CHECK loom_status loom_sigmoid(loom_tensor x, loom_tensor *re
   return loom_record_("sigmoid", operands_, 1, NULL, 0, result, 1);
 }
 
-/* -1, 0 or 1; x / |x| for complex operands, NaN for NaN.
+/* -1, 0 or 1; x / |x| for complex operands, NaN for NaN; 0 for -0.0.
      x: a number (not bool)
    Source: array API sign */
 static inline LOOM_CHECK loom_status loom_sign(loom_tensor x, loom_tensor *result) {
@@ -4975,6 +5508,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_all(...) (LOOM_HERE, loom_all(__VA_ARGS__))
 #define loom_angle(...) (LOOM_HERE, loom_angle(__VA_ARGS__))
 #define loom_any(...) (LOOM_HERE, loom_any(__VA_ARGS__))
+#define loom_apply_at(...) (LOOM_HERE, loom_apply_at(__VA_ARGS__))
+#define loom_apply_at_with(...) (LOOM_HERE, loom_apply_at_with(__VA_ARGS__))
 #define loom_arange(...) (LOOM_HERE, loom_arange(__VA_ARGS__))
 #define loom_arange_with(...) (LOOM_HERE, loom_arange_with(__VA_ARGS__))
 #define loom_argmax(...) (LOOM_HERE, loom_argmax(__VA_ARGS__))
@@ -5012,6 +5547,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_cbrt(...) (LOOM_HERE, loom_cbrt(__VA_ARGS__))
 #define loom_ceil(...) (LOOM_HERE, loom_ceil(__VA_ARGS__))
 #define loom_celu(...) (LOOM_HERE, loom_celu(__VA_ARGS__))
+#define loom_checked(...) (LOOM_HERE, loom_checked(__VA_ARGS__))
+#define loom_checked_with(...) (LOOM_HERE, loom_checked_with(__VA_ARGS__))
 #define loom_cholesky(...) (LOOM_HERE, loom_cholesky(__VA_ARGS__))
 #define loom_clip(...) (LOOM_HERE, loom_clip(__VA_ARGS__))
 #define loom_clip_with(...) (LOOM_HERE, loom_clip_with(__VA_ARGS__))
@@ -5052,7 +5589,9 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_dynamic_slice_with(...) (LOOM_HERE, loom_dynamic_slice_with(__VA_ARGS__))
 #define loom_dynamic_update_slice(...) (LOOM_HERE, loom_dynamic_update_slice(__VA_ARGS__))
 #define loom_dynamic_update_slice_with(...) (LOOM_HERE, loom_dynamic_update_slice_with(__VA_ARGS__))
+#define loom_eig(...) (LOOM_HERE, loom_eig(__VA_ARGS__))
 #define loom_eigh(...) (LOOM_HERE, loom_eigh(__VA_ARGS__))
+#define loom_eigvals(...) (LOOM_HERE, loom_eigvals(__VA_ARGS__))
 #define loom_eigvalsh(...) (LOOM_HERE, loom_eigvalsh(__VA_ARGS__))
 #define loom_einsum(...) (LOOM_HERE, loom_einsum(__VA_ARGS__))
 #define loom_elu(...) (LOOM_HERE, loom_elu(__VA_ARGS__))
@@ -5068,8 +5607,12 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_expand_dims(...) (LOOM_HERE, loom_expand_dims(__VA_ARGS__))
 #define loom_expm1(...) (LOOM_HERE, loom_expm1(__VA_ARGS__))
 #define loom_eye(...) (LOOM_HERE, loom_eye(__VA_ARGS__))
+#define loom_fft(...) (LOOM_HERE, loom_fft(__VA_ARGS__))
+#define loom_first_out_of_range(...) (LOOM_HERE, loom_first_out_of_range(__VA_ARGS__))
 #define loom_flat_nonzero(...) (LOOM_HERE, loom_flat_nonzero(__VA_ARGS__))
 #define loom_flip(...) (LOOM_HERE, loom_flip(__VA_ARGS__))
+#define loom_float_status(...) (LOOM_HERE, loom_float_status(__VA_ARGS__))
+#define loom_float_status_with(...) (LOOM_HERE, loom_float_status_with(__VA_ARGS__))
 #define loom_floor(...) (LOOM_HERE, loom_floor(__VA_ARGS__))
 #define loom_floor_divide(...) (LOOM_HERE, loom_floor_divide(__VA_ARGS__))
 #define loom_floor_divide_with(...) (LOOM_HERE, loom_floor_divide_with(__VA_ARGS__))
@@ -5079,6 +5622,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_fmin_with(...) (LOOM_HERE, loom_fmin_with(__VA_ARGS__))
 #define loom_fmod(...) (LOOM_HERE, loom_fmod(__VA_ARGS__))
 #define loom_fmod_with(...) (LOOM_HERE, loom_fmod_with(__VA_ARGS__))
+#define loom_fold(...) (LOOM_HERE, loom_fold(__VA_ARGS__))
 #define loom_full(...) (LOOM_HERE, loom_full(__VA_ARGS__))
 #define loom_full_with(...) (LOOM_HERE, loom_full_with(__VA_ARGS__))
 #define loom_gammainc(...) (LOOM_HERE, loom_gammainc(__VA_ARGS__))
@@ -5113,6 +5657,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_integer_power(...) (LOOM_HERE, loom_integer_power(__VA_ARGS__))
 #define loom_inv(...) (LOOM_HERE, loom_inv(__VA_ARGS__))
 #define loom_iota(...) (LOOM_HERE, loom_iota(__VA_ARGS__))
+#define loom_irfft(...) (LOOM_HERE, loom_irfft(__VA_ARGS__))
+#define loom_is_singular(...) (LOOM_HERE, loom_is_singular(__VA_ARGS__))
 #define loom_isfinite(...) (LOOM_HERE, loom_isfinite(__VA_ARGS__))
 #define loom_isinf(...) (LOOM_HERE, loom_isinf(__VA_ARGS__))
 #define loom_isnan(...) (LOOM_HERE, loom_isnan(__VA_ARGS__))
@@ -5201,10 +5747,13 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_prelu_with(...) (LOOM_HERE, loom_prelu_with(__VA_ARGS__))
 #define loom_prod(...) (LOOM_HERE, loom_prod(__VA_ARGS__))
 #define loom_qr(...) (LOOM_HERE, loom_qr(__VA_ARGS__))
+#define loom_qr_raw(...) (LOOM_HERE, loom_qr_raw(__VA_ARGS__))
 #define loom_random_bernoulli(...) (LOOM_HERE, loom_random_bernoulli(__VA_ARGS__))
 #define loom_random_bernoulli_with(...) (LOOM_HERE, loom_random_bernoulli_with(__VA_ARGS__))
 #define loom_random_beta(...) (LOOM_HERE, loom_random_beta(__VA_ARGS__))
 #define loom_random_beta_with(...) (LOOM_HERE, loom_random_beta_with(__VA_ARGS__))
+#define loom_random_binomial(...) (LOOM_HERE, loom_random_binomial(__VA_ARGS__))
+#define loom_random_binomial_with(...) (LOOM_HERE, loom_random_binomial_with(__VA_ARGS__))
 #define loom_random_bits(...) (LOOM_HERE, loom_random_bits(__VA_ARGS__))
 #define loom_random_categorical(...) (LOOM_HERE, loom_random_categorical(__VA_ARGS__))
 #define loom_random_categorical_with(...) (LOOM_HERE, loom_random_categorical_with(__VA_ARGS__))
@@ -5217,10 +5766,16 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_random_geometric(...) (LOOM_HERE, loom_random_geometric(__VA_ARGS__))
 #define loom_random_geometric_with(...) (LOOM_HERE, loom_random_geometric_with(__VA_ARGS__))
 #define loom_random_gumbel(...) (LOOM_HERE, loom_random_gumbel(__VA_ARGS__))
+#define loom_random_hypergeometric(...) (LOOM_HERE, loom_random_hypergeometric(__VA_ARGS__))
+#define loom_random_hypergeometric_with(...) (LOOM_HERE, loom_random_hypergeometric_with(__VA_ARGS__))
 #define loom_random_integers(...) (LOOM_HERE, loom_random_integers(__VA_ARGS__))
 #define loom_random_integers_with(...) (LOOM_HERE, loom_random_integers_with(__VA_ARGS__))
 #define loom_random_laplace(...) (LOOM_HERE, loom_random_laplace(__VA_ARGS__))
 #define loom_random_logistic(...) (LOOM_HERE, loom_random_logistic(__VA_ARGS__))
+#define loom_random_multinomial(...) (LOOM_HERE, loom_random_multinomial(__VA_ARGS__))
+#define loom_random_multinomial_with(...) (LOOM_HERE, loom_random_multinomial_with(__VA_ARGS__))
+#define loom_random_multivariate_hypergeometric(...) (LOOM_HERE, loom_random_multivariate_hypergeometric(__VA_ARGS__))
+#define loom_random_multivariate_hypergeometric_with(...) (LOOM_HERE, loom_random_multivariate_hypergeometric_with(__VA_ARGS__))
 #define loom_random_normal(...) (LOOM_HERE, loom_random_normal(__VA_ARGS__))
 #define loom_random_normal_with(...) (LOOM_HERE, loom_random_normal_with(__VA_ARGS__))
 #define loom_random_permutation(...) (LOOM_HERE, loom_random_permutation(__VA_ARGS__))
@@ -5231,6 +5786,10 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_random_truncated_normal_with(...) (LOOM_HERE, loom_random_truncated_normal_with(__VA_ARGS__))
 #define loom_random_uniform(...) (LOOM_HERE, loom_random_uniform(__VA_ARGS__))
 #define loom_random_uniform_with(...) (LOOM_HERE, loom_random_uniform_with(__VA_ARGS__))
+#define loom_random_von_mises(...) (LOOM_HERE, loom_random_von_mises(__VA_ARGS__))
+#define loom_random_von_mises_with(...) (LOOM_HERE, loom_random_von_mises_with(__VA_ARGS__))
+#define loom_random_zipf(...) (LOOM_HERE, loom_random_zipf(__VA_ARGS__))
+#define loom_random_zipf_with(...) (LOOM_HERE, loom_random_zipf_with(__VA_ARGS__))
 #define loom_real(...) (LOOM_HERE, loom_real(__VA_ARGS__))
 #define loom_reciprocal(...) (LOOM_HERE, loom_reciprocal(__VA_ARGS__))
 #define loom_relu(...) (LOOM_HERE, loom_relu(__VA_ARGS__))
@@ -5239,17 +5798,21 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_remainder_with(...) (LOOM_HERE, loom_remainder_with(__VA_ARGS__))
 #define loom_repeat(...) (LOOM_HERE, loom_repeat(__VA_ARGS__))
 #define loom_reshape(...) (LOOM_HERE, loom_reshape(__VA_ARGS__))
+#define loom_rfft(...) (LOOM_HERE, loom_rfft(__VA_ARGS__))
 #define loom_rms_norm(...) (LOOM_HERE, loom_rms_norm(__VA_ARGS__))
 #define loom_rms_norm_with(...) (LOOM_HERE, loom_rms_norm_with(__VA_ARGS__))
 #define loom_roll(...) (LOOM_HERE, loom_roll(__VA_ARGS__))
 #define loom_round(...) (LOOM_HERE, loom_round(__VA_ARGS__))
 #define loom_rsqrt(...) (LOOM_HERE, loom_rsqrt(__VA_ARGS__))
+#define loom_running_fold(...) (LOOM_HERE, loom_running_fold(__VA_ARGS__))
 #define loom_scaled_dot_product_attention(...) (LOOM_HERE, loom_scaled_dot_product_attention(__VA_ARGS__))
 #define loom_scaled_dot_product_attention_with(...) (LOOM_HERE, loom_scaled_dot_product_attention_with(__VA_ARGS__))
 #define loom_scatter_along_axis(...) (LOOM_HERE, loom_scatter_along_axis(__VA_ARGS__))
 #define loom_scatter_along_axis_with(...) (LOOM_HERE, loom_scatter_along_axis_with(__VA_ARGS__))
 #define loom_searchsorted(...) (LOOM_HERE, loom_searchsorted(__VA_ARGS__))
 #define loom_searchsorted_with(...) (LOOM_HERE, loom_searchsorted_with(__VA_ARGS__))
+#define loom_segment_fold(...) (LOOM_HERE, loom_segment_fold(__VA_ARGS__))
+#define loom_segment_fold_with(...) (LOOM_HERE, loom_segment_fold_with(__VA_ARGS__))
 #define loom_selu(...) (LOOM_HERE, loom_selu(__VA_ARGS__))
 #define loom_shift_left(...) (LOOM_HERE, loom_shift_left(__VA_ARGS__))
 #define loom_shift_left_with(...) (LOOM_HERE, loom_shift_left_with(__VA_ARGS__))

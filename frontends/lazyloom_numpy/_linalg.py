@@ -12,9 +12,9 @@ from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, operand_key, value_of
+from ._convert import as_value, value_of
 from ._reductions import finish
-from ._ufuncs import TABLE
+from ._ufuncs import TABLE, cast_values
 
 record = lazyloom.record
 
@@ -24,11 +24,10 @@ def _array(a: Any) -> ndarray:
 
 
 def common(*arrays: Any) -> tuple[DType, list[Any]]:
-    """The promoted dtype, and the arguments as Values of it."""
-    operands = [operand(a) for a in arrays]
-    keys = [operand_key(x) for x in operands]
-    d = dt.promote(*keys)
-    return d, [as_value(x, d) for x in operands]
+    """The promoted dtype, and the arguments as Values of it; numbers count as arrays."""
+    values = [value_of(a) for a in arrays]
+    d = dt.promote(*(v.type.dtype for v in values))
+    return d, [as_value(v, d) for v in values]
 
 
 def _boolean(value: Any, was: DType) -> Any:
@@ -133,10 +132,14 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
     else:
         equation, arrays = _equation(operands)
     d, values = common(*arrays)
-    if dtype is not None:
-        d = dt.internal(dtype)
-        values = [as_value(v, d) for v in values]
+    if dtype is not None or out is not None:
+        # NumPy computes in the type of the output
+        d = dt.internal(dtype) if dtype is not None else dt.promote(d, out.type.dtype)
+        values = [cast_values(v, d, casting) for v in values]
     result = _boolean(record("einsum", _numeric(d, values), {"equation": equation}), d)
+    if out is not None and not dt.can_cast(d, out.type.dtype, casting):
+        raise TypeError(f"einsum: the result has dtype {d.name}, which casting '{casting}' does "
+                        f"not allow to be written into {out.type.dtype.name}")  # fmt: skip
     return finish(result, out, "einsum")
 
 

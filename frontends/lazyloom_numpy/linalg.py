@@ -1,12 +1,15 @@
 """Linear algebra: ``numpy.linalg``.
 
-Matrices of integers are computed in float64. Singular or indefinite matrices give NaN or
-infinities instead of ``LinAlgError``, as an error would need a read.
+Everything is computed in double precision, as NumPy does, and the result has the argument's.
+What NumPy refuses because of the data (a singular matrix, one that is not positive definite)
+is a ``LinAlgError`` here too, raised when something that depends on the result is read.
 """
 
 from __future__ import annotations
 
 import operator
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as onp
@@ -17,11 +20,21 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _linalg, _manipulation
 from ._array import ndarray, wrap
-from ._convert import value_of
+from ._convert import as_value, operand, value_of
+from ._elementwise import where
+from ._norms import matrix_norm, norm, vector_norm
+from ._reductions import finish
 from ._ufuncs import TABLE
 
 record = lazyloom.record
 LinAlgError = onp.linalg.LinAlgError
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues in no order, eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 class EighResult(NamedTuple):
@@ -53,9 +66,49 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
+# ------------------------------------------------- failures that depend on the data
 
-def _inexact(*arrays: Any) -> list[Any]:
-    """Values of one common dtype of float32, float64, complex64, complex128."""
+
+class _FailedError(lazyloom.errors.ExecutionError, LinAlgError):
+    """A ``LinAlgError`` that became known when the program had run."""
+
+
+_MESSAGES = {
+    "solve": "Singular matrix", "inv": "Singular matrix",
+    "cholesky": "Matrix is not positive definite",
+    "eig": "Array must not contain infs or NaNs",
+    "eigvals": "Array must not contain infs or NaNs",
+    "eigh": "Eigenvalues did not converge", "eigvalsh": "Eigenvalues did not converge",
+    "svd": "SVD did not converge", "svdvals": "SVD did not converge",
+    "pinv": "SVD did not converge",
+}  # fmt: skip
+
+
+def _judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
+    return _FailedError(f"{_MESSAGES[check.of]} (linalg.{check.of}, called at {check.site})",
+                        op=check.of, site=str(check.site))  # fmt: skip
+
+
+lazyloom.register_check("linalg", _judge)
+
+
+def _checked(of: str, bad: Any, *values: Any) -> list[Any]:
+    """The values, whose readers get a LinAlgError where an element of ``bad`` is true."""
+    if bad.type.shape:
+        bad = record("any", (bad,))
+    return [record("checked", (v, bad), {"kind": "linalg", "of": of})[0] for v in values]
+
+
+def _nan(value: Any) -> Any:
+    """Whether NaN is among the elements."""
+    return record("any", (record("isnan", (value,)),))
+
+
+# ------------------------------------------------------------------------ arguments
+
+
+def _precise(*arrays: Any) -> tuple[list[Any], DType]:
+    """The arguments in float64 or complex128, and the dtype of the result."""
     values = [value_of(a) for a in arrays]
     keys: list[DType] = []
     for v in values:
@@ -64,33 +117,60 @@ def _inexact(*arrays: Any) -> list[Any]:
             raise TypeError(f"array type {d.name} is unsupported in linalg")
         keys.append(d if d.kind in "fc" else dt.FLOAT64)
     target = dt.promote(*keys)
-    return [v if v.type.dtype is target else record("cast", (v,), {"dtype": target})
-            for v in values]  # fmt: skip
+    wide = dt.promote(target, dt.FLOAT64)
+    return [as_value(v, wide) for v in values], target
 
 
-def _matrix(value: Any, square: bool = False) -> Any:
-    shape = value.type.shape
+def _matrix(a: Any, square: bool = False) -> tuple[Any, DType]:
+    """One argument, matrices in the last two axes, and the dtype of the result."""
+    shape = _shape(a)
     if len(shape) < 2:
         raise LinAlgError(
             f"{len(shape)}-dimensional array given. Array must be at least two-dimensional")
     if square and shape[-1] != shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
-    return value
+    (value,), target = _precise(a)
+    return value, target
+
+
+def _shape(a: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = a.shape if isinstance(a, ndarray) else value_of(a).type.shape
+    return shape
+
+
+def _as(value: Any, target: DType) -> Any:
+    """The array of a result in the precision asked for; real results stay real."""
+    return wrap(as_value(value, target.real if value.type.dtype.kind == "f" else target))
+
+
+def _adjoint(x: Any) -> Any:
+    turned = _manipulation.swapaxes(x, -1, -2)
+    return turned.conj() if x.dtype.kind == "c" else turned
+
+
+# -------------------------------------------------------------- equations, inverses
 
 
 def solve(a: Any, b: Any) -> Any:
-    """x such that ``a @ x = b``. See ``numpy.linalg.solve``."""
-    x, y = _inexact(a, b)
-    _matrix(x, True)
+    """x such that ``a @ x = b``. See ``numpy.linalg.solve``.
+
+    A read of what depends on it raises LinAlgError if ``a`` is singular.
+    """
+    _matrix(a, True)
+    (x, y), target = _precise(a, b)
+    if not y.type.shape:
+        raise ValueError("solve: Input operand 1 does not have enough dimensions (has 0, gufunc "
+                         "core with signature (m,m),(m)->(m) requires 1)")  # fmt: skip
     vector = len(y.type.shape) == 1
     if vector:
         y = record("reshape", (y,), {"shape": (*y.type.shape, 1)})
+    bad = record("is_singular", (x,))
     batch = onp.broadcast_shapes(x.type.shape[:-2], y.type.shape[:-2])
     x, y = (_batched(v, batch) for v in (x, y))
-    result = record("solve", (x, y))
+    (result,) = _checked("solve", bad, record("solve", (x, y)))
     if vector:
         result = record("reshape", (result,), {"shape": result.type.shape[:-1]})
-    return wrap(result)
+    return _as(result, target)
 
 
 def _batched(value: Any, batch: tuple[int, ...]) -> Any:
@@ -101,78 +181,56 @@ def _batched(value: Any, batch: tuple[int, ...]) -> Any:
 
 
 def inv(a: Any) -> Any:
-    """The inverse. See ``numpy.linalg.inv``."""
-    (x,) = _inexact(a)
-    return wrap(record("inv", (_matrix(x, True),)))
+    """The inverse. See ``numpy.linalg.inv``.
+
+    A read of what depends on it raises LinAlgError if ``a`` is singular.
+    """
+    x, target = _matrix(a, True)
+    return _as(*_checked("inv", record("is_singular", (x,)), record("inv", (x,))), target)
 
 
-def det(a: Any) -> Any:
-    """The determinant. See ``numpy.linalg.det``."""
-    (x,) = _inexact(a)
-    return wrap(record("det", (_matrix(x, True),)))
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """The tensor equation ``a x = b``. See ``numpy.linalg.tensorsolve``."""
+    x, y = wrap(value_of(a)), wrap(value_of(b))
+    if axes is not None:
+        order = list(range(x.ndim))
+        for k in axes:
+            order.remove(k)
+            order.append(k)
+        x = x.transpose(order)
+    rest = x.shape[len(x.shape) - (x.ndim - y.ndim):]
+    size = _product(rest)
+    if x.size != size**2:
+        raise LinAlgError("Input arrays must satisfy the requirement "
+                          "prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")  # fmt: skip
+    return solve(x.reshape(size, size), y.reshape(-1)).reshape(rest)
 
 
-def slogdet(a: Any) -> SlogdetResult:
-    """Sign and log of the absolute determinant. See ``numpy.linalg.slogdet``."""
-    (x,) = _inexact(a)
-    return SlogdetResult(*map(wrap, record("slogdet", (_matrix(x, True),))))
+def _product(sizes: Sequence[int]) -> int:
+    result = 1
+    for n in sizes:
+        result *= n
+    return result
 
 
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """The lower (or upper) Cholesky factor. See ``numpy.linalg.cholesky``."""
-    (x,) = _inexact(a)
-    return wrap(record("cholesky", (_matrix(x, True),), {"upper": upper}))
-
-
-def qr(a: Any, mode: str = "reduced") -> Any:
-    """The QR factorisation; modes reduced, complete, r. See ``numpy.linalg.qr``."""
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"Unrecognized mode {mode!r}")
-    (x,) = _inexact(a)
-    kind = "complete" if mode == "complete" else "reduced"
-    q, r = record("qr", (_matrix(x),), {"mode": kind})
-    return wrap(r) if mode == "r" else QRResult(wrap(q), wrap(r))
-
-
-def _upper(UPLO: str) -> bool:
-    if UPLO.upper() not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
-    return UPLO.upper() == "U"
-
-
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Eigenvalues and -vectors of a Hermitian matrix. See ``numpy.linalg.eigh``."""
-    (x,) = _inexact(a)
-    return EighResult(*map(wrap, record("eigh", (_matrix(x, True),), {"upper": _upper(UPLO)})))
-
-
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues of a Hermitian matrix. See ``numpy.linalg.eigvalsh``."""
-    (x,) = _inexact(a)
-    return wrap(record("eigvalsh", (_matrix(x, True),), {"upper": _upper(UPLO)}))
-
-
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
-        hermitian: bool = False) -> Any:  # fmt: skip
-    """The singular value decomposition. See ``numpy.linalg.svd``."""
-    (x,) = _inexact(a)
-    if not compute_uv:
-        return svdvals(a)
-    op = "svd_full" if full_matrices else "svd"
-    return SVDResult(*map(wrap, record(op, (_matrix(x),))))
-
-
-def svdvals(x: Any, /) -> Any:
-    """The singular values, largest first. See ``numpy.linalg.svdvals``."""
-    (value,) = _inexact(x)
-    return wrap(record("svdvals", (_matrix(value),)))
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of a tensor as an operator. See ``numpy.linalg.tensorinv``."""
+    x = wrap(value_of(a))
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    size = _product(x.shape[ind:])
+    return inv(x.reshape(size, -1)).reshape(*x.shape[ind:], *x.shape[:ind])
 
 
 def matrix_power(a: Any, n: int) -> Any:
     """A square matrix to an integer power. See ``numpy.linalg.matrix_power``."""
-    x = wrap(value_of(a))
-    _matrix(x.value, True)
-    exponent = operator.index(n)
+    x = a if isinstance(a, ndarray) else wrap(value_of(a))
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        _matrix(x, True)
+    try:
+        exponent = operator.index(n)
+    except TypeError:
+        raise TypeError("exponent must be an integer") from None
     if exponent == 0:
         from ._creation import eye
 
@@ -189,127 +247,300 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors along axes. See ``numpy.linalg.vector_norm``."""
-    (value,) = _inexact(x)
-    axes = None if axis is None else dt.normalize_axes(axis, len(value.type.shape))
-    attributes = {"axes": axes, "order": float(ord), "keepdims": keepdims}
-    return wrap(record("norm", (value,), attributes))
+# ------------------------------------------------------------------- decompositions
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices in the last two axes. See ``numpy.linalg.matrix_norm``."""
-    return norm(x, ord, (-2, -1), keepdims)
+def det(a: Any) -> Any:
+    """The determinant. See ``numpy.linalg.det``."""
+    x, target = _matrix(a, True)
+    return _as(record("det", (x,)), target)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of vectors or matrices. See ``numpy.linalg.norm``."""
-    (value,) = _inexact(x)
-    ndim = len(value.type.shape)
-    if axis is None and (ord is None or ndim == 1 or (ord in ("fro", "f", 2) and ndim == 2
-                                                      and ord != 2)):  # fmt: skip
-        if ndim == 1 and isinstance(ord, str):
-            raise ValueError(f"Invalid norm order '{ord}' for vectors")
-        order = 2.0 if ord is None or isinstance(ord, str) else ord
-        return vector_norm(wrap(value), ord=order, keepdims=keepdims)
-    if axis is None:
-        axis = tuple(range(ndim))
-    axes = dt.normalize_axes(axis, ndim)
-    if len(axes) == 1:
-        if isinstance(ord, str):
-            raise ValueError(f"Invalid norm order '{ord}' for vectors")
-        return vector_norm(wrap(value), axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
-    if len(axes) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    return _matrix_norm(wrap(value), ord, axes, keepdims)
+def slogdet(a: Any) -> SlogdetResult:
+    """Sign and log of the absolute determinant. See ``numpy.linalg.slogdet``."""
+    x, target = _matrix(a, True)
+    sign, logarithm = record("slogdet", (x,))
+    return SlogdetResult(_as(sign, target), _as(logarithm, target))
 
 
-def _matrix_norm(x: ndarray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    if ord in (None, "fro", "f"):
-        return vector_norm(x, axis=axes, keepdims=keepdims)
-    y = _manipulation.moveaxis(x, axes, (-2, -1))
-    if ord in (1, -1, onp.inf, -onp.inf):
-        sums = abs(y).sum(-2 if abs(ord) == 1 else -1)
-        result = sums.max(-1) if ord > 0 else sums.min(-1)
-    elif ord in (2, -2, "nuc"):
-        s = svdvals(y)
-        result = s.sum(-1) if ord == "nuc" else s.max(-1) if ord == 2 else s.min(-1)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The lower (or upper) Cholesky factor. See ``numpy.linalg.cholesky``.
+
+    A read of what depends on it raises LinAlgError if ``a`` is not positive definite.
+    """
+    x, target = _matrix(a, True)
+    factor = record("cholesky", (x,), {"upper": bool(upper)})
+    bad = record("logical_and", (_nan(factor), record("logical_not", (_nan(x),))))
+    return _as(*_checked("cholesky", bad, factor), target)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The QR factorisation; modes reduced, complete, r, raw. See ``numpy.linalg.qr``."""
+    if mode in ("f", "full", "e", "economic"):
+        warnings.warn(f"The '{mode}' option is deprecated in favor of 'reduced' and 'raw'.",
+                      DeprecationWarning, stacklevel=2)  # fmt: skip
+        mode = "reduced" if mode in ("f", "full") else "economic"
+    elif mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    x, target = _matrix(a)
+    if mode in ("raw", "economic"):
+        h, tau = (_as(v, target) for v in record("qr_raw", (x,)))
+        return (h, tau) if mode == "raw" else _manipulation.swapaxes(h, -1, -2)
+    kind = "complete" if mode == "complete" else "reduced"
+    q, r = record("qr", (x,), {"mode": kind})
+    return _as(r, target) if mode == "r" else QRResult(_as(q, target), _as(r, target))
+
+
+def _is_real(x: Any, values: Any, of: str) -> bool:
+    """Whether the eigenvalues of a real matrix are real; reads, since the dtype depends on it."""
+    zero = dt.scalar(0, dt.FLOAT64)
+    real = record("all", (record("equal", (record("imag", (values,)), zero)),))
+    finite = record("all", (record("isfinite", (x,)),))
+    known = lazyloom.read_for_shape(record("stack", (real, finite)), f"{of}, real or complex")
+    if not known[1]:
+        raise LinAlgError(_MESSAGES[of])
+    return bool(known[0])
+
+
+def _eigen(a: Any, op: str) -> list[Any]:
+    x, target = _matrix(a, True)
+    found = record(op, (x,))
+    results = list(found) if op == "eig" else [found]
+    if x.type.dtype.kind == "c":
+        bad = record("any", (record("logical_not", (record("isfinite", (x,)),)),))
+        results = _checked(op, bad, *results)
+    elif _is_real(x, results[0], op):
+        results = [record("real", (r,)) for r in results]
     else:
-        raise ValueError("Invalid norm order for matrices.")
-    if keepdims:
-        return result.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
-    return result
+        target = dt.promote(target, complex)
+    return [_as(r, target) for r in results]
+
+
+def eig(a: Any) -> EigResult:
+    """Eigenvalues and -vectors of a square matrix. See ``numpy.linalg.eig``.
+
+    Results for a real matrix are real if all eigenvalues are, which is read.
+    """
+    return EigResult(*_eigen(a, "eig"))
+
+
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of a square matrix. See ``numpy.linalg.eigvals``.
+
+    Those of a real matrix are real if all of them are, which is read.
+    """
+    return _eigen(a, "eigvals")[0]
+
+
+def _upper(UPLO: str) -> bool:
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return UPLO.upper() == "U"
+
+
+def _eigh(a: Any, UPLO: str, op: str) -> list[Any]:
+    upper = _upper(UPLO)
+    x, target = _matrix(a, True)
+    found = record(op, (x,), {"upper": upper})
+    results = list(found) if op == "eigh" else [found]
+    # a matrix whose eigenvalues LAPACK did not find has nothing but NaN
+    if x.type.size:
+        lost = record("all", (record("isnan", (results[0],)),), {"axes": (-1,)})
+        results = _checked(op, lost, *results)
+    return [_as(r, target) for r in results]
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and -vectors of a Hermitian matrix. See ``numpy.linalg.eigh``."""
+    return EighResult(*_eigh(a, UPLO, "eigh"))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of a Hermitian matrix. See ``numpy.linalg.eigvalsh``."""
+    return _eigh(a, UPLO, "eigvalsh")[0]
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
+        hermitian: bool = False) -> Any:  # fmt: skip
+    """The singular value decomposition. See ``numpy.linalg.svd``."""
+    if hermitian:
+        return _svd_hermitian(a, compute_uv)
+    x, target = _matrix(a)
+    if not compute_uv:
+        s = record("svdvals", (x,))
+        return _as(*_checked("svdvals", _nan(s), s), target)
+    u, s, vh = record("svd_full" if full_matrices else "svd", (x,))
+    return SVDResult(*(_as(v, target) for v in _checked("svd", _nan(s), u, s, vh)))
+
+
+def _svd_hermitian(a: Any, compute_uv: bool) -> Any:
+    from ._sorting import argsort, sort, take_along_axis
+
+    if not compute_uv:
+        return _manipulation.flip(sort(abs(eigvalsh(a))), -1)
+    w, u = eigh(a)
+    order = _manipulation.flip(argsort(abs(w)), -1)
+    w = take_along_axis(w, order, -1)
+    u = take_along_axis(u, order[..., None, :], -1)
+    # singular values have no sign, that of the eigenvalues goes into the right vectors
+    signs = TABLE["sign"](w)
+    return SVDResult(u, abs(w), _adjoint(u * signs[..., None, :]))
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values, largest first. See ``numpy.linalg.svdvals``."""
+    return svd(x, compute_uv=False)
+
+
+# ------------------------------------------------------------ ranks, least squares
 
 
 def cond(x: Any, p: Any = None) -> Any:
     """The condition number. See ``numpy.linalg.cond``."""
+    a = x if isinstance(x, ndarray) else wrap(value_of(x))
+    if not _product(a.shape[-2:]):
+        raise LinAlgError("cond is not defined on empty arrays")
     if p in (None, 2, -2):
-        s = svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+        s = svdvals(a)
+        result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        value, target = _matrix(a, True)
+        inverse = wrap(record("inv", (value,)))
+        result = norm(wrap(value), p, (-2, -1)) * norm(inverse, p, (-2, -1))
+        result = result.astype(target.real.numpy)
+    isnan = TABLE["isnan"]
+    lost = isnan(result) & ~isnan(a).any((-2, -1))
+    return where(lost, onp.inf, result).astype(result.dtype)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance. See ``numpy.linalg.matrix_rank``."""
-    (value,) = _inexact(A)
-    x = wrap(value)
+    if rtol is not None and tol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    x = A if isinstance(A, ndarray) else wrap(value_of(A))
     if x.ndim < 2:
         return (x != 0).any().astype(onp.int64)
-    s = svdvals(x)
+    s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
-        relative = max(x.shape[-2:]) * float(onp.finfo(s.dtype).eps) if rtol is None else rtol
-        tol = s.max(-1, keepdims=True) * relative
+        if rtol is None:
+            rtol = max(x.shape[-2:]) * float(onp.finfo(s.dtype).eps)
+        tol = s.max(-1, keepdims=True, initial=0) * _per_matrix(rtol)
+    else:
+        tol = _per_matrix(tol)
     return (s > tol).sum(-1)
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """The pseudo-inverse. See ``numpy.linalg.pinv``."""
-    (value,) = _inexact(a)
-    x = wrap(value)
-    if rtol is None:
-        rtol = 1e-15 if rcond is None else rcond
-    if isinstance(rtol, (int, float)):
-        return wrap(record("pinv", (_matrix(value),), {"rtol": float(rtol)}))
-    u, s, vh = svd(x, full_matrices=False)
-    cutoff = s.max(-1, keepdims=True) * rtol
-    large = s > cutoff
-    from ._elementwise import where
+def _per_matrix(given: Any) -> Any:
+    """A tolerance, or one for each matrix of a batch, to compare singular values with."""
+    if isinstance(given, (int, float)):
+        return given
+    return wrap(value_of(given))[..., None]
 
-    inverse = where(large, 1.0 / where(large, s, 1.0), 0.0).astype(s.dtype)
-    v, ut = _manipulation.swapaxes(vh, -1, -2), _manipulation.swapaxes(u, -1, -2)
-    if x.dtype.kind == "c":
-        v, ut = v.conj(), ut.conj()
-    return TABLE["matmul"](v * inverse[..., None, :], ut)
+
+_NO_RTOL: Any = object()
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_RTOL) -> Any:
+    """The pseudo-inverse. See ``numpy.linalg.pinv``."""
+    x = a if isinstance(a, ndarray) else wrap(value_of(a))
+    if rcond is None:
+        if rtol is _NO_RTOL:
+            rcond = 1e-15
+        elif rtol is None:
+            rcond = max(x.shape[-2:]) * float(onp.finfo(x.dtype).eps)
+        else:
+            rcond = rtol
+    elif rtol is not _NO_RTOL:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    if x.size == 0 and not _product(x.shape[-2:]):
+        return _manipulation.swapaxes(x, -1, -2).copy()
+    value, target = _matrix(x)
+    if isinstance(rcond, (int, float)) and rcond >= 0 and not hermitian:
+        result = record("pinv", (value,), {"rtol": float(rcond)})
+        return _as(*_checked("pinv", _nan(result), result), target)
+    u, s, vh = svd(wrap(value), full_matrices=False, hermitian=hermitian)
+    large = s > _per_matrix(rcond) * s.max(-1, keepdims=True)
+    inverse = where(large, 1.0 / where(large, s, 1.0), 0.0)
+    result = TABLE["matmul"](_adjoint(vh), inverse[..., None] * _adjoint(u))
+    return _as(result.value, target)
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Least squares by the pseudo-inverse; reads the rank. See ``numpy.linalg.lstsq``."""
-    x, y = (wrap(v) for v in _inexact(a, b))
-    if x.ndim != 2:
-        raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+    """Least squares: the solution, residuals, rank and singular values.
+
+    See ``numpy.linalg.lstsq``. There are no residuals for a matrix that lacks full rank, so
+    the rank is read where there are more equations than unknowns.
+    """
+    x, y = wrap(value_of(a)), wrap(value_of(b))
+    vector = y.ndim == 1
+    y = y[:, None] if vector else y
+    for v in (x, y):
+        if v.ndim != 2:
+            raise LinAlgError(f"{v.ndim}-dimensional array given. Array must be two-dimensional")
+    m, n = x.shape
+    if m != y.shape[0]:
+        raise LinAlgError("Incompatible dimensions")
+    values, target = _precise(x, y)
+    x, y = map(wrap, values)
+    solution, s, rank = least_squares(x, y, rcond)
+    if m > n and int(lazyloom.read_for_shape(rank.value, "lstsq, residuals")) == n:
+        misfit = abs(y - TABLE["matmul"](x, solution))
+        residuals = (misfit * misfit).sum(0)
+    else:
+        residuals = wrap(record("full", (dt.scalar(0, dt.FLOAT64),), {"shape": (0,)}))
+    if vector:
+        solution = solution[:, 0]
+    return (_as(solution.value, target), _as(residuals.value, target), rank,
+            _as(s.value, target))  # fmt: skip
+
+
+def least_squares(x: Any, y: Any, rcond: Any) -> tuple[Any, Any, Any]:
+    """Solution, singular values and rank for matrices in double precision."""
     m, n = x.shape
     if rcond is None:
-        rcond = float(onp.finfo(x.dtype).eps) * max(m, n)
-    s = svdvals(x)
-    solution = TABLE["matmul"](pinv(x, rtol=rcond), y)
-    rank = int((s > s.max() * rcond).sum())
-    residuals = (abs(y - TABLE["matmul"](x, solution)) ** 2).sum(0)
-    if rank != n or m <= n:
-        residuals = _manipulation.reshape(y, (-1,))[:0].real
-    return solution, residuals if residuals.ndim else residuals.reshape(1), rank, s
+        rcond = float(onp.finfo(onp.float64).eps) * max(m, n)
+    elif isinstance(rcond, (int, float)) and rcond < 0:
+        rcond = float(onp.finfo(onp.float64).eps)
+    u, s, vh = svd(x, full_matrices=False)
+    large = s > s.max(initial=0) * operand(rcond)
+    inverse = where(large, 1.0 / where(large, s, 1.0), 0.0)
+    matmul = TABLE["matmul"]
+    solution = matmul(_adjoint(vh), inverse[:, None] * matmul(_adjoint(u), y))
+    return solution, s, large.sum().astype(onp.int32)
 
 
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     """The product of several matrices, in the cheapest order. See NumPy's ``multi_dot``."""
-    items = [wrap(value_of(a)) for a in arrays]
+    items = [x if isinstance(x, ndarray) else wrap(value_of(x)) for x in arrays]
     if len(items) < 2:
         raise ValueError("Expecting at least two arrays.")
+    if len(items) == 2:
+        return _linalg.dot(*items, out=out)
     first, last = items[0].ndim == 1, items[-1].ndim == 1
     items[0] = items[0][None, :] if first else items[0]
     items[-1] = items[-1][:, None] if last else items[-1]
-    sizes = [x.shape[0] for x in items] + [items[-1].shape[1]]
-    n = len(items)
-    cost = [[0.0] * n for _ in range(n)]
+    for x in items:
+        if x.ndim != 2:
+            raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+    cut = _cheapest([x.shape[0] for x in items] + [items[-1].shape[1]])
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return items[i]
+        return _linalg.dot(product(i, cut[i][j]), product(cut[i][j] + 1, j))
+
+    result = product(0, len(items) - 1)
+    if out is not None:
+        result = finish(result.value, out, "multi_dot")
+    if first and last:
+        return result[0, 0]
+    return result.reshape(-1) if first or last else result
+
+
+def _cheapest(sizes: list[int]) -> list[list[int]]:
+    """Where to cut each run of matrices in two, by dynamic programming over their sizes."""
+    n = len(sizes) - 1
+    cost = [[0] * n for _ in range(n)]
     cut = [[0] * n for _ in range(n)]
     for length in range(1, n):
         for i in range(n - length):
@@ -318,39 +549,10 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
                        for k in range(i, j)]  # fmt: skip
             cost[i][j] = min(options)
             cut[i][j] = i + options.index(cost[i][j])
-
-    def product(i: int, j: int) -> Any:
-        if i == j:
-            return items[i]
-        return TABLE["matmul"](product(i, cut[i][j]), product(cut[i][j] + 1, j))
-
-    result = product(0, n - 1)
-    result = result[0] if first else result
-    result = result[..., 0] if last else result
-    if out is not None:
-        out[...] = result
-        return out
-    return result
+    return cut
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """The tensor equation ``a x = b``. See ``numpy.linalg.tensorsolve``."""
-    x, y = wrap(value_of(a)), wrap(value_of(b))
-    if axes is not None:
-        order = [i for i in range(x.ndim) if i not in axes] + list(axes)
-        x = x.transpose(order)
-    rest = x.shape[y.ndim:]
-    size = int(onp.prod(rest))
-    return solve(x.reshape(-1, size), y.reshape(-1)).reshape(rest)
-
-
-def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of a tensor as an operator. See ``numpy.linalg.tensorinv``."""
-    x = wrap(value_of(a))
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    size = int(onp.prod(x.shape[ind:]))
-    return inv(x.reshape(size, -1)).reshape(*x.shape[ind:], *x.shape[:ind])
+# ------------------------------------------------- the main namespace's, restricted
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
@@ -374,6 +576,10 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of 3-vectors. See ``numpy.linalg.cross``."""
+    sizes = [_shape(x)[axis] for x in (x1, x2)]
+    if sizes != [3, 3]:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they "
+                         f"are {sizes[0]} and {sizes[1]} dimensional instead.")  # fmt: skip
     return _linalg.cross(x1, x2, axis=axis)
 
 
@@ -395,3 +601,12 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     """The last two axes swapped. See ``numpy.linalg.matrix_transpose``."""
     return _manipulation.matrix_transpose(x)
+
+
+__all__ = [
+    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
+    "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm",
+    "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

@@ -28,10 +28,7 @@ _PLAIN = {
         .split(), ""),
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "atan2": "arctan2", "shift_left": "left_shift",
-    "shift_right": "right_shift", "solve": "linalg.solve",
-    "inv": "linalg.inv", "det": "linalg.det", "slogdet": "linalg.slogdet", "eigh": "linalg.eigh",
-    "eigvalsh": "linalg.eigvalsh", "svdvals": "linalg.svdvals",
-    "svd_full": "linalg.svd",
+    "shift_right": "right_shift",
 }  # fmt: skip
 
 
@@ -105,6 +102,11 @@ def _take_along_axis(x: list[Any], a: dict[str, Any]) -> Any:
     return np.take_along_axis(x[0], x[1], axis=a["axis"])
 
 
+def _linalg(call: Call) -> Call:
+    """NumPy's linear algebra is always in double precision, an op in that of its operands."""
+    return lambda x, a: NotImplemented if onp.finfo(x[0].dtype).bits < 64 else call(x, a)
+
+
 def _norm(x: list[Any], a: dict[str, Any]) -> Any:
     if x[0].dtype.itemsize == 2:
         return NotImplemented  # NumPy has no linear algebra of half precision
@@ -156,16 +158,22 @@ NUMPY: dict[str, Call] = {
     "cross": lambda x, a: np.cross(x[0], x[1], axis=a["axis"]),
     "norm": _norm,
     "outer": lambda x, a: np.outer(*x) if x[0].ndim == x[1].ndim == 1 else NotImplemented,
-    "cholesky": lambda x, a: np.linalg.cholesky(x[0], upper=a["upper"]),
-    "qr": lambda x, a: np.linalg.qr(x[0], a["mode"]),
-    "qr_raw": lambda x, a: np.linalg.qr(x[0], "raw"),
+    "cholesky": _linalg(lambda x, a: np.linalg.cholesky(x[0], upper=a["upper"])),
+    **{op: _linalg(_plain(op, f"linalg.{op}")) for op in (
+        "solve", "inv", "det", "slogdet", "svdvals")},
+    "svd_full": _linalg(_plain("svd_full", "linalg.svd")),
+    "eigh": _linalg(lambda x, a: np.linalg.eigh(x[0], "U" if a["upper"] else "L")),
+    "eigvalsh": _linalg(lambda x, a: np.linalg.eigvalsh(x[0], "U" if a["upper"] else "L")),
+    "pinv": _linalg(lambda x, a: np.linalg.pinv(x[0], rtol=a["rtol"])),
+    "qr": _linalg(lambda x, a: np.linalg.qr(x[0], a["mode"])),
+    "qr_raw": _linalg(lambda x, a: np.linalg.qr(x[0], "raw")),
     "fft": lambda x, a: (np.fft.ifftn if a["inverse"] else np.fft.fftn)(
         x[0], axes=a["axes"], norm=a["norm"]),
     "rfft": lambda x, a: np.fft.rfftn(x[0], axes=a["axes"], norm=a["norm"]),
     "irfft": lambda x, a: np.fft.irfftn(
         x[0], [*(x[0].shape[i] for i in a["axes"][:-1]), a["length"]], a["axes"], a["norm"]),
-    "svd": lambda x, a: np.linalg.svd(x[0], full_matrices=False),
-    "matrix_power": lambda x, a: np.linalg.matrix_power(x[0], a["exponent"]),
+    "svd": _linalg(lambda x, a: np.linalg.svd(x[0], full_matrices=False)),
+    "matrix_power": _linalg(lambda x, a: np.linalg.matrix_power(x[0], a["exponent"])),
     "eye": lambda x, a: np.eye(a["n"], a["m"], a["k"], dtype=a["dtype"].numpy),
     "full": lambda x, a: np.full(a["shape"], x[0]),
 }  # fmt: skip

@@ -494,6 +494,7 @@ REFERENCES: dict[str, Any] = {
     "irfft": lambda x, *, axes, length, norm: np.fft.irfftn(
         x, [*(x.shape[a] for a in axes[:-1]), length], axes, norm),
     "qr_raw": lambda x: np.linalg.qr(x, "raw"),
+    "is_singular": lambda x: np.linalg.det(x) == 0,
     "cholesky": _cholesky, "triangular_solve": _triangular_solve,
     "solve": np.linalg.solve, "slogdet": lambda x: tuple(np.linalg.slogdet(x)),
     "eigvalsh": lambda x, *, upper: np.linalg.eigvalsh(x, "U" if upper else "L"),

@@ -102,6 +102,24 @@ def det(x: T) -> Array:
 
 
 @op(
+    rules.singular, T="precise", source="LAPACK getrf, its info", heavy=True,
+    differentiable=False,
+    samples=Cases(
+        case(_tame(3, 3)), case(np.array([[1.0, 2.0], [2.0, 4.0]])), case((2, 2, 2)),
+        case((0, 0)), case(np.zeros((2, 1, 1)))),
+)  # fmt: skip
+def is_singular(x: T) -> Array:
+    """Whether elimination finds a pivot that is exactly 0, for each square matrix.
+
+    What ``solve`` and ``inv`` give is then infinite or NaN. Raises ShapeError, DTypeError.
+    """
+    if not x.size:
+        return lax.full(x.shape[:-2], False, jnp.bool_)
+    pivots = jnp.diagonal(lax.linalg.lu(x)[0], axis1=-2, axis2=-1)
+    return lax.reduce_or(lax.eq(pivots, lax.full_like(pivots, 0)), (x.ndim - 2,))
+
+
+@op(
     rules.signed_logarithm, T="precise", source="array API linalg.slogdet", heavy=True,
     residuals=True, reference="numpy.linalg.slogdet", outputs=("sign", "logabsdet"),
     tolerance=16.0,

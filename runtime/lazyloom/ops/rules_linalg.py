@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..dtypes import bool_
 from ..errors import ArgumentError, ShapeError
 from ..types import TensorType, tensor_type
 from .rules import Attributes, Operands, Types, check_choice, complex_of, one
@@ -31,6 +32,11 @@ def determinant(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """A number per square matrix."""
     x = _square(op, types)
     return one(x.shape[:-2], x.dtype)
+
+
+def singular(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """A bool per square matrix."""
+    return one(_square(op, types).shape[:-2], bool_)
 
 
 def signed_logarithm(op: OpDef, types: Operands, attrs: Attributes) -> Types:
