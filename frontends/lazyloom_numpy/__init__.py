@@ -70,10 +70,10 @@ from ._files import (
 from ._spaced import geomspace, linspace, logspace
 from ._text import base_repr, binary_repr, format_float_positional, format_float_scientific
 from ._tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
-from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._histograms import (
     histogram, histogram2d, histogram_bin_edges, histogramdd,
 )  # fmt: skip
+from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
@@ -81,13 +81,13 @@ from ._linalg import (
 )  # fmt: skip
 from ._joining import (
     append, block, column_stack, concat, concatenate, delete, dstack, hstack, insert, pad,
-    row_stack, stack, trim_zeros, vstack,
+    row_stack, stack, vstack,
 )  # fmt: skip
 from ._manipulation import (
     array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
     broadcast_shapes, broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud,
     hsplit, isfortran, matrix_transpose, may_share_memory, may_share_memory as shares_memory,
-    moveaxis, ndim, permute_dims, ravel, repeat, reshape, resize, roll, rollaxis, rot90, shape,
+    moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90, shape,
     size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
 from ._nanfunctions import (
@@ -105,11 +105,16 @@ from ._sequences import (
     average, bartlett, blackman, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient,
     hamming, hanning, polyval, trapezoid,
 )  # fmt: skip
+from ._selecting import (
+    argwhere, bincount, compress, extract, flatnonzero, nonzero, place, repeat, trim_zeros,
+)  # fmt: skip
+from ._sets import (
+    intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts,
+    unique_inverse, unique_values,
+)  # fmt: skip
 from ._sorting import (
-    argpartition, argsort, argwhere, bincount, choose, compress, digitize, extract, flatnonzero,
-    intersect1d, isin, lexsort, nonzero, partition, place, put, put_along_axis, putmask,
-    searchsorted, setdiff1d, setxor1d, sort, sort_complex, take, take_along_axis, union1d, unique,
-    unique_all, unique_counts, unique_inverse, unique_values,
+    argpartition, argsort, choose, digitize, lexsort, partition, put, put_along_axis, putmask,
+    searchsorted, sort, sort_complex, take, take_along_axis,
 )  # fmt: skip
 from ._ufuncs import ufunc
 from ._vectorize import frompyfunc, vectorize

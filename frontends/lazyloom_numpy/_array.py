@@ -441,7 +441,7 @@ class ndarray(lazyloom.Tensor):
         return _manipulation.diagonal(self, offset, axis1, axis2)
 
     def repeat(self, repeats: Any, axis: Any = None) -> ndarray:
-        return _manipulation.repeat(self, repeats, axis)
+        return _selecting.repeat(self, repeats, axis)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
         raise ValueError("resize: an array has a fixed size; use np.resize(a, shape)")
@@ -545,10 +545,10 @@ class ndarray(lazyloom.Tensor):
         return _sorting.choose(self, choices, out, mode)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
-        return _sorting.compress(condition, self, axis, out)
+        return _selecting.compress(condition, self, axis, out)
 
     def nonzero(self) -> tuple[ndarray, ...]:
-        return _sorting.nonzero(self)
+        return _selecting.nonzero(self)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *,
              stable: bool | None = None) -> None:  # fmt: skip
@@ -659,6 +659,7 @@ from . import (  # noqa: E402
     _manipulation,
     _operators,
     _reductions,
+    _selecting,
     _sorting,
 )  # fmt: skip
 from . import _gufuncs as _gufuncs  # noqa: E402

@@ -31,7 +31,7 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     See ``numpy.where``.
     """
     if x is _MISSING and y is _MISSING:
-        from ._sorting import nonzero
+        from ._selecting import nonzero
 
         return nonzero(condition)
     if x is _MISSING or y is _MISSING:

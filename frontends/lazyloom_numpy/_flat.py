@@ -94,7 +94,7 @@ class flatiter:
                     raise ValueError("Error setting single item of array." if isinstance(
                         key, int) else "Cannot copy from an empty sequence")
                 return
-            new = _repeated(new, count)
+            new = repeated(new, count)
             if isinstance(key, int) or hasattr(key, "__index__") and not getattr(key, "shape", ()):
                 new = record("reshape", (new,), {"shape": ()})
         flat[key] = ndarray._wrap(new) if isinstance(new, lazyloom.Value) else new
@@ -138,7 +138,7 @@ def _selected(flat: ndarray, key: Any) -> int:
     return flat[key].size
 
 
-def _repeated(value: Any, count: int) -> Any:
+def repeated(value: Any, count: int) -> Any:
     """The elements of a Value, one after another, repeated or cut to a number."""
     if len(value.type.shape) != 1:
         value = record("reshape", (value,), {"shape": (value.type.size,)})
@@ -155,4 +155,4 @@ def set_flat(array: ndarray, value: Any) -> None:
     flatiter(array)[:] = value
 
 
-__all__ = ["flatiter", "set_flat"]
+__all__ = ["flatiter", "repeated", "set_flat"]

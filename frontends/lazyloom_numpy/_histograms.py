@@ -17,7 +17,8 @@ from ._conditions import unless
 from ._elementwise import where
 from ._manipulation import _array
 from ._quantiles import percentile
-from ._sorting import compress, searchsorted
+from ._selecting import compress
+from ._sorting import searchsorted
 from ._spaced import linspace
 from ._ufuncs import TABLE
 

@@ -21,7 +21,7 @@ record = lazyloom.record
 def ix_(*args: Any) -> tuple[Any, ...]:
     """An open mesh from sequences, as ``numpy.ix_``; how many of a mask are true is read."""
     from ._creation import asarray
-    from ._sorting import nonzero
+    from ._selecting import nonzero
 
     arrays = []
     for i, given in enumerate(args):

@@ -291,14 +291,3 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
     else:
         order[order == -1] = n + onp.arange(count)
     return take_host(concatenate([x, new], position), order, position)
-
-
-def trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """Without leading and trailing zeros; reads. See ``numpy.trim_zeros``."""
-    x = _array(filt)
-    nonzero = onp.flatnonzero(x.read())
-    start = int(nonzero[0]) if "f" in trim.lower() and nonzero.size else 0
-    stop = int(nonzero[-1]) + 1 if "b" in trim.lower() and nonzero.size else x.size
-    if not nonzero.size:
-        return x[:0]
-    return x[start:stop]

@@ -443,22 +443,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     return tuple(moveaxis(a, axis, 0))
 
 
-def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
-    """Each element repeated; counts that are arrays are read. See ``numpy.repeat``."""
-    x = _array(a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    position = dt.normalize_axis(axis, x.ndim)
-    if hasattr(repeats, "__index__") and not getattr(repeats, "shape", ()):
-        count = operator.index(repeats)
-        if count < 0:
-            raise ValueError("repeats may not contain negative values.")
-        return ndarray._wrap(record("repeat", (x.value,), {"repeats": count, "axis": position}))
-    counts = onp.asarray(repeats)
-    order = onp.repeat(onp.arange(x.shape[position]), counts)
-    return take_host(x, order, position)
-
-
 def take_host(x: ndarray, order: Any, axis: int) -> ndarray:
     """``take`` of indices that are known on the host."""
     indices = lazyloom.from_host(onp.ascontiguousarray(order, dtype=onp.int64))

@@ -1,7 +1,6 @@
 """Sorting, searching, counting, sets, and taking and putting elements.
 
-Functions whose result's shape depends on data (``nonzero``, ``unique``, set functions)
-read their argument; each says so.
+Functions whose result's shape depends on data stand in ``_selecting`` and ``_sets``.
 """
 
 from __future__ import annotations
@@ -11,11 +10,15 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.errors import ArgumentError
 
 from . import _dtypes as dt
-from ._array import ndarray, wrap
-from ._convert import as_value, operand, operand_key, value_of
-from ._layout import keep_order
+from ._array import assign, ndarray, wrap
+from ._assigning import assigned, fitted
+from ._bounds import check, check_host
+from ._convert import as_value, host_array, operand, operand_key, value_of
+from ._flat import repeated
+from ._layout import is_writeable, keep_order
 from ._reductions import finish
 
 record = lazyloom.record
@@ -25,15 +28,6 @@ def _array(a: Any) -> ndarray:
     if isinstance(a, ndarray):
         return a
     return ndarray._wrap(value_of(a))
-
-
-def _host(a: Any) -> onp.ndarray[Any, Any]:
-    return a.read() if isinstance(a, lazyloom.Tensor) else onp.asarray(a)
-
-
-def _new(host: Any) -> ndarray:
-    array = onp.asarray(host)
-    return ndarray._wrap(lazyloom.from_host(onp.ascontiguousarray(array).reshape(array.shape)))
 
 
 # -------------------------------------------------------------------------- sorting
@@ -130,191 +124,113 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         x = take(wrap(as_value(x)), sorter).value
     y = operand(v)
     d = dt.promote(operand_key(as_value(x)), operand_key(y))
+    if d is dt.BOOL:
+        d = dt.INT64
     return wrap(record("searchsorted", (as_value(x, d), as_value(y, d)), {"side": side}))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The bin of each element; the bins' order is read. See ``numpy.digitize``."""
-    edges = _host(bins)
-    if edges.size > 1 and edges[0] > edges[-1]:
-        return len(edges) - searchsorted(_new(edges[::-1]), x, "left" if not right else "right")
-    return searchsorted(bins, x, "left" if right else "right")
+    """The bin of each element, int64. See ``numpy.digitize``."""
+    given, edges = operand(x), value_of(bins)
+    if len(edges.type.shape) != 1:
+        raise ValueError("object too deep for desired array" if edges.type.shape else
+                         "object of too small depth for desired array")  # fmt: skip
+    d = dt.promote(operand_key(as_value(given)), operand_key(edges))
+    given, edges = as_value(given, d), as_value(edges, d)
+    n = edges.type.shape[0]
+    side = "left" if right else "right"
+    rising = record("searchsorted", (edges, given), {"side": side})
+    if n < 2:
+        return wrap(rising)
+    known = onp.asarray(bins) if not isinstance(bins, lazyloom.Tensor) else None
+    if known is not None:
+        steps = known[1:] >= known[:-1], known[1:] <= known[:-1]
+        if not steps[0].all() and not steps[1].all():
+            raise ValueError("bins must be monotonically increasing or decreasing")
+        if steps[0].all():
+            return wrap(rising)
+    backwards = record("flip", (edges,), {"axes": (0,)})
+    other = record("searchsorted", (backwards, given), {"side": side})
+    falling = record("subtract", (dt.scalar(n, dt.INT64), other))
+    if known is not None:
+        return wrap(falling)
+    ends = (record("slice", (edges,), {"starts": (s,), "stops": (e,), "strides": (1,)})
+            for s, e in ((1, n), (0, n - 1)))
+    later, earlier = ends
+    up = record("all", (record("greater_equal", (later, earlier)),))
+    down = record("all", (record("less_equal", (later, earlier)),))
+    neither = record("logical_not", (record("logical_or", (up, down)),))
+    result = record("where", (up, rising, falling))
+    return wrap(record("checked", (result, neither), {"kind": "bins of digitize"})[0])
 
 
-# ------------------------------------------------------------------- data-dependent
+def _not_monotonic(data: Any, check: lazyloom.Check) -> ArgumentError:
+    return ArgumentError(
+        f"bins must be monotonically increasing or decreasing (digitize, recorded at "
+        f"{check.site})", op="digitize", site=str(check.site))
 
 
-def nonzero(a: Any) -> tuple[ndarray, ...]:
-    """Indices of the elements that are not zero; reads. See ``numpy.nonzero``."""
-    host = _host(a)
-    if not host.ndim:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero()")
-    return tuple(map(_new, onp.nonzero(host)))
-
-
-def argwhere(a: Any) -> ndarray:
-    """Indices of the elements that are not zero, one a row; reads. See ``numpy.argwhere``."""
-    return _new(onp.argwhere(_host(a)))
-
-
-def flatnonzero(a: Any) -> ndarray:
-    """Flat indices of the elements that are not zero; reads. See ``numpy.flatnonzero``."""
-    return _new(onp.flatnonzero(_host(a)))
-
-
-def _wrapped(result: Any) -> Any:
-    if isinstance(result, tuple):
-        arrays = [_new(r) for r in result]
-        return type(result)(*arrays) if hasattr(result, "_fields") else tuple(arrays)
-    return _new(result)
-
-
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
-           return_counts: bool = False, axis: Any = None, *, equal_nan: bool = True,
-           sorted: bool = True) -> Any:  # fmt: skip
-    """The distinct elements, sorted; reads. See ``numpy.unique``."""
-    find: Any = onp.unique
-    return _wrapped(find(_host(ar), return_index, return_inverse, return_counts, axis,
-                               equal_nan=equal_nan))  # fmt: skip
-
-
-def unique_all(x: Any, /) -> Any:
-    """Distinct elements, indices, inverse and counts; reads. See ``numpy.unique_all``."""
-    return _wrapped(onp.unique_all(_host(x)))
-
-
-def unique_counts(x: Any, /) -> Any:
-    """Distinct elements and counts; reads. See ``numpy.unique_counts``."""
-    return _wrapped(onp.unique_counts(_host(x)))
-
-
-def unique_inverse(x: Any, /) -> Any:
-    """Distinct elements and inverse; reads. See ``numpy.unique_inverse``."""
-    return _wrapped(onp.unique_inverse(_host(x)))
-
-
-def unique_values(x: Any, /) -> Any:
-    """Distinct elements; reads. See ``numpy.unique_values``."""
-    return _wrapped(onp.unique(_host(x)))
-
-
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False,
-                return_indices: bool = False) -> Any:  # fmt: skip
-    """Elements in both; reads. See ``numpy.intersect1d``."""
-    find: Any = onp.intersect1d
-    return _wrapped(find(_host(ar1), _host(ar2), assume_unique, return_indices))
-
-
-def union1d(ar1: Any, ar2: Any) -> ndarray:
-    """Elements in either; reads. See ``numpy.union1d``."""
-    return _new(onp.union1d(_host(ar1), _host(ar2)))
-
-
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
-    """Elements in the first only; reads. See ``numpy.setdiff1d``."""
-    return _new(onp.setdiff1d(_host(ar1), _host(ar2), assume_unique))
-
-
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> ndarray:
-    """Elements in one only; reads. See ``numpy.setxor1d``."""
-    return _new(onp.setxor1d(_host(ar1), _host(ar2), assume_unique))
-
-
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    """The slices whose condition is true; reads it. See ``numpy.compress``."""
-    from ._manipulation import ravel, take_host
-
-    x = _array(a)
-    chosen = _host(condition).astype(bool)
-    if chosen.ndim != 1:
-        raise ValueError("condition must be a 1-d array")
-    if axis is None:
-        x, axis = ravel(x), 0
-    position = dt.normalize_axis(axis, x.ndim)
-    indices = onp.flatnonzero(chosen)
-    if indices.size and indices[-1] >= x.shape[position]:
-        raise IndexError(
-            f"index {indices[-1]} is out of bounds for axis {position} with size "
-            f"{x.shape[position]}")
-    return finish(take_host(x, indices, position).value, out, "compress")
-
-
-def extract(condition: Any, arr: Any) -> Any:
-    """The elements whose condition is true; reads it. See ``numpy.extract``."""
-    return compress(_host(condition).reshape(-1), arr)
-
-
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
-         kind: Any = None) -> Any:  # fmt: skip
-    """Where elements are among the test elements. See ``numpy.isin``."""
-    from ._ufuncs import TABLE
-
-    x, tests = _array(element), _array(test_elements).reshape(-1)
-    d = dt.promote(x.type.dtype, tests.type.dtype)
-    if tests.size == 0:
-        return wrap(record("full", (dt.scalar(invert, dt.BOOL),), {"shape": x.shape}))
-    ordered = sort(tests.astype(d.numpy))
-    given = x.astype(d.numpy)
-    position = TABLE["minimum"](searchsorted(ordered, given), tests.size - 1)
-    found = take(ordered, position) == given
-    return ~found if invert else found
+lazyloom.register_check("bins of digitize", _not_monotonic)
 
 
 # ----------------------------------------------------------------- taking, putting
 
 
-def _checked(indices: Any, n: int, axis: Any, mode: str) -> Any:
-    """Indices as a Value; those on the host are checked, those on the device clamped."""
+def _checked(indices: Any, n: int, axis: int, mode: str, of: str) -> Any:
+    """Indices as a Value. Raises IndexError for one that is out of range, now or when read."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if not isinstance(indices, lazyloom.Tensor):
-        host = onp.asarray(indices)
-        if host.size == 0:
-            host = host.astype(onp.int64)
-        if mode == "raise" and host.size and host.dtype.kind in "iu" and (
-                host.min() < -n or host.max() >= n):
-            bad = host[(host < -n) | (host >= n)].flat[0]
-            place = "" if axis is None else f"axis {axis} with "
-            raise IndexError(f"index {bad} is out of bounds for {place}size {n}")
-        indices = host
+        host = host_array(indices)
+        indices = host.astype(onp.int64) if host.size == 0 else host
+        if mode == "raise" and host.dtype.kind in "iu":
+            check_host(host, n, axis)
     value = as_value(operand(indices))
     d = value.type.dtype
-    if d.kind not in "iub":
+    if d.kind not in "iub" or d.numpy == onp.uint64:
         raise TypeError(
             f"Cannot cast array data from {d.numpy!r} to dtype('int64') according to the rule "
             "'safe'")
     if d is dt.BOOL:
-        value = record("cast", (value,), {"dtype": dt.INT64})
-        d = dt.INT64
+        value = as_value(value, dt.INT64)
     if mode == "wrap":
         return record("remainder", (as_value(value, dt.INT64), dt.scalar(n, dt.INT64)))
     if mode == "clip":
         wide = as_value(value, dt.INT64)
         return record("clip", (wide, dt.scalar(0, dt.INT64), dt.scalar(n - 1, dt.INT64)))
-    return value
+    return check(value, n, axis, of)
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    """Elements at indices along an axis, of the flattened array for None.
-
-    See ``numpy.take``. Indices on the device that are out of range are clamped, as no
-    error is possible there without a read.
-    """
+    """Elements at indices along an axis, of the flattened array for None. See ``numpy.take``."""
     value, position = _along(a, axis)
-    chosen = _checked(indices, value.type.shape[position], axis, mode)
+    if not isinstance(indices, lazyloom.Tensor):
+        indices = host_array(indices)
+    n = value.type.shape[position]
+    if n == 0 and indices.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    chosen = _checked(indices, n, position, mode, "take")
     return finish(record("take", (value, chosen), {"axis": position}), out, "take")
 
 
 def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write values at flat indices. See ``numpy.put``."""
-    from ._manipulation import resize
-
-    flat = ndarray._wrap(record("reshape", (a.value,), {"shape": (a.size,)}))
-    chosen = ndarray._wrap(_checked(ind, a.size, None, mode)).reshape(-1)
-    values = resize(_array(v).astype(a.dtype), (chosen.size,))
-    flat[chosen] = values
-    a[...] = flat.reshape(a.shape)
+    """Write values, repeated, at flat indices. See ``numpy.put``."""
+    if not isinstance(a, ndarray):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}")
+    if not is_writeable(a):
+        raise ValueError("put: output array is read-only")
+    chosen = _checked(ind, a.size, 0, mode, "put")
+    values = value_of(v)
+    if not values.type.size or not chosen.type.size:
+        return
+    if not a.size:
+        raise IndexError("cannot replace elements of an empty array")
+    count = chosen.type.size
+    chosen = record("reshape", (chosen,), {"shape": (count,)})
+    values = repeated(as_value(values, a.type.dtype), count)
+    flat = record("reshape", (a.value,), {"shape": (a.size,)})
+    flat = record("index_update", (flat, values, chosen), {"axes": (0,), "mode": "set"})
+    assign(a, record("reshape", (flat,), {"shape": a.shape}))
 
 
 def _aligned(value: Any, indices: Any, position: int) -> tuple[Any, Any]:
@@ -343,13 +259,12 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if chosen.type.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     value, chosen = _aligned(value, chosen, position)
+    chosen = check(chosen, value.type.shape[position], position, "take_along_axis")
     return wrap(record("take_along_axis", (value, chosen), {"axis": position}))
 
 
 def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     """Write values matched by index along an axis. See ``numpy.put_along_axis``."""
-    from ._indexing import fitted
-
     if axis is None:
         arr.flat[indices] = values
         return
@@ -358,6 +273,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     if chosen.type.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     _, chosen = _aligned(arr.value, chosen, position)
+    chosen = check(chosen, arr.shape[position], position, "put_along_axis")
     update = fitted(values, chosen.type.shape, arr)
     arr[...] = wrap(record("scatter_along_axis", (arr.value, chosen, update),
                            {"axis": position, "mode": "set"}))  # fmt: skip
@@ -370,7 +286,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
     items = list(choices)
     arrays = broadcast_arrays(_array(a), *(_array(c) for c in items))
-    chosen = _checked(arrays[0], len(items), None, mode)
+    chosen = _checked(arrays[0], len(items), 0, mode, "choose")
     stacked = stack(arrays[1:])
     chosen = record("reshape", (chosen,), {"shape": (1, *chosen.type.shape)})
     picked = record("take_along_axis", (stacked.value, chosen), {"axis": 0})
@@ -380,44 +296,23 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 def putmask(a: ndarray, mask: Any, values: Any) -> None:
     """Write values (repeated to the array's size) where a mask is true. See NumPy's."""
-    from ._manipulation import resize
-
-    given = _array(values)
-    if given.shape != a.shape:
-        given = resize(given, a.shape) if given.size else given
-    if not given.size:
-        return
-    new = as_value(given.value, a.type.dtype)
-    a[...] = wrap(record("where", (value_of(mask, dt.BOOL), new, a.value)))
-
-
-def place(arr: ndarray, mask: Any, vals: Any) -> None:
-    """Write the first values where a mask is true, in order; reads it. See ``numpy.place``."""
-    from ._manipulation import resize
-
-    indices = onp.flatnonzero(_host(mask))
-    if indices.size:
-        if _array(vals).size == 0:
-            raise ValueError("Cannot insert from an empty array!")
-        put(arr, indices, resize(vals, (indices.size,)))
-
-
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
-    """How often each non-negative int occurs; reads the largest. See ``numpy.bincount``."""
-    a = _array(x)
-    if a.ndim != 1:
-        raise ValueError("object too deep for desired array" if a.ndim > 1 else
-                         "object of too small depth for desired array")  # fmt: skip
-    if a.dtype.kind not in "iub":
-        raise TypeError(f"Cannot cast array data from {a.dtype!r} to dtype('int64') according to "
+    if not isinstance(a, ndarray):
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}")
+    if not is_writeable(a):
+        raise ValueError("putmask: output array is read-only")
+    if isinstance(values, (lazyloom.Tensor, onp.ndarray)) and not dt.can_cast(
+        dt.internal(values.dtype), a.type.dtype, "safe"
+    ):
+        raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according to "
                         "the rule 'safe'")  # fmt: skip
-    if a.size and a.dtype.kind == "i" and int(a.min()) < 0:
-        raise ValueError("'list' argument must have no negative elements")
-    length = max(int(a.max()) + 1 if a.size else 0, minlength)
-    value = a.value if a.dtype.kind != "b" else a.astype(onp.int64).value
-    if weights is None:
-        return ndarray._wrap(record("bincount", (value,), {"length": length}))
-    w = value_of(weights, dt.FLOAT64)
-    if w.type.shape != a.shape:
-        raise ValueError("The weights and list don't have the same length.")
-    return ndarray._wrap(record("bincount", (value, w), {"length": length}))
+    given = assigned(values, a.type.dtype)
+    where = value_of(mask, dt.BOOL)
+    if where.type.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if where.type.shape != a.shape:
+        where = record("reshape", (where,), {"shape": a.shape})
+    if isinstance(given, lazyloom.Value) and given.type.shape != a.shape:
+        if not given.type.size or not a.size:
+            return
+        given = record("reshape", (repeated(given, a.size),), {"shape": a.shape})
+    assign(a, record("where", (where, given, a.value)))

@@ -188,7 +188,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
 
     See ``numpy.mask_indices``.
     """
-    from ._sorting import nonzero
+    from ._selecting import nonzero
 
     return nonzero(mask_func(ones((n, n), int), k) != 0)
 

@@ -1,8 +1,10 @@
 """Sorting and searching.
 
 The order is total: -0.0 equals 0.0, NaN comes after inf, and complex numbers are
-compared by their real parts, then by their imaginary ones. Descending is the reverse
-of that order, so that NaN comes first; equal elements stay in order either way.
+compared by their real parts, then by their imaginary ones; those with a NaN come last,
+first the ones whose real part is none, then those whose imaginary part is none.
+Descending is the reverse of that order, so that NaN comes first; equal elements stay
+in order either way.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ def sort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True)
     bits of a NaN could tell.
     """
     at = axis % x.ndim
-    result = lax.sort(x, dimension=at, is_stable=stable)
+    if x.dtype.kind == "c":
+        *_, result = lax.sort((*_complex_keys(x), x), dimension=at, is_stable=stable, num_keys=3)
+    else:
+        result = lax.sort(x, dimension=at, is_stable=stable)
     return lax.rev(result, (at,)) if descending else result
 
 
@@ -135,12 +140,24 @@ def _largest_float32(x: Array, k: int, axis: int, largest: bool) -> Array:
     return lax.transpose(lax.top_k(lax.transpose(key, order), k)[1], order)
 
 
+def _complex_keys(x: Array) -> tuple[Array, Array, Array]:
+    """What complex numbers are sorted by: which part is NaN, the real and the imaginary part."""
+    real, imag = lax.real(lax.stop_gradient(x)), lax.imag(lax.stop_gradient(x))
+    which = lax.add(lax.mul(lax.convert_element_type(lax.ne(real, real), "int32"), np.int32(2)),
+                    lax.convert_element_type(lax.ne(imag, imag), "int32"))
+    return which, real, imag
+
+
 def _sorted_pair(x: Array, axis: int, descending: bool, stable: bool) -> tuple[Array, Array]:
     position = lax.broadcasted_iota("int32" if x.shape[axis] < 2**31 else "int64", x.shape, axis)
     if descending:
         # sorting backwards and turning the result keeps equal elements in order
         x, position = lax.rev(x, (axis,)), lax.rev(position, (axis,))
-    values, indices = lax.sort((x, position), dimension=axis, is_stable=stable, num_keys=1)
+    if x.dtype.kind == "c":
+        *_, values, indices = lax.sort(
+            (*_complex_keys(x), x, position), dimension=axis, is_stable=stable, num_keys=3)
+    else:
+        values, indices = lax.sort((x, position), dimension=axis, is_stable=stable, num_keys=1)
     if descending:
         values, indices = lax.rev(values, (axis,)), lax.rev(indices, (axis,))
     return values, lax.convert_element_type(indices, "int64")
