@@ -46,7 +46,7 @@ class Never(dict[Any, Any]):
 class _State:
     """Modes of the four kinds, by number, and the callback; one object for each setting."""
 
-    __slots__ = ("modes", "callback", "checking", "flags", "__weakref__")
+    __slots__ = ("modes", "callback", "checking", "flags", "told", "__weakref__")
 
     def __init__(self, modes: tuple[int, ...], callback: Any) -> None:
         self.modes: Final = modes
@@ -54,6 +54,8 @@ class _State:
         self.checking: Final = any(modes)
         #: of a block with "raise": what is looked at when it is left
         self.flags: list[Any] | None = None
+        #: a read in the block has raised one of them already
+        self.told = False
         if self.checking:
             _checking.add(self)
 
@@ -196,7 +198,7 @@ class errstate:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         assert self._token is not None and self._state is not None
         _current.reset(self._token)
-        flags = self._state.flags
+        flags = None if self._state.told else self._state.flags
         self._token = self._state = None
         _switch()
         if flags and error is None:
@@ -362,6 +364,7 @@ def _judge(data: Any, check: Any) -> Any:
         text = f"{what} encountered in {check.of}"
         chosen = _MODES[mode]
         if chosen == "raise":
+            _current.get().told = True
             return FloatError(
                 f"{text} (recorded at {check.site})", op=check.of, site=str(check.site))
         if chosen == "warn":

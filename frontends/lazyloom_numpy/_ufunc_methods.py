@@ -12,9 +12,9 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _errstate, _reductions
 from ._array import ScalarArray, assign, ndarray, wrap
-from ._convert import as_value, host_array, operand, operand_key, value_of
+from ._convert import as_value, host_array, operand, value_of
 from ._indexing import set_item
-from ._ufuncs import _MISSING, cast_output, cast_values, full_value, ufunc
+from ._ufuncs import _MISSING, cast_values, full_value, ufunc
 
 record = lazyloom.record
 
@@ -41,21 +41,24 @@ def _check(function: ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
-def _loop(function: ufunc, source: DType, dtype: Any, method: str) -> tuple[DType, str | None]:
-    """The dtype that a method computes in, and the op that does it, if it is one op."""
+def _loop(
+    function: ufunc, source: DType, dtype: Any, method: str
+) -> tuple[DType, DType, str | None]:
+    """The dtypes of a running result and of what it meets, and the op that does it, if it is
+    one op."""
     name = function.__name__
     wanted = None if dtype is None else dt.internal(dtype)
     if wanted is None and name in ("add", "multiply"):
         wanted = _reductions.summed_in(source)
     plan = function._plan_unchecked((source, source), wanted)
     if name in ("logical_and", "logical_or", "logical_xor"):
-        return dt.BOOL, plan.op
+        return dt.BOOL, dt.BOOL, plan.op
     first, second = plan.inputs
-    if plan.outputs[0] is not first or first is not second:
+    if plan.outputs[0] is not first or first is not second and method != "reduce":
         raise TypeError(
             f"The resolved dtypes are not compatible with {name}.{method}. The resulting dtypes "
             f"were ({', '.join(repr(d.numpy) for d in (first, second, plan.outputs[0]))})")
-    return first, plan.op if plan.compute is None else None
+    return first, second, plan.op if plan.compute is None and first is second else None
 
 
 def _identity(function: ufunc, d: DType) -> Any:
@@ -86,20 +89,27 @@ def reduce(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdim
         return (_reductions.all if name == "logical_and" else _reductions.any)(
             array, axis, out, keepdims, where=where)
     value = value_of(array)
-    d, op = _loop(function, value.type.dtype, dtype, "reduce")
-    value = cast_values(value, d)
+    d, second, op = _loop(function, value.type.dtype, dtype, "reduce")
+    value = cast_values(value, second)
     shape = value.type.shape
     axes = tuple(range(len(shape))) if axis is None else dt.normalize_axes(axis, len(shape))
-    identity = _identity(function, d)
-    if identity is None and name not in _REORDERABLE and len(axes) > 1:
+    identity = None if initial is None else _identity(function, d)
+    if _identity(function, d) is None and name not in _REORDERABLE and len(axes) > 1:
         raise ValueError(
             f"reduction operation '{name}' is not reorderable, so at most one axis may be "
             "specified")
-    if initial is None:
-        identity = None
+    mask = None
     if where is not True:
-        value = _masked(function, value, where, identity, given)
-    result = reduced(function, op, value, axes, keepdims, identity, given)
+        if identity is None and given is None:
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, so to use a where mask "
+                "one has to specify 'initial'")
+        neutral = given if name in _REORDERABLE else _NEUTRAL.get(name, identity)
+        mask = value_of(where, dt.BOOL)
+        if neutral is not None and d is second:
+            value = record("where", (mask, value, as_value(operand(neutral), d)))
+            mask = None
+    result = reduced(function, op, value, axes, keepdims, identity, given, mask, d)
     return _reductions.finish(result, out, name)
 
 
@@ -109,59 +119,73 @@ def _empty(array: Any, axis: Any) -> bool:
     return _reductions.any_zero(shape, axes)
 
 
-def _masked(function: ufunc, value: Any, where: Any, identity: Any, initial: Any) -> Any:
-    """The value with what changes nothing where the mask is false."""
-    name = function.__name__
-    d = value.type.dtype
-    neutral = identity
-    if neutral is None:
-        if initial is None:
-            raise ValueError(
-                f"reduction operation '{name}' does not have an identity, so to use a where mask "
-                "one has to specify 'initial'")
-        neutral = initial if name in _REORDERABLE else _NEUTRAL.get(name)
-        if neutral is None:
-            raise TypeError(
-                f"{name}.reduce: a where mask is supported only for functions that some second "
-                "operand makes do nothing")
-    other = as_value(operand(neutral), d)
-    return record("where", (value_of(where, dt.BOOL), value, other))
+def reduced(
+    function: ufunc, op: str | None, value: Any, axes: tuple[int, ...], keepdims: bool,
+    identity: Any = None, initial: Any = None, mask: Any = None, d: DType | None = None,
+) -> Any:  # fmt: skip
+    """The function over axes of a Value in the loop's dtype, starting from ``initial``.
 
-
-def reduced(function: ufunc, op: str | None, value: Any, axes: tuple[int, ...], keepdims: bool,
-            identity: Any = None, initial: Any = None) -> Any:  # fmt: skip
-    """The function over axes of a Value in the loop's dtype, starting from ``initial``."""
-    shape, d = value.type.shape, value.type.dtype
+    Elements where a mask is false are left out; ``d`` is the result's dtype, if it is another.
+    """
+    shape = value.type.shape
+    d = d or value.type.dtype
     kept = [i for i in range(len(shape)) if i not in axes]
-    value = record("transpose", (value,), {"axes": (*axes, *kept)})
     rest = tuple(shape[i] for i in kept)
     count = 1
     for i in axes:
         count *= shape[i]
-    value = record("reshape", (value,), {"shape": (count, *rest)})
-    if initial is not None:
-        first = record("broadcast_to", (as_value(operand(initial), d),), {"shape": (1, *rest)})
-        value = record("concatenate", (first, value), {"axis": 0})
-        count += 1
+
+    def in_front(x: Any) -> Any:
+        x = record("transpose", (x,), {"axes": (*axes, *kept)})
+        return record("reshape", (x,), {"shape": (count, *rest)})
+
+    if mask is not None:
+        mask = in_front(record("broadcast_to", (mask,), {"shape": shape}))
+    value = in_front(value)
+    first = None if initial is None else record(
+        "broadcast_to", (as_value(operand(initial), d),), {"shape": rest})
     if count == 0:
-        if identity is None:
+        if identity is None and first is None:
             raise ValueError(
                 f"zero-size array to reduction operation {function.__name__} which has no identity")
-        value = full_value(rest, identity, d)
-    elif op is None or function.__name__ in _BY_HALVES:
-        value = _by_halves(function, value, count)
-        value = record("reshape", (value,), {"shape": rest})
+        value = first if first is not None else full_value(rest, identity, d)
+    elif mask is not None or d is not value.type.dtype:
+        value = _by_rows(function, value, first, mask, d)
     else:
-        before = value
-        value = record("fold", (value,), {"function": op, "axis": 0})
-        value = _errstate.watch_reduction(before, value, (0,), False, "reduce")
+        if first is not None:
+            row = record("reshape", (first,), {"shape": (1, *rest)})
+            value = record("concatenate", (row, value), {"axis": 0})
+        if op is None or function.__name__ in _BY_HALVES:
+            value = _by_halves(function, value)
+            value = record("reshape", (value,), {"shape": rest})
+        else:
+            before = value
+            value = record("fold", (value,), {"function": op, "axis": 0})
+            value = _errstate.watch_reduction(before, value, (0,), False, "reduce")
     if keepdims:
         full = tuple(1 if i in axes else n for i, n in enumerate(shape))
         value = record("reshape", (value,), {"shape": full})
     return value
 
 
-def _by_halves(function: ufunc, value: Any, count: int) -> Any:
+def _by_rows(function: ufunc, value: Any, total: Any, mask: Any, d: DType) -> Any:
+    """Row after row, where the running result has another dtype or rows are left out."""
+    rest = value.type.shape[1:]
+    for i in range(value.type.shape[0]):
+        row = record("reshape", (rows(value, i, i + 1),), {"shape": rest})
+        if total is None:
+            total = cast_values(row, d)
+            continue
+        following = function.compute_values([total, row])
+        if mask is not None:
+            taken = record("reshape", (rows(mask, i, i + 1),), {"shape": rest})
+            following = record("where", (taken, following, total))
+        total = following
+    return total
+
+
+def _by_halves(function: ufunc, value: Any) -> Any:
+    count = value.type.shape[0]
     while count > 1:
         half = count // 2
         merged = function.compute_values([rows(value, 0, half), rows(value, half, 2 * half)])
@@ -190,7 +214,7 @@ def accumulate(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> 
         name)
     if op is not None and not (op in ("cummax", "cummin") and value.type.dtype.kind == "c"):
         return _reductions.cumulative(op, value, axis, dtype, out)
-    d, op = _loop(function, value.type.dtype, dtype, "accumulate")
+    d, _, op = _loop(function, value.type.dtype, dtype, "accumulate")
     value = cast_values(value, d)
     position = dt.normalize_axis(axis, len(value.type.shape))
     if op is not None:
@@ -214,10 +238,6 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
     value = value_of(array)
     if not value.type.shape:
         raise TypeError("cannot reduceat on a scalar")
-    d, op = _loop(function, value.type.dtype, dtype, "reduceat")
-    if op is None:
-        raise TypeError(f"{name}.reduceat: not supported for dtype {d.numpy}")
-    value = cast_values(value, d)
     position = dt.normalize_axis(axis, len(value.type.shape))
     size = value.type.shape[position]
     known = None if isinstance(indices, lazyloom.Tensor) else host_array(indices)
@@ -235,11 +255,17 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
         for i in known:
             if not 0 <= i < size:
                 raise IndexError(f"index {int(i)} out-of-bounds in {name}.reduceat [0, {size})")
+        known = known.astype(onp.int64)
+    d, _, op = _loop(function, value.type.dtype, dtype, "reduceat")
+    if op is None:
+        raise TypeError(f"{name}.reduceat: not supported for dtype {d.numpy}")
+    value = cast_values(value, d)
+    if known is not None:
         if (onp.diff(known) > 0).all() and known.size and name in _SCATTERED:
-            result = _scattered(name, value, known.astype(onp.int64), position)
+            result = _scattered(name, value, known, position)
             return _reductions.finish(
                 _errstate.watch_reduction(value, result, None, False, "reduceat"), out, name)
-        starts = lazyloom.from_host(known.astype(onp.int64))
+        starts = lazyloom.from_host(known)
     result = record("segment_fold", (value, starts), {"function": op, "axis": position})
     result = _errstate.watch_reduction(value, result, None, False, "reduceat")
     return _reductions.finish(result, out, name)
@@ -251,9 +277,7 @@ _SCATTERED: Final = {"add": "add", "multiply": "multiply", "maximum": "max", "mi
 def _scattered(name: str, value: Any, starts: Any, axis: int) -> Any:
     """Segments in order, as one update of the elements that they start with."""
     shape = value.type.shape
-    if value.type.dtype.kind in "bc" and name in ("maximum", "minimum") or (
-        value.type.dtype.kind == "b"
-    ):
+    if value.type.dtype.kind == "b":
         return record("segment_fold", (value, lazyloom.from_host(starts)), {
             "function": name, "axis": axis})
     first = record("take", (value, lazyloom.from_host(starts)), {"axis": axis})
@@ -298,60 +322,60 @@ def at(function: ufunc, a: Any, indices: Any, b: Any) -> None:
                          "second operand provided when ufunc is unary")  # fmt: skip
     if not isinstance(a, ndarray) or type(a) is ScalarArray:
         raise TypeError("first operand must be array")
-    target = a.type.dtype
-    operands = [a.value] if b is _MISSING else [a.value, operand(b)]
-    plan = function._plan_unchecked(tuple(operand_key(x) for x in operands), None)
-    loop = plan.inputs[0]
-    for d, x in zip(plan.inputs, operands):
-        key = operand_key(x)
-        if isinstance(key, DType) and not dt.can_cast(key, d, "same_kind"):
-            raise dt.UFuncTypeError(
-                f"Cannot cast ufunc '{name}' input from {key.numpy!r} to {d.numpy!r} with casting "
-                "rule 'same_kind'")
-    if not dt.can_cast(plan.outputs[0], target, "same_kind"):
-        raise dt.UFuncTypeError(
-            f"Cannot cast ufunc '{name}' output from {plan.outputs[0].numpy!r} to "
-            f"{target.numpy!r} with casting rule 'same_kind'")
-    if name in _AT_ONCE and target.kind not in "b" and loop is target and not (
-        target.kind == "c" and name in ("maximum", "minimum")
-    ):
-        update = as_value(operands[1], target)
+    # the second operand is no weak number here, and everything is cast as it has to be
+    operands = [a.value] if b is _MISSING else [a.value, value_of(b)]
+    plan = function._plan_unchecked(tuple([x.type.dtype for x in operands]), None)
+    if _at_once(name, plan, *operands):
+        update = as_value(operands[1], a.type.dtype)
         if name == "subtract":
             update = record("negative", (update,))
         set_item(a, indices, wrap(update), mode=_AT_ONCE[name])
-        return
-    _in_turn(function, plan, a, indices, operands[1:])
+    else:
+        _in_turn(function, plan, a, indices, operands[1:])
+
+
+def _at_once(name: str, plan: Any, x: Any, update: Any = None) -> bool:
+    """Whether one scatter does what NumPy does position after position.
+
+    An update of a wider dtype of the same kind is rounded once, before it is used.
+    """
+    if name not in _AT_ONCE or plan.compute is not None:
+        return False
+    mine, other, loop = x.type.dtype, update.type.dtype, plan.inputs[0]
+    if mine.kind == "b" or mine.kind == "c" and name in ("maximum", "minimum"):
+        return False
+    if name in ("maximum", "minimum"):
+        return bool(loop is mine)
+    return loop is mine or mine.kind == other.kind or mine.is_integer and other.is_integer
 
 
 def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[Any]) -> None:
     """The function at one position after the other."""
-    op, others = _op_of(function, plan, others)
-    loop = plan.inputs[0] if plan.outputs[0] is not dt.BOOL else dt.BOOL
-    if op is None or plan.outputs[0] is not loop:
+    op, loop = (plan.op if plan.compute is None else None), plan.inputs[0]
+    name = function.__name__
+    second = plan.inputs[-1]
+    if name in _SCALES:
+        op, others = "multiply", [record("full", (dt.scalar(_SCALES[name], loop),), {"shape": ()})]
+    elif name == "rint":
+        op = "round"
+    elif name == "ldexp":
+        op = "ldexp"
+    if op is None:
         raise TypeError(
-            f"{function.__name__}.at: not supported for dtype {a.dtype}; repeated indices would "
-            "have to be taken in turn")
+            f"{name}.at: not supported for dtype {a.dtype}, since repeated indices would have to "
+            "be taken in turn")
     size = a.type.size
     numbers = ndarray._wrap(lazyloom.from_host(onp.arange(size).reshape(a.shape)))
     chosen = numbers[indices]
     positions = record("reshape", (chosen.value,), {"shape": (chosen.size,)})
-    flat = record("reshape", (a.value,), {"shape": (size,)})
-    flat = flat if flat.type.dtype is loop else record("cast", (flat,), {"dtype": loop})
-    operands = [flat, positions]
+    operands = [record("reshape", (a.value,), {"shape": (size,)}), positions]
     for x in others:
-        update = record("broadcast_to", (as_value(x, loop),), {"shape": chosen.shape})
+        update = record("broadcast_to", (cast_values(x, second),), {"shape": chosen.shape})
         operands.append(record("reshape", (update,), {"shape": (chosen.size,)}))
-    result = record("apply_at", operands, {"function": op})
-    result = record("reshape", (result,), {"shape": a.shape})
-    assign(a, cast_output(function.__name__, result, a.type.dtype))
+    result = record("apply_at", operands, {
+        "function": op, "dtype": None if loop is a.type.dtype else loop})
+    assign(a, record("reshape", (result,), {"shape": a.shape}))
 
 
-def _op_of(function: ufunc, plan: Any, others: list[Any]) -> tuple[str | None, list[Any]]:
-    """The op that computes one element, and its further operands."""
-    name = function.__name__
-    if name in ("degrees", "rad2deg", "radians", "deg2rad"):
-        factor = 180.0 / onp.pi if name in ("degrees", "rad2deg") else onp.pi / 180.0
-        return "multiply", [factor]
-    if name == "rint":
-        return "round", others
-    return (plan.op if plan.compute is None else None), others
+_SCALES: Final = {"degrees": 180.0 / onp.pi, "rad2deg": 180.0 / onp.pi,
+                  "radians": onp.pi / 180.0, "deg2rad": onp.pi / 180.0}  # fmt: skip

@@ -134,8 +134,9 @@ class ufunc:
     def resolve_dtypes(self, dtypes: Any, *, signature: Any = None, casting: Any = None,
                        reduction: bool = False) -> Any:  # fmt: skip
         """The dtypes of the loop for those of the operands, as ``numpy.ufunc.resolve_dtypes``."""
-        return self.np.resolve_dtypes(
-            dtypes, signature=signature, casting=casting, reduction=reduction)
+        options = {"signature": signature, "casting": casting}
+        given = {k: v for k, v in options.items() if v is not None}
+        return self.np.resolve_dtypes(dtypes, reduction=reduction, **given)
 
     def check_errors(self, on: bool) -> None:
         """Switch between plans that look for floating-point errors and those that do not."""

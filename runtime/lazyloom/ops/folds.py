@@ -9,37 +9,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..dtypes import int64
+import numpy as np
+
+from ..dtypes import DType, as_dtype, float64, int64
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..types import TensorType, tensor_type
 from . import rules
 from ._helpers import constant, convert
 from ._jax import jnp, lax
 from .cases import Cases, case
-from .kinds import Array, Integer, T
+from .casts import cast_to
+from .kinds import AnyType, Array, Integer, T
 from .spec import OpDef, lookup, op
 
 Types = tuple[TensorType, ...]
 
 
-def _check_function(entry: OpDef, name: str, x: TensorType, arity: int) -> None:
-    """The function must take elements of x and give one."""
+def _check_function(entry: OpDef, name: str, elements: tuple[TensorType, ...]) -> TensorType:
+    """The type of the one element that the function gives of some."""
     function = lookup(name)
-    element = tensor_type((), x.dtype)
+    arity = len(elements)
     if function.most != arity or function.least != arity or function.fallible or function.effect:
         raise ArgumentError(
             f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op of "
             f"{arity} operands", op=entry.name)
-    found = function.infer((element,) * arity, function.canonical_attributes({}))
-    if len(found) != 1 or found[0] is not element:
-        raise DTypeError(
-            f"{entry.name}: {name!r} of {x.dtype.name} gives {found[0].text}, expected one "
-            f"{x.dtype.name}", op=entry.name)
+    found = function.infer(elements, function.canonical_attributes({}))
+    if len(found) != 1 or found[0].shape:
+        raise ArgumentError(
+            f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op with one "
+            "result", op=entry.name)
+    return found[0]
 
 
 def _along(entry: OpDef, types: Sequence[TensorType | None], attrs: Mapping[str, Any]) -> int:
     x = rules.operand(types, 0)
-    _check_function(entry, attrs["function"], x, 2)
+    element = tensor_type((), x.dtype)
+    found = _check_function(entry, attrs["function"], (element, element))
+    if found is not element:
+        raise DTypeError(
+            f"{entry.name}: {attrs['function']!r} of {x.dtype.name} gives {found.dtype.name}, "
+            f"expected {x.dtype.name}", op=entry.name)
     return rules.normalize_axis(entry, "axis", attrs["axis"], x.ndim)
 
 
@@ -81,7 +90,11 @@ def at_positions(
     x = rules.check_ndim(entry, types, 0, 1)
     positions = rules.check_ndim(entry, types, 1, 1)
     update = types[2] if len(types) > 2 else None
-    _check_function(entry, attrs["function"], x, 1 if update is None else 2)
+    inside = tensor_type((), attrs["dtype"] or x.dtype)
+    if update is None:
+        _check_function(entry, attrs["function"], (inside,))
+    else:
+        _check_function(entry, attrs["function"], (inside, tensor_type((), update.dtype)))
     if update is not None and update.shape != positions.shape:
         raise ShapeError(
             f"{entry.name}: operand 'update' has shape {update.shape}, expected {positions.shape} "
@@ -169,17 +182,24 @@ def segment_fold(x: T, starts: Integer, *, function: str, axis: int) -> Array:
     return jnp.moveaxis(total, 0, axis)
 
 
-@op(at_positions, T="any", source="NumPy ufunc.at", heavy=True, differentiable=False,
+@op(at_positions, source="NumPy ufunc.at", heavy=True, differentiable=False,
     samples=Cases(case((4,), [0, 2, 0, -1], (4,), function="multiply"),
+                  case(np.arange(4), [1, 1, 2], np.array([0.5, 1.5, 3.0]), function="divide",
+                       dtype=float64),
+                  case(np.array([1.5, 0.0, 2.0]), [0, 1, 0], [3, 0, 1], function="logical_xor"),
                   case((4,), [1, 1, 3], (3,), function="divide"),
                   case((4,), [1, 1, 3], None, function="square"),
                   case((4,), [], (0,), function="subtract")))  # fmt: skip
-def apply_at(x: T, positions: Integer, update: T = None, *, function: str) -> Array:
+def apply_at(
+    x: AnyType, positions: Integer, update: AnyType = None, *, function: str,
+    dtype: DType | None = None,
+) -> Array:  # fmt: skip
     """The vector x with ``f(x[p], u)`` written to each position p in turn; ``f(x[p])`` without
     an update.
 
-    What a repeated position has become is what its next turn starts from. Negative positions
-    count from the end; others out of range are taken as the nearest element.
+    What a repeated position has become is what its next turn starts from. An element is cast to
+    ``dtype`` for the function, x's own if None, and what it gives is cast to that of x.
+    Negative positions count from the end; others out of range are taken as the nearest element.
     """
     if not positions.shape[0]:
         return x
@@ -189,12 +209,13 @@ def apply_at(x: T, positions: Integer, update: T = None, *, function: str) -> Ar
                        where)  # fmt: skip
     where = lax.clamp(jnp.int64(0), where, lax.sub(size, jnp.int64(1)))
     f = _function(function)
+    own = as_dtype(x.dtype)
 
     def step(i: Any, x: Any) -> Any:
         p = lax.dynamic_index_in_dim(where, i, 0, False)
-        old = lax.dynamic_index_in_dim(x, p, 0, False)
+        old = cast_to(lax.dynamic_index_in_dim(x, p, 0, False), dtype or own)
         new = f(old) if update is None else f(
             old, lax.dynamic_index_in_dim(update, i, 0, False))
-        return lax.dynamic_update_index_in_dim(x, new, p, 0)
+        return lax.dynamic_update_index_in_dim(x, cast_to(new, own), p, 0)
 
     return lax.fori_loop(0, positions.shape[0], step, x)
