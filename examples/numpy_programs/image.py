@@ -13,15 +13,15 @@ import numpy as np
 
 
 def scene(n):
-    """Shapes in grey, between 0 and 1, with a shade across and a noise that is no draw."""
+    """Shapes in grey, between 0 and 1, shaded across, with noise that is always the same."""
     y, x = np.mgrid[0:n, 0:n] / n
     picture = 0.25 + 0.1 * x
     picture[(x - 0.35) ** 2 + (y - 0.4) ** 2 < 0.05] = 0.8
     picture[(np.abs(x - 0.7) < 0.15) & (np.abs(y - 0.65) < 0.2)] = 0.55
     stripes = (y > 0.82) & (np.floor(x * 12) % 2 == 0)
     picture[stripes] += 0.3
-    noise = np.modf(np.sin(x * 12.9898 * n + y * 78.233 * n) * 43758.5453)[0]
-    return np.clip(picture + 0.04 * noise, 0.0, 1.0)
+    noise = (np.arange(n * n).reshape(n, n) * 40503 % 65521) % 256 / 255 - 0.5
+    return np.clip(picture + 0.06 * noise, 0.0, 1.0)
 
 
 def equalise(picture, bins=64):

@@ -11,6 +11,7 @@ readers at the same index, which share the work inside a loop, and goes wrong in
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from ..program import Instruction
@@ -27,27 +28,25 @@ READS: Final = 1.5
 
 def stops(instructions: list[Instruction], platform: str) -> set[int]:
     """Numbers of the instructions whose (one) result ends a fusion."""
-    read = _elements_read(instructions) if platform == "cpu" else [0] * len(instructions)
+    read = _elements_read(instructions if platform == "cpu" else [])
     found: set[int] = set()
-    #: how many ops before each, in a row, XLA may fuse
+    #: how many ops in a row XLA may fuse, up to each
     depths: list[int] = []
     #: whether such a row reads at other indices than it writes
     moved: list[bool] = []
     for number, i in enumerate(instructions):
         depth, moves = 0, False
         if not i.spec.heavy:
-            for at in _sources(i):
-                if at not in found:
-                    moves = moves or moved[at]
-                depth = max(depth, depths[at])
-            depth += 1
-            moves = moves or _moves(i)
-        depths.append(depth)
-        moved.append(moves)
+            before = _sources(i)
+            depth = 1 + max([depths[at] for at in before], default=0)
+            moves = _moves(i) or any(moved[at] for at in before)
         if len(i.types) == 1 and depth and (
-            depth % FUSED == 0 or (moves and read[number] > READS * i.types[0].size)
+            depth == FUSED or (moves and read[number] > READS * i.types[0].size)
         ):
             found.add(number)
+            depth, moves = 0, False
+        depths.append(depth)
+        moved.append(moves)
     return found
 
 
@@ -57,12 +56,12 @@ def _sources(i: Instruction) -> list[int]:
     return [item for item in items if type(item) is int and item >= 0]
 
 
-def _elements_read(instructions: list[Instruction]) -> list[int]:
+def _elements_read(instructions: list[Instruction]) -> Counter[int]:
     """How many elements of each instruction's first result are read.
 
     Each op that moves counts for itself; all others together once, since they share a loop.
     """
-    read = [0] * len(instructions)
+    read: Counter[int] = Counter()
     in_place: set[int] = set()
     for i in instructions:
         source = i.operands[_moved_operand(i)] if i.operands and _moves(i) else None
