@@ -493,7 +493,7 @@ def store(name: str, target: ndarray, value: Any, casting: str = "same_kind") ->
                 f"{name}: non-broadcastable output operand with shape {target.type.shape} "
                 f"doesn't match the broadcast shape {fits or value.type.shape}")
         value = record("broadcast_to", (value,), {"shape": target.type.shape})
-    assign(target, value)
+    assign(target, value, "output array")
 
 
 def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:

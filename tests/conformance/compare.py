@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef
-from tests.ops import checks, test_rules_a, test_rules_b
+from tests.ops import checks, test_folds, test_rules_a, test_rules_b
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> str | None:
@@ -51,7 +51,7 @@ FACTORED = frozenset(test_rules_b.FACTORS)
 
 def reference_of(op: OpDef) -> Any:
     """The NumPy or SciPy function of an op's operands and attributes, or None."""
-    for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES):
+    for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES):
         if op.name in table:
             return table[op.name]
     return checks.dotted(op.reference) if op.reference else None
