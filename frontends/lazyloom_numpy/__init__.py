@@ -42,7 +42,7 @@ from numpy import iterable as iterable
 
 from ._array import ScalarArray, ndarray
 from . import _ufuncs
-from . import fft, linalg, random
+from . import fft, lib, linalg, random
 from ._creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
@@ -58,7 +58,7 @@ from ._dtypes import (
 from ._elementwise import (
     allclose, angle, around, array_equal, array_equiv, clip, fix, imag, interp, isclose,
     iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj, nan_to_num, piecewise, real,
-    real_if_close, round, select, sinc, unwrap, where,
+    real_if_close, round, select, unwrap, where,
 )  # fmt: skip
 from ._info import __array_namespace_info__
 from ._applying import apply_along_axis, apply_over_axes
@@ -75,25 +75,30 @@ from ._histograms import (
 )  # fmt: skip
 from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
+from ._inserting import delete, insert
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
     cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
 )  # fmt: skip
 from ._joining import (
-    append, block, column_stack, concat, concatenate, delete, dstack, hstack, insert, pad,
+    append, block, column_stack, concat, concatenate, dstack, hstack,
     row_stack, stack, vstack,
 )  # fmt: skip
 from ._manipulation import (
     array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
     broadcast_shapes, broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud,
-    hsplit, isfortran, matrix_transpose, may_share_memory, may_share_memory as shares_memory,
-    moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90, shape,
+    hsplit, isfortran, matrix_transpose, moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90, shape,
     size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
+from ._memory import may_share_memory, shares_memory
 from ._nanfunctions import (
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
     nanvar,
 )  # fmt: skip
+from ._polynomials import (
+    poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
+)  # fmt: skip
+from ._padding import pad
 from ._quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
 )  # fmt: skip
@@ -102,8 +107,7 @@ from ._reductions import (
     cumulative_sum, max, mean, min, prod, ptp, std, sum, var,
 )  # fmt: skip
 from ._sequences import (
-    average, bartlett, blackman, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient,
-    hamming, hanning, polyval, trapezoid,
+    average, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, trapezoid,
 )  # fmt: skip
 from ._selecting import (
     argwhere, bincount, compress, extract, flatnonzero, nonzero, place, repeat, trim_zeros,
@@ -117,6 +121,7 @@ from ._sorting import (
     searchsorted, sort, sort_complex, take, take_along_axis,
 )  # fmt: skip
 from ._ufuncs import ufunc
+from ._windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
 from ._vectorize import frompyfunc, vectorize
 
 globals().update(_ufuncs.PUBLIC)

@@ -51,12 +51,17 @@ class ndarray(lazyloom.Tensor):
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Any, dtype: Any = float, buffer: Any = None) -> None:
+    def __init__(self, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0,
+                 strides: Any = None, order: str | None = None) -> None:  # fmt: skip
         from ._creation import zeros
 
-        if buffer is not None:
-            raise ValueError("ndarray: a buffer cannot be shared this way; use asarray")
-        super().__init__(zeros(shape, dtype).value)
+        if buffer is None:
+            super().__init__(zeros(shape, dtype).value)
+            lay_out(self, order)
+        else:
+            view = _memory.over_buffer(shape, dtype, buffer, offset, strides)
+            self._set(view._base_storage, view._steps, view._type)
+            set_info(self, view._info)
 
     # ------------------------------------------------------------- properties
 
@@ -64,9 +69,17 @@ class ndarray(lazyloom.Tensor):
     def dtype(self) -> Any:
         return self.type.dtype.numpy
 
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        _memory.set_dtype(self, dtype)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self._type.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        _memory.set_shape(self, shape)
 
     @property
     def ndim(self) -> int:
@@ -154,9 +167,11 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def flat(self) -> Any:
-        from ._indexing import flatiter
+        return _flat.flatiter(self)
 
-        return flatiter(self)
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        _flat.set_flat(self, value)
 
     # --------------------------------------------------------------- indexing
 
@@ -444,7 +459,7 @@ class ndarray(lazyloom.Tensor):
         return _selecting.repeat(self, repeats, axis)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
-        raise ValueError("resize: an array has a fixed size; use np.resize(a, shape)")
+        _memory.resize(self, shape[0] if len(shape) == 1 else shape, refcheck)
 
     def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:
         if write is None:
@@ -552,7 +567,7 @@ class ndarray(lazyloom.Tensor):
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *,
              stable: bool | None = None) -> None:  # fmt: skip
-        assign(self, _sorting.sort(self, axis, kind, order, stable=stable).value)
+        assign(self, _sorting.sort(self, axis, kind, order, stable=stable).value, "sort array")
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *,
                 stable: bool | None = None) -> Any:  # fmt: skip
@@ -560,7 +575,7 @@ class ndarray(lazyloom.Tensor):
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect",
                   order: Any = None) -> None:  # fmt: skip
-        assign(self, _sorting.partition(self, kth, axis).value)
+        assign(self, _sorting.partition(self, kth, axis).value, "partition array")
 
     def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect",
                      order: Any = None) -> Any:  # fmt: skip
@@ -636,10 +651,10 @@ def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) 
 alias = _alias
 
 
-def assign(target: ndarray, value: Any) -> None:
+def assign(target: ndarray, value: Any, what: str = "assignment destination") -> None:
     """Write a value of the array's exact shape and dtype; ValueError if it is read-only."""
     if not is_writeable(target):
-        raise ValueError("assignment destination is read-only")
+        raise ValueError(f"{what} is read-only")
     target._write(value)
 
 
@@ -653,10 +668,12 @@ def _unlike(a: ndarray, b: Any, answer: bool) -> Any:
 # at the end, because these modules need the class
 from . import (  # noqa: E402
     _elementwise,
+    _flat,
     _indexing,
     _interop,
     _linalg,
     _manipulation,
+    _memory,
     _operators,
     _reductions,
     _selecting,

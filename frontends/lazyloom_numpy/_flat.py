@@ -11,6 +11,8 @@ import lazyloom
 
 from ._array import ScalarArray, assign, ndarray
 from ._assigning import assigned
+from ._bounds import check_host
+from ._convert import contains_tensor
 from ._layout import is_writeable
 
 record = lazyloom.record
@@ -69,13 +71,28 @@ class flatiter:
         """A key that means the same for the one-dimensional array."""
         if isinstance(key, tuple):
             if len(key) != 1:
-                raise IndexError("unsupported iterator index")
+                raise _too_many(len(key))
             key = key[0]
-        if key is None or isinstance(key, float):
-            raise IndexError("unsupported iterator index")
         if isinstance(key, (bool, onp.bool_)):
             return slice(0, int(key))
-        return key
+        if key is Ellipsis or isinstance(key, slice):
+            return key
+        if isinstance(key, (list, onp.ndarray)) and not contains_tensor(key):
+            key = onp.asarray(key) if len(key) else onp.zeros(0, onp.int64)
+            if key.dtype.kind in "iu":
+                check_host(key, len(self), None)
+        if isinstance(key, (lazyloom.Tensor, onp.ndarray)):
+            if key.dtype.kind == "b" and key.ndim > 1:
+                raise _too_many(key.ndim)
+            if key.dtype.kind in "iub":
+                return key
+        elif hasattr(key, "__index__"):
+            number = key.__index__()
+            check_host(onp.array(number), len(self), None)
+            return number
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are "
+            "valid indices")
 
     def __getitem__(self, key: Any) -> Any:
         result = self._flat()[self._key(key)]
@@ -89,13 +106,12 @@ class flatiter:
         new = assigned(value, flat.type.dtype)
         if isinstance(new, lazyloom.Value) and new.type.shape:
             count = _selected(flat, key)
+            if isinstance(key, int) and new.type.size != 1:
+                raise ValueError("Error setting single item of array.")
             if not new.type.size:
-                if count:
-                    raise ValueError("Error setting single item of array." if isinstance(
-                        key, int) else "Cannot copy from an empty sequence")
                 return
             new = repeated(new, count)
-            if isinstance(key, int) or hasattr(key, "__index__") and not getattr(key, "shape", ()):
+            if isinstance(key, int):
                 new = record("reshape", (new,), {"shape": ()})
         flat[key] = ndarray._wrap(new) if isinstance(new, lazyloom.Value) else new
         shape = self._array.shape
@@ -125,6 +141,12 @@ class flatiter:
 
     def __ge__(self, other: Any) -> Any:
         return self._flat() >= _plain(other)
+
+
+def _too_many(count: int) -> IndexError:
+    return IndexError(
+        "too many indices for flat iterator: flat iterator is 1-dimensional, but "
+        f"{count} were indexed")
 
 
 def _plain(x: Any) -> Any:

@@ -74,7 +74,8 @@ def reshape_strides(
     return tuple(result)
 
 
-def _resolve(shape: Any, size: int) -> tuple[int, ...]:
+def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
+    """A shape for that many elements, of which one size may be unknown (negative)."""
     if hasattr(shape, "__index__") and not (isinstance(shape, ndarray) and shape.shape):
         shape = (shape,)
     dims = tuple(operator.index(n) for n in shape)
@@ -84,10 +85,10 @@ def _resolve(shape: Any, size: int) -> tuple[int, ...]:
     if unknown:
         known = math.prod(n for n in dims if n >= 0)
         if known == 0 or size % known:
-            raise ValueError(f"cannot reshape array of size {size} into shape {dims}")
+            raise ValueError(f"cannot reshape array of size {size} into shape {shape_text(dims)}")
         dims = tuple(size // known if n < 0 else n for n in dims)
     if math.prod(dims) != size:
-        raise ValueError(f"cannot reshape array of size {size} into shape {dims}")
+        raise ValueError(f"cannot reshape array of size {size} into shape {shape_text(dims)}")
     return dims
 
 
@@ -111,9 +112,9 @@ def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
     if order not in ("C", "F", "A"):
         raise ValueError(f"order must be one of 'C', 'F' or 'A' (got {order!r})")
     if order == "F" or (order == "A" and x.flags.fnc):
-        wanted = _resolve(shape, x.size)
+        wanted = resolve_shape(shape, x.size)
         return transpose(reshape(transpose(x), wanted[::-1], copy=copy))
-    wanted = _resolve(shape, x.size)
+    wanted = resolve_shape(shape, x.size)
     strides = None if copy else reshape_strides(x.shape, element_strides(x), wanted)
     if strides is None:
         if copy is False:
@@ -309,7 +310,12 @@ def flipud(m: Any) -> Any:
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     """Rotated by 90 degrees k times; a view. See ``numpy.rot90``."""
     x = _array(m)
-    i, j = dt.normalize_axes(tuple(axes), x.ndim, "axes")
+    given = tuple(axes)
+    if len(given) != 2:
+        raise ValueError("len(axes) must be 2.")
+    i, j = (dt.normalize_axis(a, x.ndim) for a in given)
+    if i == j:
+        raise ValueError("Axes must be different.")
     k %= 4
     if k == 0:
         return x[...]
@@ -373,8 +379,11 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     """Write ``src`` into ``dst``, where a mask says so. See ``numpy.copyto``."""
     x = operand(src)
     key = operand_key(x)
-    if isinstance(key, DType) and not dt.can_cast(key, dst.type.dtype, casting):
-        raise TypeError(f"Cannot cast array data from {key.numpy!r} to {dst.dtype!r} according to "
+    d = key if isinstance(key, DType) else dt.DEFAULT_OF_WEAK[key]
+    if not dt.can_cast(d, dst.type.dtype, casting) and (
+        isinstance(key, DType) or not dt.can_cast(d, dst.type.dtype, "same_kind")
+    ):
+        raise TypeError(f"Cannot cast array data from {d.numpy!r} to {dst.dtype!r} according to "
                         f"the rule '{casting}'")  # fmt: skip
     value = fitted(src, dst.shape, dst)
     if where is not True:
@@ -503,12 +512,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 def isfortran(a: ndarray) -> bool:
     """Whether the strides are column-major and not row-major. See ``numpy.isfortran``."""
     return a.flags.fnc
-
-
-def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Whether both are arrays of one storage. See ``numpy.may_share_memory``."""
-    both = isinstance(a, ndarray) and isinstance(b, ndarray)
-    return both and a._base_storage is b._base_storage
 
 
 def shape(a: Any) -> tuple[int, ...]:

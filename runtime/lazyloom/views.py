@@ -320,6 +320,63 @@ class Pick(ViewStep):
         return found
 
 
+class Strided(ViewStep):
+    """Elements at ``offset + sum(i[k] * steps[k])`` of the flattened base, of any shape.
+
+    Several may be one element of the base; a write changes what it makes differ.
+    """
+
+    __slots__ = ("offset", "shape", "steps")
+
+    def __init__(self, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
+        super().__init__()
+        self.offset: Final = offset
+        self.shape: Final = shape
+        self.steps: Final = steps
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.offset, self.shape, self.steps)
+
+    def out_type(self, t: TensorType) -> TensorType:
+        first = last = self.offset
+        for n, s in zip(self.shape, self.steps, strict=True):
+            if s < 0:
+                first += s * (n - 1)
+            else:
+                last += s * (n - 1)
+        if 0 not in self.shape and (first < 0 or last >= t.size):
+            raise ShapeError(
+                f"strided: offset {self.offset}, shape {self.shape} and steps {self.steps} lead to "
+                f"elements {first} to {last} of {t.text}, which has {t.size}")
+        return tensor_type(self.shape, t.dtype, t.placement)
+
+    def _positions(self) -> Value:
+        found: Value = record(
+            "full", [Scalar(self.offset, _int64, bake=False)], {"shape": self.shape})
+        for axis, step in enumerate(self.steps):
+            if step and self.shape[axis] != 1:
+                number = record("iota", [], {"shape": self.shape, "axis": axis, "dtype": _int64})
+                by = Scalar(step, _int64, bake=False)
+                found = record("add", [found, record("multiply", [number, by])])
+        return found
+
+    def forward(self, base: Value) -> Value:
+        flat = record("reshape", [base], {"shape": (base.type.size,)})
+        found: Value = record("take", [flat, self._positions()], {"axis": 0})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        flat = record("reshape", [base], {"shape": (base.type.size,)})
+        positions = self._positions()
+        changed = record("not_equal", [new, record("take", [flat, positions], {"axis": 0})])
+        # a position that is out of range is left out
+        nowhere = Scalar(base.type.size, _int64, bake=False)
+        positions = record("where", [changed, positions, nowhere])
+        flat = record("index_update", [flat, new, positions], {"axes": (0,)})
+        found: Value = record("reshape", [flat], {"shape": base.shape})
+        return found
+
+
 class Real(ViewStep):
     """The real part; of a real tensor, itself."""
 

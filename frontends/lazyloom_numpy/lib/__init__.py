@@ -1,0 +1,3 @@
+"""The part of ``numpy.lib`` that array programs use."""
+
+from . import stride_tricks as stride_tricks
