@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from lazyloom.dtypes import as_dtype, float16, float32, int8, uint8, uint32
+from lazyloom.dtypes import as_dtype, float16, float32, int8, int32, int64, uint8, uint32, uint64
 from lazyloom.errors import ArgumentError, DTypeError, ShapeError
 from lazyloom.ops import lookup
 from tests.ops import checks
@@ -257,10 +257,18 @@ def test_integers_are_numpys_at_the_limits() -> None:
         2 - (3**41 + 2**63) // 2**64)
 
 
-def test_casts_saturate() -> None:
-    x = np.array([NAN, INF, -INF, 300.9, -300.9, -1.5])
-    assert run("cast", x, dtype=int8).tolist() == [0, 127, -128, 127, -128, -1]
-    assert run("cast", x, dtype=uint8).tolist() == [0, 255, 0, 255, 0, 0]
+def test_casts_out_of_range_are_as_on_x86() -> None:
+    x = np.array([NAN, INF, -INF, 300.9, -300.9, -1.5, 3e9])
+    least = -2**31
+    for dtype, expected in (
+        (int8, [0, 0, 0, 44, -44, -1, 0]), (uint8, [0, 0, 0, 44, 212, 255, 0]),
+        (int32, [least, least, least, 300, -300, -1, least]),
+        (uint32, [0, 0, 0, 300, 2**32 - 300, 2**32 - 1, 3 * 10**9]),
+        (int64, [-2**63, -2**63, -2**63, 300, -300, -1, 3 * 10**9]),
+    ):  # fmt: skip
+        assert run("cast", x, dtype=dtype).tolist() == expected, dtype
+    x = np.array([2.0**63, -2.0, 1.8e19])
+    assert run("cast", x, dtype=uint64).tolist() == [2**63, 2**64 - 2, 18 * 10**18]
     assert run("cast", np.array([65520.0]), dtype=float16).tolist() == [INF]
     assert run("cast", np.array([0.0, NAN, 0.2]), dtype=as_dtype(bool)).tolist() == [
         False, True, True]

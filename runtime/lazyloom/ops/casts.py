@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import DType
 from . import rules
-from ._helpers import convert, kind
+from ._helpers import constant, convert, is_inexact, kind, widened
 from ._jax import jnp, lax
 from .compare import truth
 from .kinds import AnyType, Array
@@ -17,9 +17,11 @@ from .spec import op
 def cast(x: AnyType, *, dtype: DType) -> Array:
     """x converted to ``dtype``.
 
-    To bool: whether x is not zero. Floating point to integer truncates towards zero;
-    a number out of range gives the nearest limit and NaN gives 0, where C and NumPy
-    leave the result open. Integers wrap. Complex to real drops the imaginary part.
+    To bool: whether x is not zero. Floating point to integer truncates towards zero. Where C
+    and NumPy leave the result open it is the one that NumPy and PyTorch have on x86: what int32,
+    or int64 for 32 unsigned bits and more, does not hold, NaN included, is the smallest integer,
+    and of what it holds narrower integers keep the low bits (300.0 as uint8 is 44).
+    Integers wrap. Complex to real drops the imaginary part.
     """
     return cast_to(x, dtype)
 
@@ -35,7 +37,25 @@ def cast_to(x: Any, dtype: DType) -> Any:
     if kind(x) == "b" and dtype.is_inexact:
         # XLA would make a choice of a product with this, in which 0 times infinity is 0
         return lax.optimization_barrier(convert(x, dtype))
+    if is_inexact(x) and dtype.is_integer:
+        return _truncated(x, dtype)
     return convert(x, dtype)
+
+
+def _truncated(x: Any, dtype: DType) -> Any:
+    """Floating point as an integer, by x86's conversion to 32 or 64 signed bits."""
+    wide = jnp.int32 if dtype.itemsize < 4 or dtype.name == "int32" else jnp.int64
+    limit = -float(jnp.iinfo(wide).min)
+    x = widened(x)
+    below = lax.lt(x, constant(x, limit))
+    fits = lax.bitwise_and(below, lax.ge(x, constant(x, -limit)))
+    found = lax.convert_element_type(x, wide)
+    found = lax.select(fits, found, constant(found, jnp.iinfo(wide).min))
+    if dtype.name == "uint64":
+        # what 64 signed bits do not hold may still be one of unsigned bits
+        above = lax.bitwise_not(lax.bitwise_or(below, lax.ne(x, x)))
+        return lax.select(above, convert(x, dtype), convert(found, dtype))
+    return convert(found, dtype)
 
 
 @op(rules.bitcast, source="XLA BitcastConvertType; C memcpy", differentiable=False)
