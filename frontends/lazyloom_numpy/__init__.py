@@ -76,6 +76,7 @@ from ._histograms import (
 from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._inserting import delete, insert
+from ._inserting import delete, insert
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
     cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
@@ -98,6 +99,7 @@ from ._nanfunctions import (
 from ._polynomials import (
     poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
 )  # fmt: skip
+from ._padding import pad
 from ._padding import pad
 from ._quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,

@@ -47,6 +47,11 @@ REASONS: Final[dict[str, str]] = {
     "fromregex": "it makes records; use numpy.fromregex and asarray for its columns",
 }  # fmt: skip
 
+#: functions that are here only to say why they cannot be
+REFUSED: Final[dict[str, str]] = {
+    "frompyfunc": "its results are arrays of objects; vectorize(f, otypes=[float]) gives numbers",
+}
+
 
 def refuse(name: str) -> NoReturn:
     """Raise AttributeError for a name that is not here, with the reason where one is known."""

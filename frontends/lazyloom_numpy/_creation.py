@@ -264,12 +264,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     check_device(device, "arange")
     if stop is None:
         start, stop = 0, start
-    keys = [_key(x) for x in (start, stop, step)]
-    target = dt.internal(dtype) if dtype is not None else dt.promote(*keys)
-    if target is dt.BOOL or (dtype is None and not any(not isinstance(k, type) for k in keys)):
-        if dtype is None:
-            target = dt.internal(onp.result_type(*(onp.asarray(k(0)) if isinstance(k, type)
-                                                   else k.numpy for k in keys)))  # fmt: skip
+    # a NumPy number or array meets int64 here, as in numpy.arange
+    keys = dict.fromkeys(k for k in map(_key, (start, stop, step)) if k is not dt.BOOL)
+    target = dt.internal(dtype) if dtype is not None else dt.promote(dt.INT64, *keys)
     first, last, by = (_number(x) for x in (start, stop, step))
     if by == 0:
         raise ZeroDivisionError("arange: step is zero")
@@ -358,7 +355,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:
     count = base.size if N is None else N
     exponents = arange(count) if increasing else arange(count - 1, -1, -1)
     result = TABLE["power"](base[:, None], exponents)
-    wanted = dt.promote(base.type.dtype, int)
+    wanted = dt.promote(base.type.dtype, dt.INT64)
     return result.astype(wanted.numpy)  # type: ignore[no-any-return]
 
 

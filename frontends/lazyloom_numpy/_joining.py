@@ -60,7 +60,11 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     """Arrays joined along an axis, flattened for None. See ``numpy.concatenate``."""
     from ._reductions import finish
 
-    values = _common(_sequence(arrays), dtype, casting) if len(arrays) else []
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were "
+                        "provided.")  # fmt: skip
+    wanted = dtype if out is None else out.dtype
+    values = _common(_sequence(arrays), wanted, casting) if len(arrays) else []
     if not values:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
@@ -133,28 +137,40 @@ def column_stack(tup: Any) -> ndarray:
 
 def block(arrays: Any) -> ndarray:
     """An array from nested lists of blocks. See ``numpy.block``."""
-
-    def depth_of(x: Any) -> int:
-        return 1 + depth_of(x[0]) if isinstance(x, list) else 0
-
-    depth = depth_of(arrays)
-    ndim = depth
-
-    def highest(x: Any) -> int:
-        return max(map(highest, x)) if isinstance(x, list) else _array(x).ndim
-
-    ndim = max(ndim, highest(arrays))
+    depth = _depth(arrays, "arrays")
+    ndim = max(depth, _deepest(arrays))
 
     def join(x: Any, level: int) -> ndarray:
         if isinstance(x, list):
-            if not x:
-                raise ValueError("List at arrays cannot be empty")
             return concatenate([join(y, level + 1) for y in x], axis=ndim - depth + level)
         a = _array(x)
         return a.reshape((1,) * (ndim - a.ndim) + a.shape)
 
     result = join(arrays, 0)
     return result if depth else result.copy()
+
+
+def _depth(x: Any, place: str) -> int:
+    """How deep lists are nested, which is the same everywhere."""
+    if isinstance(x, tuple):
+        raise TypeError(
+            f"{place} is a tuple. Only lists can be used to arrange blocks, and np.block does not "
+            "allow implicit conversion from tuple to ndarray.")
+    if not isinstance(x, list):
+        return 0
+    if not x:
+        raise ValueError(f"List at {place} cannot be empty")
+    depths = [_depth(y, f"{place}[{i}]") for i, y in enumerate(x)]
+    for i, depth in enumerate(depths):
+        if depth != depths[0]:
+            raise ValueError(
+                f"List depths are mismatched. First element was at depth {depths[0] + 1}, but "
+                f"there is an element at depth {depth + 1} ({place}[{i}])")
+    return depths[0] + 1
+
+
+def _deepest(x: Any) -> int:
+    return max(map(_deepest, x)) if isinstance(x, list) else _array(x).ndim
 
 
 def zeros_after(x: ndarray) -> ndarray:
@@ -166,128 +182,3 @@ def zeros_after(x: ndarray) -> ndarray:
 def append(arr: Any, values: Any, axis: Any = None) -> ndarray:
     """Values joined to the end. See ``numpy.append``."""
     return concatenate([_array(arr), _array(values)], axis)
-
-
-def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    if isinstance(given, dict):
-        filled = [(0, 0)] * ndim
-        for i, pair in given.items():
-            filled[i] = pair if isinstance(pair, tuple) else (pair, pair)
-        return filled
-    if isinstance(given, ndarray):
-        given = given.read()
-    pairs = onp.broadcast_to(onp.asarray(given, dtype=object), (ndim, 2))
-    return [(a, b) for a, b in pairs.tolist()]
-
-
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
-    """Elements added around an array. See ``numpy.pad``.
-
-    Modes: constant, edge, reflect, symmetric, wrap, empty, maximum, minimum, mean.
-    """
-    x = _array(array)
-    widths = [(int(a), int(b)) for a, b in _pairs(pad_width, x.ndim)]
-    if any(w < 0 for pair in widths for w in pair):
-        raise ValueError("index can't contain negative values")
-    if mode in ("constant", "empty"):
-        return _pad_constant(x, widths, kwargs.pop("constant_values", 0))
-    if mode in ("maximum", "minimum", "mean"):
-        return _pad_statistic(x, widths, mode, kwargs.pop("stat_length", None))
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f"mode {mode!r} is not supported")
-    for axis, pair in enumerate(widths):
-        if pair != (0, 0):
-            order = onp.pad(onp.arange(x.shape[axis]), pair, mode)
-            x = take_host(x, order, axis)
-    return x if x is not array else x.copy()
-
-
-def _pad_constant(x: ndarray, widths: list[tuple[int, int]], values: Any) -> ndarray:
-    pairs = _pairs(values, x.ndim)
-    d = x.type.dtype
-    low, high = (tuple(w[i] for w in widths) for i in (0, 1))
-    distinct = [v for pair in pairs for v in pair]
-    value = x.value
-    if all(v is distinct[0] or v == distinct[0] for v in distinct):
-        fill = param(operand(distinct[0]) if distinct else 0, d)
-        return ndarray._wrap(record("pad", (value, fill), {
-            "low": low, "high": high, "interior": (0,) * x.ndim}))  # fmt: skip
-    for axis, (pair, fills) in enumerate(zip(widths, pairs)):
-        for side, (width, fill) in enumerate(zip(pair, fills)):
-            sizes = [0] * x.ndim
-            sizes[axis] = width
-            none = (0,) * x.ndim
-            both = (tuple(sizes), none) if side == 0 else (none, tuple(sizes))
-            value = record("pad", (value, param(fill, d)), {
-                "low": both[0], "high": both[1], "interior": none})  # fmt: skip
-    return ndarray._wrap(value)
-
-
-def _pad_statistic(x: ndarray, widths: list[tuple[int, int]], mode: str, length: Any) -> ndarray:
-    from . import _reductions
-
-    function: Any = {"maximum": _reductions.max, "minimum": _reductions.min,
-                "mean": _reductions.mean}[mode]  # fmt: skip
-    lengths = _pairs(length, x.ndim)
-    for axis, (pair, limits) in enumerate(zip(widths, lengths)):
-        n = x.shape[axis]
-        parts = [x]
-        for side, (width, limit) in enumerate(zip(pair, limits)):
-            count = n if limit is None else min(int(limit), n)
-            chosen = slice(0, count) if side == 0 else slice(n - count, n)
-            statistic = function(x[(slice(None),) * axis + (chosen,)], axis=axis, keepdims=True)
-            if mode == "mean" and x.dtype.kind in "iu":
-                from ._ufuncs import TABLE
-
-                statistic = TABLE["rint"](statistic)
-            shape = list(x.shape)
-            shape[axis] = width
-            edge = broadcast_to(statistic.astype(x.dtype), tuple(shape))
-            parts.insert(0 if side == 0 else len(parts), edge)
-        x = concatenate(parts, axis)
-    return x
-
-
-def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
-    """Without the elements at indices; indices that are arrays are read. See NumPy's."""
-    x = _array(arr)
-    if axis is None:
-        x, axis = ravel(x), 0
-    position = dt.normalize_axis(axis, x.ndim)
-    chosen = obj.read() if isinstance(obj, ndarray) else obj
-    order = onp.delete(onp.arange(x.shape[position]), chosen)
-    return take_host(x, order, position)
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
-    """With values inserted before indices; indices that are arrays are read. See NumPy's."""
-    x = _array(arr)
-    if axis is None:
-        x, axis = ravel(x), 0
-    position = dt.normalize_axis(axis, x.ndim)
-    n = x.shape[position]
-    where = obj.read() if isinstance(obj, ndarray) else obj
-    single = onp.ndim(where) == 0 and not isinstance(where, slice)
-    order = onp.insert(onp.arange(n), where, -1)
-    count = len(order) - n
-    new = _array(values).astype(x.dtype)
-    if single:
-        # NumPy moves the first axis of the values to the insertion axis
-        new = moveaxis(new.reshape((1,) * (x.ndim - new.ndim) + new.shape), 0, position)
-        count = new.shape[position]
-        order = onp.insert(onp.arange(n), [int(where)] * count, -1)
-    shape = list(x.shape)
-    shape[position] = count
-    new = broadcast_to(new, tuple(shape))
-    if single or len(onp.atleast_1d(where) if not isinstance(where, slice) else ()) == count:
-        given = onp.atleast_1d(where) if not isinstance(where, slice) else onp.arange(n)[where]
-        rank = onp.argsort(onp.argsort(given, kind="stable"), kind="stable")
-        slots = onp.flatnonzero(order == -1)
-        if not single:
-            inverse = onp.argsort(rank, kind="stable")
-            order[slots] = n + inverse
-        else:
-            order[slots] = n + onp.arange(count)
-    else:
-        order[order == -1] = n + onp.arange(count)
-    return take_host(concatenate([x, new], position), order, position)

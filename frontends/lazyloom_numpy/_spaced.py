@@ -74,7 +74,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     An end that is 0 raises ValueError, at the call where it is a number.
     """
     keys = dict.fromkeys((_kind(start), _kind(stop)))
-    compute = dt.promote(*keys, float, *(() if dtype is None else (dt.internal(dtype),)))
+    compute = dt.promote(*keys, float, dt.FLOAT64 if dtype is None else dt.internal(dtype))
     zero = "Geometric sequence cannot include zero"
     first, last = (ndarray._wrap(as_value(operand(x), compute)) for x in (start, stop))
     for x, end in ((start, first), (stop, last)):

@@ -60,6 +60,11 @@ class Case:
     reads: str | None
     place: str
 
+    @property
+    def area(self) -> str:
+        """The file that the case stands in."""
+        return self.place.partition(":")[0]
+
     def runs(self) -> Iterator[tuple[Shapes, Any]]:
         """Every combination of shapes and dtypes."""
         for dtype in self.dtypes if any(self.shapes) else self.dtypes[:1]:
@@ -120,4 +125,18 @@ def _compare(c: Case, ours: Any, theirs: Any) -> None:
         return
     if isinstance(ours, Exception):
         raise AssertionError(f"raised {ours!r}") from ours
-    same(ours, theirs, c.exact, c.scale)
+    _same(c, ours, theirs, "result")
+
+
+def _same(c: Case, ours: Any, theirs: Any, place: str) -> None:
+    """:func:`same`, whose failure says which part of a result it is."""
+    if isinstance(theirs, (tuple, list)):
+        assert isinstance(ours, (tuple, list)), f"{place}: {ours!r} for {theirs!r}"
+        assert len(ours) == len(theirs), f"{place}: {len(ours)} parts for {len(theirs)}"
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            _same(c, a, b, f"{place}[{i}]")
+        return
+    try:
+        same(ours, theirs, c.exact, c.scale)
+    except AssertionError as error:
+        raise AssertionError(f"{place}: {ours!r} for {theirs!r} {error}") from None
