@@ -76,7 +76,6 @@ from ._histograms import (
 from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
 from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
 from ._inserting import delete, insert
-from ._inserting import delete, insert
 from ._interop import array2string, array_repr, array_str, asnumpy
 from ._linalg import (
     cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
@@ -86,10 +85,10 @@ from ._joining import (
     row_stack, stack, vstack,
 )  # fmt: skip
 from ._manipulation import (
-    array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays,
-    broadcast_shapes, broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud,
-    hsplit, isfortran, matrix_transpose, moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90, shape,
-    size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
+    array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes,
+    broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud, hsplit, isfortran,
+    matrix_transpose, moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90,
+    shape, size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
 from ._memory import may_share_memory, shares_memory
 from ._nanfunctions import (
@@ -99,7 +98,6 @@ from ._nanfunctions import (
 from ._polynomials import (
     poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
 )  # fmt: skip
-from ._padding import pad
 from ._padding import pad
 from ._quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,

@@ -6,23 +6,17 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as onp
-
 import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray
-from ._convert import as_value, operand, param
+from ._convert import as_value, operand
 from ._layout import keep_order
 from ._manipulation import (
     _array,
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    broadcast_to,
-    moveaxis,
-    ravel,
-    take_host,
     transpose,
 )  # fmt: skip
 
