@@ -11,7 +11,6 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import value_of
-from ._elementwise import where
 from ._joining import concatenate
 from ._linalg import common
 from ._manipulation import broadcast_to, moveaxis
@@ -272,51 +271,3 @@ def _correlated(x: Any, kernel: Any, total: int, d: Any) -> Any:
     windows = onp.arange(total)[:, None] + onp.arange(kernel.type.size)[None, :]
     gathered = record("take", (x, lazyloom.from_host(windows)), {"axis": 0})
     return TABLE["matmul"](wrap(gathered), wrap(kernel))
-
-
-def hanning(M: int) -> Any:
-    """The Hann window. See ``numpy.hanning``."""
-    return _window(M, 0.5, 0.5)
-
-
-def hamming(M: int) -> Any:
-    """The Hamming window. See ``numpy.hamming``."""
-    return _window(M, 0.54, 0.46)
-
-
-def blackman(M: int) -> Any:
-    """The Blackman window. See ``numpy.blackman``."""
-    return _window(M, 0.42, 0.5, 0.08)
-
-
-def _window(M: int, *weights: float) -> Any:
-    from ._creation import arange, ones
-
-    if M < 1:
-        return ones(0)
-    if M == 1:
-        return ones(1)
-    n = arange(1 - M, M, 2) * (onp.pi / (M - 1))
-    total: Any = weights[0]
-    for k, weight in enumerate(weights[1:], 1):
-        total = total + weight * TABLE["cos"](n * k)
-    return total
-
-
-def bartlett(M: int) -> Any:
-    """The Bartlett window. See ``numpy.bartlett``."""
-    from ._creation import arange, ones
-
-    if M <= 1:
-        return ones(max(M, 0))
-    n = arange(1 - M, M, 2)
-    return where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
-
-
-def polyval(p: Any, x: Any) -> Any:
-    """A polynomial's values by Horner's rule, highest power first. See ``numpy.polyval``."""
-    coefficients, points = _array(p), _array(x)
-    y = points * 0
-    for c in coefficients:
-        y = y * points + c
-    return y

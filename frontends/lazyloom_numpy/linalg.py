@@ -107,7 +107,7 @@ def _nan(value: Any) -> Any:
 # ------------------------------------------------------------------------ arguments
 
 
-def _precise(*arrays: Any) -> tuple[list[Any], DType]:
+def precise(*arrays: Any) -> tuple[list[Any], DType]:
     """The arguments in float64 or complex128, and the dtype of the result."""
     values = [value_of(a) for a in arrays]
     keys: list[DType] = []
@@ -129,7 +129,7 @@ def _matrix(a: Any, square: bool = False) -> tuple[Any, DType]:
             f"{len(shape)}-dimensional array given. Array must be at least two-dimensional")
     if square and shape[-1] != shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
-    (value,), target = _precise(a)
+    (value,), target = precise(a)
     return value, target
 
 
@@ -157,7 +157,7 @@ def solve(a: Any, b: Any) -> Any:
     A read of what depends on it raises LinAlgError if ``a`` is singular.
     """
     _matrix(a, True)
-    (x, y), target = _precise(a, b)
+    (x, y), target = precise(a, b)
     if not y.type.shape:
         raise ValueError("solve: Input operand 1 does not have enough dimensions (has 0, gufunc "
                          "core with signature (m,m),(m)->(m) requires 1)")  # fmt: skip
@@ -480,7 +480,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     m, n = x.shape
     if m != y.shape[0]:
         raise LinAlgError("Incompatible dimensions")
-    values, target = _precise(x, y)
+    values, target = precise(x, y)
     x, y = map(wrap, values)
     solution, s, rank = least_squares(x, y, rcond)
     if m > n and int(lazyloom.read_for_shape(rank.value, "lstsq, residuals")) == n:
