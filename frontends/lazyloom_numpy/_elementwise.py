@@ -63,11 +63,12 @@ def rounded(x: Any) -> Any:
 
 def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
          a_min: Any = _MISSING, a_max: Any = _MISSING, dtype: Any = None,
-         casting: str = "same_kind", **kwargs: Any) -> Any:  # fmt: skip
+         casting: str = "same_kind", where: Any = True, order: str = "K",
+         subok: bool = True) -> Any:  # fmt: skip
     """The elements limited to an interval; either end may be None. See ``numpy.clip``.
 
     The ends are called ``min`` and ``max``, as in the array API standard, or ``a_min`` and
-    ``a_max``, as in NumPy.
+    ``a_max``, as in NumPy. Where ``where`` is false, ``out`` or ``a`` is kept.
     """
     if (min is not _MISSING and a_min is not _MISSING) or (
             max is not _MISSING and a_max is not _MISSING):
@@ -79,19 +80,24 @@ def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
     x = operand(a)
     bounds = [None if b is None else operand(b) for b in (low, high)]
     given = [b for b in bounds if b is not None]
-    if not given:
-        return finish(as_value(x), out, "clip")
     d = dt.internal(dtype) if dtype is not None else _keyed(x, *given)
-    if d is dt.BOOL:
-        raise dt.UFuncTypeError("ufunc 'clip' did not contain a loop with signature matching types")
-    if d.kind == "c":
+    if d.kind in "iu":  # a Python number outside of the dtype on the far side is no limit
+        bounds = [None if type(b) is int and not dt.in_range(b, d) and (b < 0) == (i == 0) else b
+                  for i, b in enumerate(bounds)]  # fmt: skip
+    if d.kind in "bc":
         value = wrap(as_value(x, d))
-        if bounds[0] is not None:
-            value = TABLE["maximum"](value, wrap(as_value(bounds[0], d)))
-        if bounds[1] is not None:
-            value = TABLE["minimum"](value, wrap(as_value(bounds[1], d)))
-        return finish(value.value, out, "clip")
-    result = record("clip", (param(x, d), *(None if b is None else param(b, d) for b in bounds)))
+        for name, b in zip(("maximum", "minimum"), bounds):
+            if b is not None:
+                value = TABLE[name](value, wrap(as_value(b, d)))
+        result = value.value
+    elif bounds == [None, None]:
+        result = as_value(x, d)
+    else:
+        limits = (None if b is None else param(b, d) for b in bounds)
+        result = record("clip", (param(x, d), *limits))
+    if where is not True:
+        kept = as_value(x, d) if out is None else as_value(out.value, d)
+        result = record("where", (value_of(where, dt.BOOL), result, kept))
     if out is None:
         return keep_order(wrap(result), a, low, high)
     store("clip", out, result, casting)
