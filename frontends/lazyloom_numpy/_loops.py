@@ -51,9 +51,14 @@ def _like(x: Any, number: Any) -> Any:
 
 
 def _integer_reciprocal(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
+    """1, -1 or 0; of 0 the smallest integer of 32 or 64 bits, as x86 has it, and 0 of others."""
     x = as_value(v[0])
     one = record("equal", (record("abs", (x,)) if d[0].kind == "i" else x, _like(x, 1)))
-    return record("where", (one, x, _like(x, 0)))
+    found = record("where", (one, x, _like(x, 0)))
+    if d[0].kind != "i" or d[0].itemsize < 4:
+        return found
+    least = _like(x, int(onp.iinfo(d[0].numpy).min))
+    return record("where", (record("equal", (x, _like(x, 0))), least, found))
 
 
 def _scaled(factor: float) -> Compute:
@@ -145,15 +150,18 @@ def _bitwise_count(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
 _DEG: Final = 180.0 / onp.pi
 
 def _complex_order(name: str) -> Compute:
-    """Complex numbers compare by real part, then by imaginary part, as in NumPy."""
+    """Complex numbers compare by real part, then by imaginary part; NaN parts as in NumPy."""
     strict = "less" if name.startswith("less") else "greater"
 
     def compute(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
         a, b = as_value(v[0]), as_value(v[1])
         ar, br = record("real", (a,)), record("real", (b,))
         ai, bi = record("imag", (a,)), record("imag", (b,))
+        # whether neither imaginary part is NaN
+        known = record("logical_and", (record("equal", (ai, ai)), record("equal", (bi, bi))))
+        first = record("logical_and", (record(strict, (ar, br)), known))
         same = record("logical_and", (record("equal", (ar, br)), record(name, (ai, bi))))
-        return record("logical_or", (record(strict, (ar, br)), same))
+        return record("logical_or", (first, same))
 
     return compute
 
@@ -163,12 +171,9 @@ def _complex_extremum(name: str) -> Compute:
 
     def compute(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
         a, b = as_value(v[0]), as_value(v[1])
-        first = better((a, b), d)
+        # a NaN stays, or in fmax and fmin gives way to the other one
         kept = record("isnan", (a if name in ("maximum", "minimum") else b,))
-        first = record("logical_or", (first, kept))
-        if name in ("fmax", "fmin"):
-            first = record("logical_and", (first, record("logical_not", (record("isnan", (a,)),))))
-        return record("where", (first, a, b))
+        return record("where", (record("logical_or", (better((a, b), d), kept)), a, b))
 
     return compute
 

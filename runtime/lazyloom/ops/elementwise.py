@@ -183,9 +183,10 @@ def sign(x: T) -> Array:
 def _direction(part: Any, other: Any, size: Any) -> Any:
     """One part of x / |x|: that of an infinity along an axis lies on the axis."""
     infinity = constant(part, math.inf)
-    along = lax.bitwise_and(lax.eq(size, infinity), lax.ne(lax.abs(other), infinity))
-    unit = lax.select(
-        lax.eq(lax.abs(part), infinity), lax.sign(part), lax.mul(part, constant(part, 0)))
+    own = lax.eq(lax.abs(part), infinity)
+    both = lax.bitwise_and(own, lax.eq(lax.abs(other), infinity))
+    along = lax.bitwise_and(lax.eq(size, infinity), lax.bitwise_not(both))
+    unit = lax.select(own, lax.sign(part), constant(part, 0))
     return lax.select(along, unit, lax.div(part, size))
 
 
