@@ -65,6 +65,47 @@ def test_signed_zeros_infinities_and_nan(op: str, dtype: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_quotients(dtype: str) -> None:
+    x, y = (v.ravel() for v in np.meshgrid(grid(dtype), grid(dtype)))
+    with np.errstate(all="ignore"):
+        theirs = x / y
+    ours = lazyloom.apply("divide", [lazyloom.from_host(x), lazyloom.from_host(y)]).read()
+    tolerance = 16 * np.finfo(dtype).eps
+    right = same_part(theirs.real, ours.real, tolerance) & same_part(
+        theirs.imag, ours.imag, tolerance)
+    wrong = [f"{x[i]} / {y[i]} is {ours[i]}, not {theirs[i]}" for i in np.flatnonzero(~right)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_powers(dtype: str) -> None:
+    """Of finite numbers with any exponent, of all with a whole one below 4."""
+    x, y = (v.ravel() for v in np.meshgrid(grid(dtype), grid(dtype)))
+    plain = (np.isfinite(x) & np.isfinite(y)) | np.isin(y, [0, 1, 2, 3])
+    x, y = x[plain], y[plain]
+    with np.errstate(all="ignore"):
+        theirs = x**y
+    ours = lazyloom.apply("power", [lazyloom.from_host(x), lazyloom.from_host(y)]).read()
+    tolerance = 64 * np.finfo(dtype).eps
+    with np.errstate(all="ignore"):
+        close = np.abs(ours - theirs) <= tolerance * np.abs(theirs)
+    right = same_part(theirs.real, ours.real, tolerance) & same_part(
+        theirs.imag, ours.imag, tolerance) | close
+    wrong = [f"{x[i]} ** {y[i]} is {ours[i]}, not {theirs[i]}" for i in np.flatnonzero(~right)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_whole_powers_are_products() -> None:
+    x = np.array([1 + 2j, -3 + 0.5j, 0.1 - 7j])
+    for n in (0, 1, 2, 3, 4, 7, 50, -1, -2, -5):
+        y = np.full(3, n, "complex128")
+        ours = lazyloom.apply("power", [lazyloom.from_host(x), lazyloom.from_host(y)]).read()
+        np.testing.assert_allclose(ours, x**n, rtol=1e-14)
+    squared = lazyloom.apply("power", [lazyloom.from_host(x), lazyloom.from_host(x * 0 + 2)])
+    assert squared.read()[0] == -3 + 4j
+
+
 @pytest.mark.parametrize("op", FUNCTIONS)
 def test_gradients_do_not_see_the_corrections(op: str) -> None:
     """The derivative along both axes is f', also on the upper side of a branch cut."""

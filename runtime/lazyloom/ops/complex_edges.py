@@ -254,11 +254,42 @@ def acos(x: Any) -> Any:
     return _corrected(lax.acos, edges, x)
 
 
-# Quotients
+# Quotients and powers
+
+
+def _of_two(value: Any, plain: Any, x: Any, y: Any) -> Any:
+    """``value(x, y)`` with the derivative of ``plain``."""
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        return corrected(*primals), jax.jvp(plain, primals, tangents)[1]
+
+    corrected = jax.custom_jvp(value)
+    corrected.defjvp(rule)
+    return corrected(x, y)
+
+
+def divide(x: Any, y: Any) -> Any:
+    """x / y by Smith's method, which scales by the larger part of y."""
+    return _of_two(_quotient, lax.div, x, y)
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    a, b, c, d = lax.real(x), lax.imag(x), lax.real(y), lax.imag(y)
+    wide = lax.ge(lax.abs(c), lax.abs(d))
+    ratio = lax.select(wide, lax.div(d, c), lax.div(c, d))
+    total = lax.select(wide, lax.add(c, lax.mul(d, ratio)), lax.add(d, lax.mul(c, ratio)))
+    scale = lax.div(constant(total, 1), total)
+    re = lax.select(wide, lax.add(a, lax.mul(b, ratio)), lax.add(lax.mul(a, ratio), b))
+    im = lax.select(wide, lax.sub(b, lax.mul(a, ratio)), lax.sub(lax.mul(b, ratio), a))
+    nothing = _and(_is(c, 0), _is(d, 0))
+    size = lax.abs(c)
+    re = _where(nothing, lax.div(a, size), lax.mul(re, scale))
+    im = _where(nothing, lax.div(b, size), lax.mul(im, scale))
+    return lax.complex(re, im)
 
 
 def reciprocal(x: Any) -> Any:
-    """1 / x by Smith's method, which scales by the larger part; NaN for 0."""
+    """1 / x as :func:`divide`, but NaN for 0."""
 
     def edges(a: Any, b: Any, re: Any, im: Any) -> tuple[Any, Any]:
         wide = lax.le(lax.abs(b), lax.abs(a))
@@ -270,3 +301,39 @@ def reciprocal(x: Any) -> Any:
         return first, second
 
     return _corrected(lambda x: lax.div(constant(x, 1), x), edges, x)
+
+
+def power(x: Any, y: Any) -> Any:
+    """x ** y: exp(y log(x)), by multiplication for whole exponents below 100 in modulus."""
+    return _of_two(_power, _plain_power, x, y)
+
+
+def _plain_power(x: Any, y: Any) -> Any:
+    # XLA finds the modulus of 0 ** (a + bi) but no angle; a modulus of 0 needs none.
+    found = lax.pow(x, y)
+    vanishes = lax.gt(lax.real(y), constant(lax.real(y), 0))
+    vanishes = lax.bitwise_and(vanishes, lax.eq(x, constant(x, 0)))
+    return lax.select(lax.bitwise_and(vanishes, isnan(found)), constant(x, 0), found)
+
+
+def _power(x: Any, y: Any) -> Any:
+    c, d = lax.real(y), lax.imag(y)
+    whole = _and(_is(d, 0), lax.lt(lax.abs(c), constant(c, 100)), lax.eq(lax.floor(c), c))
+    left = lax.convert_element_type(lax.abs(_where(whole, c, constant(c, 0))), "int32")
+    few = lax.lt(left, constant(left, 4))
+    product, factor = constant(x, 1), x
+    for bit in range(7):
+        odd = lax.eq(lax.bitwise_and(left, constant(left, 1)), constant(left, 1))
+        times = lax.mul(product, factor)
+        if bit < 2:  # small powers do not begin with 1 * x, which is NaN for an infinite x
+            first = _and(few, lax.eq(product, constant(x, 1))) if bit else few
+            times = lax.select(first, factor, times)
+        product = lax.select(odd, times, product)
+        factor, left = lax.mul(factor, factor), lax.shift_right_logical(left, constant(left, 1))
+    product = lax.select(_and(whole, lax.lt(c, constant(c, 0))),
+                         _quotient(constant(x, 1), product), product)
+    found = lax.select(whole, product, exp(lax.mul(y, log(x))))
+    nan = lax.complex(constant(c, math.nan), constant(c, math.nan))
+    at_zero = lax.select(lax.gt(c, constant(c, 0)), constant(x, 0), nan)
+    found = lax.select(lax.eq(x, constant(x, 0)), at_zero, found)
+    return lax.select(lax.eq(y, constant(y, 0)), constant(x, 1), found)

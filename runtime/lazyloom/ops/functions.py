@@ -39,13 +39,9 @@ def power(x: T, y: T) -> Array:
     towards zero, and 0 for x = 0.
     """
     x, y = broadcast(x, y)
-    if kind(x) != "c":
-        return lax.pow(x, y) if is_inexact(x) else _integer_power(x, y)
-    # XLA finds the modulus of 0 ** (a + bi) but no angle; a modulus of 0 needs none.
-    found = lax.pow(x, y)
-    vanishes = lax.gt(lax.real(y), constant(lax.real(y), 0))
-    vanishes = lax.bitwise_and(vanishes, lax.eq(x, constant(x, 0)))
-    return lax.select(lax.bitwise_and(vanishes, isnan(found)), constant(x, 0), found)
+    if kind(x) == "c":
+        return complex_edges.power(x, y)
+    return lax.pow(x, y) if is_inexact(x) else _integer_power(x, y)
 
 
 def _integer_power(x: Any, y: Any) -> Any:
