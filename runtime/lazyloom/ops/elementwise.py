@@ -58,7 +58,7 @@ def multiply(x: T, y: T) -> Array:
     tolerance=4.0)
 def divide(x: T, y: T) -> Array:
     """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
-    return divided(x, y)
+    return complex_edges.divide(*broadcast(x, y)) if kind(x) == "c" else divided(x, y)
 
 
 def _integer_division(x: Any, y: Any) -> tuple[Any, Any, Any]:
