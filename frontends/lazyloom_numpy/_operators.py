@@ -62,8 +62,14 @@ def register(array: type, scalar: type) -> None:
         if name not in _ORDER:
             for d in _COMPLEX:
                 operators.define(name, d, op)
+    def negated(a: Any) -> Any:
+        if not isinstance(a, scalar):
+            return functions[-1](a)
+        with _errstate.of_scalars():
+            return functions[-1](a)
+
     checked = Operators(
-        array, scalar, operators.general, operators.general_in_place, False)
+        array, scalar, [*operators.general[:-1], negated], operators.general_in_place, False)
 
     def switch(on: bool) -> None:
         set_operators(array, checked if on else operators)
