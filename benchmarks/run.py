@@ -25,8 +25,8 @@ from suite.workload import Workload  # noqa: E402
 
 #: the order of the page
 NAMES = (
-    "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "numpy_programs", "first_step",
-    "memory", "import_time", "gpu",
+    "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "numpy_programs",
+    "complete_programs", "first_step", "memory", "import_time", "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]
