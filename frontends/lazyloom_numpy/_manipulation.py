@@ -131,7 +131,9 @@ def ravel(a: Any, order: str = "C") -> ndarray:
         moved = transpose(x, sorted(range(x.ndim), key=lambda i: -steps[i]))
         return ravel(moved if moved.flags.c_contiguous else x)
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
-        return reshape(transpose(x), (-1,)) if x.size else reshape(x, (0,))
+        return ravel(transpose(x))
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if x.flags.c_contiguous:
         return alias(x, views.Reshape((x.size,)), (1,))
     return ndarray._wrap(record("reshape", (x.value,), {"shape": (x.size,)}))

@@ -157,7 +157,7 @@ class Component:
         self.dead: int = 0
         self.depth: int = 0
         self.lineage: Any = None
-        self.check_at: int = CUT_AT
+        self.check_at: int = trace.check_at
 
 
 class _ForkedLock:
@@ -196,7 +196,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "on_growth", "without_grad", "mapping",
+        "started", "released", "on_growth", "check_at", "without_grad", "mapping",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -207,6 +207,8 @@ class Trace:
         self.forked: bool = False
         self.released: list[Node] = []
         self.on_growth: Callable[[Component], None] | None = None
+        #: how many ops a new component has before that; tests that run every op by itself say 1
+        self.check_at: int = CUT_AT
         #: how many switches of gradient recording are not at their default, in all threads
         self.without_grad: int = 0
         #: how many functions are being mapped over an axis, in all threads
