@@ -13,7 +13,7 @@ from typing import Any, Final, Self, cast, final
 from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
-from .graph import Value, trace
+from .graph import Value, set_grad_enabled, trace
 from .operators import (
     ADD,
     DIVIDE,
@@ -163,8 +163,17 @@ class Tensor:
             found = self._cached
         else:
             found = storage.value
-            for step in self._steps:
-                found = step.forward(found)
+            if trace.without_grad and found.requires_grad:
+                # it is kept for readers that do record gradients
+                before = set_grad_enabled(True)
+                try:
+                    for step in self._steps:
+                        found = step.forward(found)
+                finally:
+                    set_grad_enabled(before)
+            else:
+                for step in self._steps:
+                    found = step.forward(found)
             self._cached = found
             self._cached_version = storage.version
         return found.detach() if self._no_gradient else found

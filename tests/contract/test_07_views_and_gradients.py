@@ -177,3 +177,14 @@ def test_a_detached_tensor_shares_data_and_carries_no_gradient() -> None:
     assert t.value.requires_grad and not d.value.requires_grad
     d._write(host([5.0, 6.0]))
     assert t.read().tolist() == [5, 6]
+
+
+def test_a_view_that_was_read_without_gradients_has_one_afterwards() -> None:
+    leaf = ll.Tensor(host([1.0, 2.0, 3.0]).as_leaf("x"))
+    view = leaf._alias(views.Slice((1,), (2,), (1,)))
+    before = ll.set_grad_enabled(False)
+    quiet = rec("multiply", view.value, view.value)
+    ll.set_grad_enabled(before)
+    assert not quiet.requires_grad
+    ((_, g),) = ll.backward([total(rec("multiply", view.value, view.value))])
+    np.testing.assert_allclose(g.read(), [0, 4, 6])
