@@ -117,6 +117,16 @@ ERRORS: list[tuple[str, list[str | None], dict[str, Any], type[Exception], str]]
     ("random_uniform", ["uint32 2", "float32 4", "float32"], {"shape": (3,)}, ShapeError,
      "random_uniform: operand 'low' has shape (4,), which does not broadcast to attribute "
      "'shape' (3,); give the shape that the parameters broadcast to"),
+    ("random_multinomial", ["uint32 2", "int64", "float64"], {"shape": (3,)}, ShapeError,
+     "random_multinomial: operand 'p' has shape (), expected a last axis of size 1 or more, a "
+     "class each"),
+    ("random_multinomial", ["uint32 2", "int64 2", "float64 4"], {"shape": (3,)}, ShapeError,
+     "random_multinomial: operand 'n' has shape (2,), which does not broadcast to attribute "
+     "'shape' (3,); give the shape that the parameters broadcast to"),
+    ("random_multivariate_hypergeometric", ["uint32 2", "int64", "int64 2 4"], {"shape": (3,)},
+     ShapeError, "random_multivariate_hypergeometric: operand 'colors' has shape (2, 4), which "
+     "does not broadcast to attribute 'shape' (3,); give the shape that the parameters "
+     "broadcast to"),
     ("random_categorical", ["uint32 2", "float32 4 3"], {"shape": (3,)}, ShapeError,
      "random_categorical: attribute 'shape' is (3,), expected it to end in (4,), the shape"
      " of operand 'logits' without its last axis"),
@@ -293,6 +303,19 @@ def test_numbers_do_not_depend_on_jax_configuration() -> None:
         np.testing.assert_array_equal(run("random_normal", KEY, shape=(4,)), usual)
 
 
+def test_bits_are_those_of_jax() -> None:
+    with jax.threefry_partitionable(True), jax.enable_x64(True):
+        key = jax.random.wrap_key_data(KEY, impl="threefry2x32")
+        for name in ("uint8", "uint16", "uint32", "uint64"):
+            expected = np.asarray(jax.random.bits(key, (3, 5), name))
+            np.testing.assert_array_equal(
+                run("random_bits", KEY, shape=(3, 5), dtype=name), expected)
+        expected = np.asarray(jax.random.key_data(jax.random.split(key, 3)))
+        np.testing.assert_array_equal(run("random_split", KEY, num=3), expected)
+        expected = np.asarray(jax.random.key_data(jax.random.fold_in(key, 9)))
+        np.testing.assert_array_equal(run("random_fold_in", KEY, np.int64(9)), expected)
+
+
 def test_keys_give_independent_numbers() -> None:
     keys = run("random_split", KEY, num=3)
     folded = [run("random_fold_in", KEY, np.int64(i)) for i in (7, 8)]
@@ -329,6 +352,15 @@ def test_moments(name: str, params: list[float], mean: float, std: float) -> Non
 def test_ranges() -> None:
     drawn = run("random_integers", KEY, np.int8(-3), np.int8(4), shape=(2000,))
     assert sorted(set(drawn.tolist())) == list(range(-3, 4))
+    drawn = run("random_integers", KEY, np.int8(-3), np.int8(4), shape=(2000,), endpoint=True)
+    assert sorted(set(drawn.tolist())) == list(range(-3, 5))
+    # all there are, and three quarters of them: the upper third is as frequent as the others
+    low, high = np.int64(-(2**63)), np.int64(2**63 - 1)
+    drawn = run("random_integers", KEY, low, high, shape=(3000,), endpoint=True)
+    assert abs((drawn < 0).mean() - 0.5) < 0.05
+    drawn = run("random_integers", KEY, np.uint64(0), np.uint64(3 * 2**62), shape=(3000,))
+    assert abs((drawn >= np.uint64(2**63)).mean() - 1 / 3) < 0.05
+    assert run("random_integers", KEY, np.int32(5), np.int32(5), shape=(2,)).tolist() == [5, 5]
     uniform = run("random_uniform", KEY, np.float32(-1), np.float32(2), shape=(5000,))
     assert -1 <= uniform.min() < -0.9 and 1.9 < uniform.max() < 2
     assert sorted(run("random_permutation", KEY, n=50).tolist()) == list(range(50))

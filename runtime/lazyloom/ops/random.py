@@ -9,6 +9,9 @@ smoothly.
 
 from __future__ import annotations
 
+import functools
+import importlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -28,15 +31,65 @@ _SOURCE = "Salmon et al. 2011, Threefry-2x32"
 _KEY = np.array([17, 4], np.uint32)
 
 
-def _typed_key(key: Any) -> Any:
-    return jax.random.wrap_key_data(key, impl="threefry2x32")
+#: how far Threefry-2x32 turns its second word: four rounds and four, in turn
+_TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def _threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """Two words of random bits for each counter, itself two words (all uint32).
+
+    All 20 rounds in a row are one loop over memory, and less to compile than a loop of rounds.
+    """
+    parity = lax.bitwise_xor(lax.bitwise_xor(key[0], key[1]), np.uint32(0x1BD11BDA))
+    keys = (key[0], key[1], parity)
+    x, y = high + keys[0], low + keys[1]
+    for i in range(5):
+        for turn in _TURNS[i % 2]:
+            x = x + y
+            turned = [lax.shift_left(y, lax.full_like(y, turn)),
+                      lax.shift_right_logical(y, lax.full_like(y, 32 - turn))]
+            y = lax.bitwise_xor(x, lax.bitwise_or(*turned))
+        x, y = x + keys[(i + 1) % 3], y + (keys[(i + 2) % 3] + np.uint32(i + 1))
+    return x, y
+
+
+def _counted(key: Any, shape: Any) -> tuple[Any, Any]:
+    """Two random words for each element, whose counter is its position."""
+    size = math.prod(shape)
+    if size <= 2**32:
+        low = lax.reshape(lax.iota(np.dtype("uint32"), size), shape)
+        return _threefry(key, lax.full_like(low, 0), low)
+    position = lax.reshape(lax.iota(np.dtype("uint64"), size), shape)
+    high = lax.shift_right_logical(position, lax.full_like(position, 32))
+    return _threefry(key, convert(high, jnp.uint32), convert(position, jnp.uint32))
+
+
+def _random_bits(key: Any, width: int, shape: Any) -> Any:
+    high, low = _counted(key, shape)
+    if width == 64:
+        wide = convert(high, jnp.uint64)
+        return lax.bitwise_or(lax.shift_left(wide, lax.full_like(wide, 32)),
+                              convert(low, jnp.uint64))
+    return convert(lax.bitwise_xor(high, low), np.dtype(f"uint{width}"))
+
+
+def _new_key(seed: Any) -> Any:
+    return jnp.stack([lax.full_like(seed, 0, jnp.uint32), convert(seed, jnp.uint32)])
+
+
+@functools.cache
+def _implementation() -> Any:
+    """JAX's distributions over our Threefry, which gives the bits that JAX's own gives."""
+    return importlib.import_module("jax.extend.random").define_prng_impl(
+        key_shape=(2,), seed=_new_key, random_bits=_random_bits,
+        split=lambda key, shape: jnp.stack(_counted(key, shape), -1),
+        fold_in=lambda key, data: jnp.stack(_threefry(key, *_new_key(data))),
+        name="lazyloom_threefry2x32", tag="loom")
 
 
 def _drawn(sampler: str, key: Any, *args: Any, **options: Any) -> Any:
-    # One definition whatever the process configured: the other layout of counters
-    # gives other numbers.
-    with jax.threefry_partitionable(True):
-        return getattr(jax.random, sampler)(_typed_key(key), *args, **options)
+    key = jax.random.wrap_key_data(key, impl=_implementation())
+    return getattr(jax.random, sampler)(key, *args, **options)
 
 
 def _draws(*params: float, dtypes: str | None = None,

@@ -265,10 +265,12 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
     step = lax.log((rare - mode + 1.0) * (taken - mode + 1.0)
                    / ((mode + 1.0) * (left + mode + 1.0)))
 
+    # one after the other along a new axis: a quarter of the code
+    modes = jnp.stack([mode, rare - mode, taken - mode, left + mode])
+
     def log_f(k: Any) -> Any:
-        return (_log_factorials(k, mode) + _log_factorials(rare - k, rare - mode)
-                + _log_factorials(taken - k, taken - mode)
-                + _log_factorials(left + k, left + mode) + (k - mode) * step)
+        counts = jnp.stack([k, rare - k, taken - k, left + k])
+        return jnp.sum(_log_factorials(counts, modes), axis=0) + (k - mode) * step
 
     many = _ratio_of_uniforms(key, mean, variance, lax.min(rare, taken), log_f, ~few)
     found = lax.min(lax.select(few, searched, many), lax.min(rare, taken))
