@@ -183,8 +183,7 @@ def _on_the_axis(
     """A node's op recorded for every element of the axis."""
     spec = n.spec
     assert spec is not None
-    # a tape that was freed, or that no gradient was recorded for, is none here either
-    tracked = n.tracked and not n.freed
+    tracked = n.tracked
     graph.set_grad_enabled(tracked)
     operands: list[Any] = []
     mapped: list[int] = []
@@ -209,7 +208,9 @@ def _on_the_axis(
     else:
         spec = vmap_spec(spec, tuple(mapped))
     result = record_spec(spec, operands, False, n.site)
-    return result if isinstance(result, tuple) else (result,)
+    results = result if isinstance(result, tuple) else (result,)
+    results[0].node.freed = n.freed
+    return results
 
 
 def spread(value: Any, size: int) -> Value:
