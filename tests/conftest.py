@@ -9,6 +9,9 @@ import zlib
 
 import pytest
 
+# SciPy reads it when it is imported: its functions, and scikit-learn's, then keep our arrays
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 #: Of tests that exist once for every op or function, ``--quick`` runs one in this many.
 SAMPLE = 18
 SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")

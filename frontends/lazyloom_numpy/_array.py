@@ -160,10 +160,8 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def data(self) -> memoryview:
-        """A read-only look at a copy of the data; reads. Writing there would not be seen here."""
-        host = self.read()
-        host.flags.writeable = False
-        return host.data
+        """A read-only look at the data, in its own memory where that is the host's; evaluates."""
+        return _interop.host_view(self).data
 
     @property
     def flat(self) -> Any:
@@ -333,6 +331,20 @@ class ndarray(lazyloom.Tensor):
     def __class_getitem__(cls, parameters: Any) -> Any:
         return GenericAlias(cls, parameters)
 
+    def to_numpy(self) -> onp.ndarray[Any, Any]:
+        """A ``numpy.ndarray`` with a copy of the data; reads. Other packages look for this name."""
+        host: onp.ndarray[Any, Any] = self.read()
+        return host
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol, which classes of Python's take part in from Python 3.12 on."""
+        if flags & 1:  # PyBUF_WRITABLE
+            raise BufferError("ndarray: the data is read-only to others; use numpy.array(x)")
+        return self.data
+
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 
@@ -369,9 +381,12 @@ class ndarray(lazyloom.Tensor):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
         if copy is False:
-            raise ValueError("__array__: the data is not in host memory, it cannot be given "
-                             "without a copy; pass copy=None or copy=True")
-        data: onp.ndarray[Any, Any] = self.read()
+            data = _interop.host_view(self, copy=False)
+            if dtype is not None and onp.dtype(dtype) != data.dtype:
+                raise ValueError(f"__array__: {data.dtype} cannot be given as {onp.dtype(dtype)} "
+                                 "without a copy; pass copy=None or copy=True")
+            return data
+        data = self.read()
         return data if dtype is None else data.astype(dtype, copy=False)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -588,17 +603,15 @@ class ndarray(lazyloom.Tensor):
 class ScalarArray(ndarray):
     """A 0-d result: what NumPy returns as a scalar.
 
-    Like NumPy's scalars it is immutable (``s += 1`` makes a new one) and hashable
-    (which reads it); unlike them it is an ``ndarray``, so that it stays pending.
+    Like NumPy's scalars it is no view, ``s += 1`` makes a new one, and it is hashable (which
+    reads it); unlike them it is an ``ndarray``, so that it stays pending and, as the array API
+    standard has it for arrays of no dimension, ``s[...] = 1`` writes to it.
     """
 
     __slots__ = ()
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.item())
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("a scalar result does not support item assignment")
 
     def __round__(self, ndigits: Any = None) -> Any:
         return self.read()[()].__round__(ndigits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as onp
@@ -58,7 +58,36 @@ def array_function(func: Any, args: Any, kwargs: Any) -> Any:
     ours = getattr(module, func.__name__, None)
     if ours is None or ours is func:
         return NotImplemented
+    given = (args, kwargs)
+    if any(_is_out_of_scope(leaf, func.__name__) for leaf in _leaves(given)):
+        # NumPy's own is asked, and what is ours is read
+        args, kwargs = _on_host(given)
+        return func(*args, **kwargs)
     return ours(*args, **kwargs)
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    if isinstance(given, (tuple, list)):
+        for part in given:
+            yield from _leaves(part)
+    elif isinstance(given, dict):
+        yield from _leaves(list(given.values()))
+    else:
+        yield given
+
+
+def _is_out_of_scope(leaf: Any, function: str) -> bool:
+    if leaf is None:  # an array of objects where every argument is an array, as plots have it
+        return function in ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d")
+    return isinstance(leaf, onp.ndarray) and leaf.dtype.kind in "OSUVMm"
+
+
+def _on_host(given: Any) -> Any:
+    if isinstance(given, (tuple, list)):
+        return type(given)([_on_host(part) for part in given])
+    if isinstance(given, dict):
+        return {key: _on_host(part) for key, part in given.items()}
+    return given.read() if isinstance(given, ndarray) else given
 
 
 def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
@@ -104,6 +133,24 @@ def dlpack_device(x: ndarray) -> tuple[int, int]:
     """The DLPack device of the data (evaluates it)."""
     kind, number = lazyloom.dlpack_device(x.value)
     return int(kind), int(number)
+
+
+def host_view(x: ndarray, copy: bool | None = None) -> onp.ndarray[Any, Any]:
+    """The data as a read-only NumPy array, in the value's own memory where that is the host's.
+
+    A value that is shared so is never donated. With ``copy=False``, ValueError where the memory
+    cannot be shared: on another device, or for a dtype that DLPack has no name for in NumPy.
+    """
+    try:
+        return onp.from_dlpack(x)
+    except (BufferError, RuntimeError):
+        if copy is False:
+            raise ValueError(
+                f"__array__: {x.dtype} data on {x.device} cannot be given to NumPy without a copy; "
+                "pass copy=None or copy=True") from None
+    data: onp.ndarray[Any, Any] = x.read()
+    data.flags.writeable = False
+    return data
 
 
 def asnumpy(x: Any) -> onp.ndarray[Any, Any]:
