@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -178,6 +179,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     if isinstance(x, lazyloom.Value):
         value = as_value(x, target)
         return lay_out(ndarray._wrap(record("broadcast_to", (value,), {"shape": dims})), order)
+    if isinstance(x, complex) and target.kind in "fiu":
+        warnings.warn("Casting complex values to real discards the imaginary part",
+                      onp.exceptions.ComplexWarning, stacklevel=2)  # fmt: skip
+        x = x.real
     if not isinstance(x, lazyloom.Scalar) and target.kind in "iu" and isinstance(x, float):
         x = int(x)
     return lay_out(ndarray._wrap(source("full", (param(x, target),), {"shape": dims})), order)
@@ -255,15 +260,18 @@ def _key(x: Any) -> Any:
     return dt.BOOL if isinstance(x, bool) else type(x)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None,
-           like: Any = None) -> ndarray:  # fmt: skip
+def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None, *,
+           device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Numbers from start (0 if only one is given) to before stop. See ``numpy.arange``.
 
     The length decides the shape, so arguments that are arrays are read.
     """
     check_device(device, "arange")
     if stop is None:
-        start, stop = 0, start
+        start, stop = None, start
+    if stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    start = 0 if start is None else start
     # a NumPy number or array meets int64 here, as in numpy.arange
     keys = dict.fromkeys(k for k in map(_key, (start, stop, step)) if k is not dt.BOOL)
     target = dt.internal(dtype) if dtype is not None else dt.promote(dt.INT64, *keys)
@@ -272,8 +280,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
         raise ZeroDivisionError("arange: step is zero")
     if any(isinstance(x, complex) for x in (first, last, by)):
         raise TypeError("arange: complex arguments are not supported")
-    length = max(0, math.ceil((last - first) / by)) if target.kind in "fc" or not all(
-        isinstance(x, int) for x in (first, last, by)) else len(range(first, last, by))
+    try:
+        length = max(0, math.ceil((last - first) / by)) if target.kind in "fc" or not all(
+            isinstance(x, int) for x in (first, last, by)) else len(range(first, last, by))
+    except OverflowError as error:
+        raise ValueError("arange: Maximum allowed size exceeded") from error
     # NumPy fills with the difference of the first two elements, rounded to the dtype
     with onp.errstate(all="ignore"):
         zero = target.numpy.type(first)

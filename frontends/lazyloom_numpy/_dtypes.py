@@ -191,7 +191,12 @@ def shape_tuple(shape: Any) -> tuple[int, ...]:
         result = tuple(operator.index(n) for n in shape)
     if any(n < 0 for n in result):
         raise ValueError(f"negative dimensions are not allowed: shape {result}")
-    if len(result) > 64:
-        raise ValueError(
-            f"maximum supported dimension for an ndarray is currently 64, found {len(result)}")
+    check_dimensions(len(result))
     return result
+
+
+def check_dimensions(count: int) -> None:
+    """ValueError for more dimensions than NumPy's arrays, which are what is read, can have."""
+    if count > 64:
+        raise ValueError(
+            f"maximum supported dimension for an ndarray is currently 64, found {count}")

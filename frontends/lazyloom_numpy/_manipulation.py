@@ -79,6 +79,7 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
     if hasattr(shape, "__index__") and not (isinstance(shape, ndarray) and shape.shape):
         shape = (shape,)
     dims = tuple(operator.index(n) for n in shape)
+    dt.check_dimensions(len(dims))
     unknown = [i for i, n in enumerate(dims) if n < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
