@@ -13,7 +13,7 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _errstate
 from ._array import ndarray, wrap
-from ._convert import param, value_of
+from ._convert import as_value, param, value_of
 from ._ufuncs import TABLE, cast_values, full_value, store
 
 record = lazyloom.record
@@ -28,6 +28,8 @@ def summed_in(source: DType) -> DType | None:
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """The op's ``axes``; None (all of them) stays None."""
+    if not ndim and axis in (0, -1):
+        return None  # as if a 0-d array had one axis
     return None if axis is None else dt.normalize_axes(axis, ndim)
 
 
@@ -90,7 +92,11 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
             return found
     value = value_of(a)
     source = value.type.dtype
-    target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
+    if dtype is None and out is not None:
+        given = out[0] if type(out) is tuple else out
+        target: DType | None = dt.promote(source, given.type.dtype)
+    else:
+        target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
     value = _masked(value, where, identity)
     attribute = target if target is not None and target is not source else None
     if source.kind == "b" and target is dt.BOOL:
@@ -151,7 +157,11 @@ def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: A
         from ._ufunc_methods import reduced as reduced_by
 
         every = tuple(range(len(shape))) if axes is None else axes
-        return finish(reduced_by(TABLE[f"{name}imum"], None, value, every, keepdims), out, name)
+        result = reduced_by(TABLE[f"{name}imum"], None, value, every, keepdims)
+        if initial is not None:
+            first = as_value(param(initial, d))
+            result = TABLE[f"{name}imum"].compute_values([result, first])
+        return finish(result, out, name)
     result = record(name, (value,), {"axes": axes, "keepdims": keepdims})
     if initial is not None:
         result = record(f"{name}imum", (result, param(initial, d)))
@@ -211,6 +221,9 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         found = _reduced("mean", a, axis, keepdims)
         if found is not None:
             return found
+    if dtype is None and out is not None:
+        dtype = dt.promote(value_of(a).type.dtype, out.type.dtype).numpy
+        dtype = dtype if dtype.kind in "fc" else None
     value = _inexact(value_of(a), dtype)
     axes = _axes(axis, len(value.type.shape))
     if where is not True:
@@ -231,6 +244,9 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
     if correction is not None and ddof != 0:
         raise ValueError("ddof and correction can't be provided simultaneously.")
     value = _inexact(value_of(a), dtype)
+    if dtype is not None and value.type.dtype.kind == "c":
+        real = _spread(op, a, axis, None, None, ddof, keepdims, where, mean, correction)
+        return finish(record("cast", (real.value,), {"dtype": value.type.dtype}), out, op)
     axes = _axes(axis, len(value.type.shape))
     amount = float(ddof if correction is None else correction)
     if where is True and mean is None:
@@ -296,10 +312,29 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
     value = value_of(a)
     shape = value.type.shape
+    if not shape and axis in (0, -1):
+        axis = None
     position = None if axis is None else dt.normalize_axis(axis, len(shape))
     if any_zero(shape, range(len(shape)) if position is None else (position,)):
         raise ValueError(f"attempt to get {name} of an empty sequence")
+    if value.type.dtype.kind == "c":
+        value, name = _complex_extremes(value, name, position), "argmax"
     return finish(record(name, (value,), {"axis": position, "keepdims": keepdims}), out, name)
+
+
+def _complex_extremes(value: Any, name: str, position: int | None) -> Any:
+    """Where complex numbers are the largest (by real part, then by imaginary part) or NaN."""
+    axes = {"axes": None if position is None else (position,), "keepdims": True}
+    nan = record("isnan", (value,))
+    found = record("logical_not", (record("any", (nan,), axes),))
+    found = record("broadcast_to", (found,), {"shape": value.type.shape})
+    worst, best = (-onp.inf, "max") if name == "argmax" else (onp.inf, "min")
+    for part in ("real", "imag"):
+        x = record(part, (value,))
+        x = record("where", (found, x, dt.scalar(worst, x.type.dtype)))
+        same = record("equal", (x, record(best, (x,), axes)))
+        found = record("logical_and", (found, same))
+    return record("cast", (record("logical_or", (nan, found)),), {"dtype": dt.internal(onp.int8)})
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:

@@ -97,7 +97,10 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
 def sort_complex(a: Any) -> ndarray:
     """A sorted copy as complex numbers. See ``numpy.sort_complex``."""
     x = sort(a)
-    return x if x.dtype.kind == "c" else x.astype(onp.complex128)
+    if x.dtype.kind == "c":
+        return x
+    small = x.dtype.kind in "iu" and x.itemsize <= 2
+    return x.astype(onp.complex64 if small else onp.complex128)
 
 
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
@@ -182,6 +185,8 @@ def _checked(indices: Any, n: int, axis: int, mode: str, of: str) -> Any:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if not isinstance(indices, lazyloom.Tensor):
         host = host_array(indices)
+        if not isinstance(indices, (onp.ndarray, onp.generic)) and host.dtype.kind == "f":
+            host = host.astype(onp.int64)  # a list of numbers is converted whatever they are
         indices = host.astype(onp.int64) if host.size == 0 else host
         if mode == "raise" and host.dtype.kind in "iu":
             check_host(host, n, axis)
@@ -204,10 +209,8 @@ def _checked(indices: Any, n: int, axis: int, mode: str, of: str) -> Any:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """Elements at indices along an axis, of the flattened array for None. See ``numpy.take``."""
     value, position = _along(a, axis)
-    if not isinstance(indices, lazyloom.Tensor):
-        indices = host_array(indices)
     n = value.type.shape[position]
-    if n == 0 and indices.size:
+    if n == 0 and _array(indices).size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     chosen = _checked(indices, n, position, mode, "take")
     return finish(record("take", (value, chosen), {"axis": position}), out, "take")
@@ -281,12 +284,30 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each element the choice of that number. See ``numpy.choose``."""
+    from ._conditions import unless
     from ._joining import stack
     from ._manipulation import broadcast_arrays
 
-    items = list(choices)
-    arrays = broadcast_arrays(_array(a), *(_array(c) for c in items))
-    chosen = _checked(arrays[0], len(items), 0, mode, "choose")
+    operands = [operand(c) for c in choices]
+    if not operands:
+        raise ValueError("invalid number of arguments")
+    d = dt.promote(*dict.fromkeys(map(operand_key, operands)))
+    items = [ndarray._wrap(as_value(c, d)) for c in operands]
+    arrays = broadcast_arrays(_array(a), *items)
+    number = arrays[0]
+    if mode == "raise":
+        if not dt.can_cast(number.type.dtype, dt.INT64, "safe"):
+            raise TypeError(f"Cannot cast array data from {number.dtype!r} to dtype('int64') "
+                            "according to the rule 'safe'")  # fmt: skip
+        number = number.astype(onp.int64)
+        bad = (number < 0) | (number >= len(items))
+        if not isinstance(a, lazyloom.Tensor):
+            host = host_array(a)
+            if host.size and (host.min() < 0 or host.max() >= len(items)):
+                raise ValueError("invalid entry in choice array")
+        else:
+            number = unless(bad, "choice", "choose", number)
+    chosen = _checked(number, len(items), 0, "clip" if mode == "raise" else mode, "choose")
     stacked = stack(arrays[1:])
     chosen = record("reshape", (chosen,), {"shape": (1, *chosen.type.shape)})
     picked = record("take_along_axis", (stacked.value, chosen), {"axis": 0})
