@@ -504,6 +504,24 @@ def test_wrong_arguments_are_type_errors(call: Any) -> None:
         call()
 
 
+def test_arange_by_position_and_by_name() -> None:
+    assert np.arange(3).tolist() == np.arange(stop=3).tolist() == [0, 1, 2]
+    assert np.arange(1, stop=6, step=2).tolist() == [1, 3, 5]
+    with pytest.raises(TypeError, match="stop"):
+        np.arange()
+    with pytest.raises(ValueError, match="Maximum allowed size"):
+        np.arange(np.inf)
+
+
+def test_there_are_64_dimensions_at_most() -> None:
+    most = np.ones((1,) * 64)
+    assert most.ndim == np.__array_namespace_info__().capabilities()["max dimensions"]
+    for call in (lambda: np.ones((1,) * 65), lambda: np.expand_dims(most, 0),
+                 lambda: np.reshape(most, (1,) * 65), lambda: np.broadcast_to(most, (1,) * 65)):
+        with pytest.raises(ValueError, match="found 65"):
+            call()
+
+
 def test_linspace_has_exact_ends_and_even_steps() -> None:
     for start, stop, num in ((0.0, 1.0, 207), (-0.3, 0.7, 25), (0.02, 1.885, 24), (1e30, -7.0, 9)):
         ours = np.linspace(start, stop, num)

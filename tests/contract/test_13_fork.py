@@ -55,7 +55,7 @@ CALLS = """
         "apply": lambda: ll.apply("add", [t, 1.0]), "tensor read": t.read,
         "view": lambda: t._alias(ll.views.Reshape((3, 1))).value,
         "as_leaf": lambda: done.as_leaf("z"), "detach": w.detach,
-        "grad": lambda: ll.grad(lambda a: a)(t),
+        "grad": lambda: ll.grad(lambda a: a)(t), "platform": ll.platform,
         "source": lambda: ll.source("full", [ll.Scalar(3.0, F)], {"shape": (3,)}),
     }
     print(json.dumps({name: in_child(f) for name, f in calls.items()}))
