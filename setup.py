@@ -17,8 +17,8 @@ from setuptools.command.build_ext import build_ext
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
     "autodiff", "cache/memory", "collect", "cuts", "dtypes", "evaluate", "execute/run", "graph",
-    "interrupts", "observe", "operators", "ops/spec", "program", "pull", "recording", "scalars",
-    "settings", "source", "specs", "tape", "tensor", "types", "views",
+    "interrupts", "observe", "operators", "ops/spec", "program", "pull", "push", "recording",
+    "replay", "scalars", "settings", "source", "specs", "tape", "tensor", "types", "views",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -19,6 +19,9 @@ from .types import TensorType, tensor_type
 JVP: Final = ".jvp"
 VMAP: Final = ".vmap"
 _derived: Final[dict[str, OpDef]] = {}
+# specs are interned and live as long as the process, so these do
+_jvp_specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
+_vmap_specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
 
 
 def jvp_of(base: OpDef) -> OpDef:
@@ -50,15 +53,22 @@ def vmap_of(base: OpDef) -> OpDef:
 
 def jvp_spec(spec: Spec, moving: tuple[int, ...]) -> Spec:
     """The spec of an op's jvp."""
-    op = jvp_of(spec.op)
-    attrs = {**spec.attrs, _own_jvp(op.name): moving}
-    return spec_of(op, attrs, spec.arity + len(moving))
+    found = _jvp_specs.get((spec, moving))
+    if found is None:
+        op = jvp_of(spec.op)
+        attrs = {**spec.attrs, _own_jvp(op.name): moving}
+        found = _jvp_specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
+    return found
 
 
 def vmap_spec(spec: Spec, mapped: tuple[int, ...]) -> Spec:
     """The spec of an op that is mapped."""
-    op = vmap_of(spec.op)
-    return spec_of(op, {**spec.attrs, _own_vmap(op.name): mapped}, spec.arity)
+    found = _vmap_specs.get((spec, mapped))
+    if found is None:
+        op = vmap_of(spec.op)
+        attrs = {**spec.attrs, _own_vmap(op.name): mapped}
+        found = _vmap_specs[(spec, mapped)] = spec_of(op, attrs, spec.arity)
+    return found
 
 
 def _own_jvp(name: str) -> str:

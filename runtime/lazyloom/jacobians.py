@@ -13,8 +13,9 @@ from .differentiate import argument_positions
 from .errors import GradientError
 from .graph import Value
 from .linear import Run
-from .mapping import Mapping, map_values, moved, spread
+from .mapping import Mapping, map_values, moved
 from .recording import record
+from .replay import spread
 from .source import user_site
 from .tensor import Tensor, wrap_as
 

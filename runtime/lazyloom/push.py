@@ -55,7 +55,7 @@ def push(
                 _through(n, known, keep, memo)
                 # what was computed again for this op alone must not keep the trace from a cut
                 graph.hold_cuts(False)
-            for m in set(n.inputs):
+            for m in n.inputs:
                 if isinstance(m, Node) and last[m] is n:
                     memo.values.pop(m, None)
                     for index in range(len(m.types)):

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.errors import AliasError, ArgumentError, IndexRangeError, ReadForbiddenError
+from lazyloom.errors import (
+    AliasError,
+    ArgumentError,
+    GradientError,
+    IndexRangeError,
+    ReadForbiddenError,
+)
 from tests.contract.helpers import in_threads
 from tests.runtime.test_transforms import A, X, app, tensor
 
@@ -184,3 +190,29 @@ def test_threads_map_at_once() -> None:
 
     for found in in_threads([work] * 4):
         np.testing.assert_allclose(found, np.cos(X))
+
+
+def test_a_tape_that_was_freed_inside_is_freed_on_the_axis() -> None:
+    w = ll.Tensor(ll.from_host(A).as_leaf("w"))
+
+    def f(x: Any) -> Any:
+        y = app("multiply", app("sin", w), x)
+        (g,) = ll.gradients([app("sum", y).value], [w.value], retain_graph=False)
+        assert g is not None
+        return app("add", y, ll.Tensor(g))
+
+    mapped = ll.vmap(f)(tensor(np.stack([A, A + 1])))
+    np.testing.assert_allclose(mapped.read()[0], np.sin(A) * A + np.cos(A) * A)
+    with pytest.raises(GradientError, match="was freed by an earlier backward pass"):
+        ll.backward([app("sum", mapped).value])
+
+
+def test_mapped_keys_give_each_element_its_own_numbers() -> None:
+    keys = np.arange(6, dtype=np.uint32).reshape(3, 2)
+
+    def draw(key: Any) -> Any:
+        return app("random_normal", key, shape=(4,))
+
+    mapped = ll.vmap(draw)(tensor(keys, np.uint32)).read()
+    for row, key in zip(mapped, keys, strict=True):
+        np.testing.assert_array_equal(row, draw(tensor(key, np.uint32)).read())

@@ -1,0 +1,135 @@
+"""What a mapped function recorded for one element, recorded again for a whole axis.
+
+Each op becomes its ``.vmap``; what does not depend on a placeholder is used as it is, once for
+all elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import graph
+from .derived_maps import vmap_spec
+from .graph import MAPPED, Node, Value
+from .recording import record, record_spec
+from .tape import Recomputed, value_of
+
+
+def replay(
+    results: Sequence[Value], sources: dict[Node, Value], start: int, size: int
+) -> list[tuple[Value, bool]]:
+    """Record what the results depend on again, on the whole axis.
+
+    Args:
+        sources: for each placeholder, the value with the axis in front.
+        start: the placeholders' nodes, and all that depend on them, have a number from here on.
+
+    Returns:
+        for each result, its value and whether that has the axis.
+    """
+    order = _below([r.node for r in results], sources, start)
+    last: dict[Node, Node] = {}
+    for n in order:
+        for m in n.inputs:
+            if isinstance(m, Node):
+                last[m] = n
+    kept = {r.node for r in results}
+    whole: dict[Node, tuple[Value, ...]] = {n: (v,) for n, v in sources.items()}
+    memo = Recomputed()
+    before = graph.set_grad_enabled(True)
+    try:
+        for n in order:
+            whole[n] = _on_the_axis(n, whole, memo, size)
+            graph.hold_cuts(False)
+            for m in n.inputs:
+                # what is used no more must not become an output where the trace is cut
+                if isinstance(m, Node) and last[m] is n:
+                    memo.values.pop(m, None)
+                    if m not in kept:
+                        whole.pop(m, None)
+        graph.set_grad_enabled(before)
+        found: list[tuple[Value, bool]] = []
+        for r in results:
+            if r.node in whole:
+                value = whole[r.node][r.index]
+                found.append((value if r.requires_grad else value.detach(), True))
+            else:
+                found.append((r, False))
+    finally:
+        graph.set_grad_enabled(before)
+        graph.hold_cuts(False)
+    return found
+
+
+def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[Node]:
+    """The nodes under the roots that depend on a source, in the order of recording."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    stack = roots
+    while stack:
+        n = stack.pop()
+        # what is older than the placeholders cannot depend on them
+        if n.state != MAPPED or n.seq < start or n in seen or n in sources:
+            continue
+        seen.add(n)
+        order.append(n)
+        for m in n.inputs:
+            if isinstance(m, Node):
+                stack.append(m)
+    order.sort(key=_by_sequence)
+    depends = set(sources)
+    found: list[Node] = []
+    for n in order:
+        for m in n.inputs:
+            if isinstance(m, Node) and m in depends:
+                depends.add(n)
+                found.append(n)
+                break
+    return found
+
+
+def _on_the_axis(
+    n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int
+) -> tuple[Value, ...]:
+    """A node's op recorded for every element of the axis."""
+    spec = n.spec
+    assert spec is not None
+    tracked = n.tracked
+    graph.set_grad_enabled(tracked)
+    operands: list[Any] = []
+    mapped: list[int] = []
+    for position, m in enumerate(n.inputs):
+        if not isinstance(m, Node):
+            operands.append(m)
+            continue
+        index = 0 if n.indices is None else n.indices[position]
+        flows = tracked and bool(n.grad_mask >> position & 1)
+        known = whole.get(m)
+        if known is None:
+            # the tape of a function that is differentiated inside ends with it
+            flows = flows and (m.tracked or m.leaf is not None)
+            operands.append(value_of(m, index, flows, memo))
+        else:
+            x = known[index]
+            operands.append(x if flows else x.detach())
+            mapped.append(position)
+    if spec.checked:
+        # a flag for each element; the op passes both operands on as they are
+        operands = [x if p in mapped else spread(x, size) for p, x in enumerate(operands)]
+    else:
+        spec = vmap_spec(spec, tuple(mapped))
+    result = record_spec(spec, operands, False, n.site)
+    results = result if isinstance(result, tuple) else (result,)
+    results[0].node.freed = n.freed
+    return results
+
+
+def _by_sequence(n: Node) -> int:
+    return n.seq
+
+
+def spread(value: Any, size: int) -> Value:
+    """A value or Scalar once for each element of a leading axis of that size."""
+    found: Value = record("broadcast_to", [value], {"shape": (size, *value.type.shape)})
+    return found
