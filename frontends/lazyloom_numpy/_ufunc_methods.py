@@ -12,7 +12,7 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _errstate, _reductions
 from ._array import ScalarArray, assign, ndarray, wrap
-from ._convert import as_value, host_array, operand, value_of
+from ._convert import as_value, contains_tensor, host_array, operand, value_of
 from ._indexing import set_item
 from ._ufuncs import _MISSING, cast_values, full_value, ufunc
 
@@ -32,9 +32,9 @@ _NEUTRAL: Final = {"subtract": 0, "divide": 1, "power": 1, "float_power": 1, "le
 def _check(function: ufunc, method: str) -> None:
     """The errors of functions that have no such method."""
     if function.signature is not None:
-        raise RuntimeError(
-            "Reduction not defined on ufunc with signature" if method != "outer" else
-            "method outer is not allowed in ufunc with non-trivial signature")
+        if method == "outer":
+            raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+        raise RuntimeError("Reduction not defined on ufunc with signature")
     if function.nin != 2:
         raise ValueError(f"{method} only supported for binary functions")
     if function.nout != 1 and method != "outer":
@@ -50,7 +50,8 @@ def _loop(
     wanted = None if dtype is None else dt.internal(dtype)
     if wanted is None and name in ("add", "multiply"):
         wanted = _reductions.summed_in(source)
-    plan = function._plan_unchecked((source, source), wanted)
+    given = source if wanted is None else wanted
+    plan = function._plan_unchecked((given, given), wanted)
     if name in ("logical_and", "logical_or", "logical_xor"):
         return dt.BOOL, dt.BOOL, plan.op
     first, second = plan.inputs
@@ -243,11 +244,7 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
     known = None if isinstance(indices, lazyloom.Tensor) else host_array(indices)
     if known is not None and not known.size:
         known = known.astype(onp.int64)
-    starts = indices.value if known is None else known
-    kind = starts.type.dtype.kind if known is None else known.dtype.kind
-    if kind not in "iub":
-        raise TypeError("Cannot cast array data from the indices' dtype to dtype('int64') "
-                        "according to the rule 'safe'")  # fmt: skip
+    starts = cast_values(indices.value, dt.INT64) if known is None else None
     if known is not None:
         if known.ndim != 1:
             raise ValueError("object of too small depth for desired array" if known.ndim == 0
@@ -257,9 +254,13 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
                 raise IndexError(f"index {int(i)} out-of-bounds in {name}.reduceat [0, {size})")
         known = known.astype(onp.int64)
     d, _, op = _loop(function, value.type.dtype, dtype, "reduceat")
-    if op is None:
-        raise TypeError(f"{name}.reduceat: not supported for dtype {d.numpy}")
     value = cast_values(value, d)
+    if op is None:
+        if known is None:
+            raise TypeError(
+                f"{name}.reduceat: of dtype {d.numpy} it takes only indices that the host knows; "
+                "read them first")
+        return _reductions.finish(_part_by_part(function, value, known, position), out, name)
     if known is not None:
         if (onp.diff(known) > 0).all() and known.size and name in _SCATTERED:
             result = _scattered(name, value, known, position)
@@ -269,6 +270,17 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
     result = record("segment_fold", (value, starts), {"function": op, "axis": position})
     result = _errstate.watch_reduction(value, result, None, False, "reduceat")
     return _reductions.finish(result, out, name)
+
+
+def _part_by_part(function: ufunc, value: Any, starts: Any, axis: int) -> Any:
+    """Segments one after the other, for functions of several ops."""
+    moved = record("moveaxis", (value,), {"source": (axis,), "destination": (0,)})
+    size, parts = moved.type.shape[0], [rows(moved, 0, 0)]
+    for first, after in zip(starts, [*starts[1:], size]):
+        segment = rows(moved, int(first), int(max(after, first + 1)))
+        parts.append(reduced(function, None, segment, (0,), True))
+    joined = record("concatenate", parts, {"axis": 0})
+    return record("moveaxis", (joined,), {"source": (0,), "destination": (axis,)})
 
 
 _SCATTERED: Final = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min"}
@@ -361,9 +373,8 @@ def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[
     elif name == "ldexp":
         op = "ldexp"
     if op is None:
-        raise TypeError(
-            f"{name}.at: not supported for dtype {a.dtype}, since repeated indices would have to "
-            "be taken in turn")
+        _in_rounds(function, a, indices, others)
+        return
     size = a.type.size
     numbers = ndarray._wrap(lazyloom.from_host(onp.arange(size).reshape(a.shape)))
     chosen = numbers[indices]
@@ -375,6 +386,35 @@ def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[
     result = record("apply_at", operands, {
         "function": op, "dtype": None if loop is a.type.dtype else loop})
     assign(a, record("reshape", (result,), {"shape": a.shape}))
+
+
+def _in_rounds(function: ufunc, a: ndarray, indices: Any, others: list[Any]) -> None:
+    """The function, of several ops, at all positions once, then at those that come twice, ..."""
+    parts = indices if isinstance(indices, tuple) else (indices,)
+    if contains_tensor(parts):
+        raise TypeError(
+            f"{function.__name__}.at: of dtype {a.dtype} it takes only indices that the host "
+            "knows, since repeated ones are taken in turn; read them first")
+    chosen = onp.arange(a.type.size).reshape(a.shape)[indices]
+    positions = chosen.reshape(-1)
+    order = onp.argsort(positions, kind="stable")
+    ordered = positions[order]
+    turn = onp.empty_like(positions)
+    turn[order] = onp.arange(ordered.size) - onp.searchsorted(ordered, ordered)
+    flat = record("reshape", (a.value,), {"shape": (a.type.size,)})
+    updates = []
+    for x in others:
+        update = record("broadcast_to", (x,), {"shape": chosen.shape})
+        updates.append(record("reshape", (update,), {"shape": (chosen.size,)}))
+    for number in range(int(turn.max(initial=-1)) + 1):
+        now = onp.flatnonzero(turn == number)
+        where, which = lazyloom.from_host(positions[now]), lazyloom.from_host(now)
+        old = record("take", (flat, where), {"axis": 0})
+        new = function.compute_values(
+            [old, *(record("take", (u, which), {"axis": 0}) for u in updates)])
+        new = cast_values(new, flat.type.dtype)
+        flat = record("index_update", (flat, new, where), {"axes": (0,), "mode": "set"})
+    assign(a, record("reshape", (flat,), {"shape": a.shape}))
 
 
 _SCALES: Final = {"degrees": 180.0 / onp.pi, "rad2deg": 180.0 / onp.pi,

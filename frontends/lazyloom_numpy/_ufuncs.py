@@ -17,7 +17,7 @@ from lazyloom.dtypes import DType, as_dtype
 from . import _dtypes as dt
 from . import _errstate, _loops
 from ._array import ScalarArray, assign, ndarray, wrap
-from ._convert import operand, operand_key
+from ._convert import operand, operand_key, param
 from ._layout import keep_order, lay_out
 from ._loops import Compute
 from ._loops import full_value as full_value
@@ -283,20 +283,15 @@ class ufunc:
         self, args: Any, out: Any, where: Any, dtype: Any, casting: str = "same_kind",
         order: str = "K", subok: bool = True, signature: Any = None, sig: Any = None,
     ) -> Any:  # fmt: skip
-        loop = self._loop(dtype, signature, sig, casting)
+        loop = None
+        if dtype is not None or signature is not None or sig is not None or casting != "same_kind":
+            loop = self._loop(dtype, signature, sig, casting)
         outs = self._outputs(out)
         operands = [operand(a) for a in args]
-        mask = None if where is True else operand(where)
+        mask = None if where is True else param(where, dt.BOOL)
         if mask is None:
             result = self.compute_values(operands, loop)
         else:
-            if isinstance(mask, bool):
-                mask = lazyloom.Scalar(mask, dt.BOOL)
-            elif isinstance(mask, (int, float, complex)) or mask.type.dtype is not dt.BOOL:
-                kind = dt.DEFAULT_OF_WEAK.get(type(mask)) or mask.type.dtype
-                raise TypeError(
-                    f"Cannot cast array data from {kind.numpy!r} to dtype('bool') according to "
-                    "the rule 'safe'")
             with _errstate.only_where(mask):
                 result = self.compute_values(operands, loop)
         results = result if self.nout > 1 else (result,)

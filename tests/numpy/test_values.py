@@ -27,7 +27,7 @@ OF_COMPLEX = frozenset("""
     isnan isinf isfinite sign rint reciprocal""".split())
 EXTREMA = ("maximum", "minimum", "fmax", "fmin")
 #: units in the last place, where more than 4; XLA's exponential of an argument near 100
-UNITS = {"exp2": 32, "logaddexp": 32, "logaddexp2": 32, "sinh": 16, "cosh": 16, "power": 8,
+UNITS = {"logaddexp": 32, "logaddexp2": 32, "sinh": 16, "cosh": 16, "power": 8,
          "float_power": 8, "exp": 8}  # fmt: skip
 REASONS = {
     "spacing": "of negative float16 NumPy gives the spacing towards zero, with either sign",

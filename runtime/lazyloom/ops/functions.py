@@ -106,8 +106,33 @@ def exp(x: T) -> Array:
 
 @op(rules.elementwise, T="inexact", source="C99 exp2", reference="numpy.exp2", tolerance=4.0)
 def exp2(x: T) -> Array:
-    """2 ** x."""
-    return complex_edges.exp2(x) if kind(x) == "c" else lax.exp2(x)
+    """2 ** x; exact where x is an integer and the result is normal."""
+    return complex_edges.exp2(x) if kind(x) == "c" else in_float32(_power_of_two, x)
+
+
+def _float_layout(x: Any) -> tuple[Any, int, int]:
+    """The integer dtype of a float's size, the bits of its mantissa, the bias of its exponent."""
+    return (jnp.int64, 52, 1023) if x.dtype == jnp.float64 else (jnp.int32, 23, 127)
+
+
+def _times_power_of_two(x: Any, exponent: Any, factors: int) -> Any:
+    """x * 2**exponent by factors that are normal powers of two."""
+    _, mantissa, bias = _float_layout(x)
+    for _ in range(factors):
+        part = lax.clamp(constant(exponent, 1 - bias), exponent, constant(exponent, bias))
+        exponent = lax.sub(exponent, part)
+        scale = lax.shift_left(lax.add(part, constant(part, bias)), constant(part, mantissa))
+        x = lax.mul(x, lax.bitcast_convert_type(scale, x.dtype))
+    return x
+
+
+def _power_of_two(x: Any) -> Any:
+    # XLA takes the exponential of x log(2), which is off by units that grow with x.
+    bits, _, bias = _float_layout(x)
+    whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    whole = lax.clamp(constant(x, -2.0 * bias), whole, constant(x, 2.0 * bias))
+    rest = lax.exp(lax.mul(lax.sub(x, whole), constant(x, math.log(2.0))))
+    return _times_power_of_two(rest, convert(whole, bits), 2)
 
 
 @op(rules.elementwise, T="inexact", source="array API expm1", reference="numpy.expm1",
@@ -216,20 +241,14 @@ def ldexp(x: T, exponent: Integer) -> Array:
     """x * 2**exponent, exact unless the result overflows or underflows."""
     x, exponent = broadcast(x, exponent)
     wide = widened(x)
-    bits, mantissa, bias = (jnp.int64, 52, 1023) if wide.dtype == jnp.float64 else (
-        jnp.int32, 23, 127)
+    bits, _, bias = _float_layout(wide)
     # Three factors, each a normal power of two, reach from the smallest subnormal
     # number to the largest; beyond that the result is 0 or infinite anyway.
     left = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
                              exponent,
                              constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
                    bits)
-    for _ in range(3):
-        part = lax.clamp(constant(left, 1 - bias), left, constant(left, bias))
-        left = lax.sub(left, part)
-        scale = lax.shift_left(lax.add(part, constant(part, bias)), constant(part, mantissa))
-        wide = lax.mul(wide, lax.bitcast_convert_type(scale, wide.dtype))
-    return convert(wide, x.dtype)
+    return convert(_times_power_of_two(wide, left, 3), x.dtype)
 
 
 # Trigonometry
