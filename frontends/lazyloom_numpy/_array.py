@@ -311,7 +311,8 @@ class ndarray(lazyloom.Tensor):
         return self.read().tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
-        return bytes(self.read().tobytes(order))
+        column_major = order in ("A", "K") and self.flags.fnc
+        return bytes(self.read().tobytes("F" if column_major else order))
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the data to a file, as bytes or as text; reads."""
@@ -421,10 +422,10 @@ class ndarray(lazyloom.Tensor):
         return format(self.read(), spec)
 
     def __copy__(self) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     def __reduce__(self) -> Any:
         return _interop.rebuild, (self.read(), type(self) is ScalarArray)

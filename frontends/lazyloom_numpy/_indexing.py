@@ -298,9 +298,25 @@ def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
     elif isinstance(value, ndarray) and value._type is target._type:
         assign(target, value.value)
     elif not target._type.shape and not _plain(key) and _is_sequence(value):
-        raise ValueError("setting an array element with a sequence.")
+        assign(target, fitted(_element(value, target._type.dtype), (), target))
     else:
         assign(target, fitted(value, target.shape, target))
+
+
+def _element(value: Any, dtype: Any) -> bool:
+    """A sequence as one element: its truth, or the error that NumPy has for the dtype."""
+    listed = isinstance(value, (list, tuple))
+    kind = type(value).__name__
+    if dtype.kind == "b" and (listed or value.size == 1):
+        return bool(value)
+    if dtype.kind == "c":
+        raise TypeError(f"must be real number, not {kind}" if listed else
+                        "only 0-dimensional arrays can be converted to Python scalars")  # fmt: skip
+    if dtype.kind in "iu" and listed:
+        raise TypeError(
+            "int() argument must be a string, a bytes-like object or a real number, not "
+            f"'{kind}'")
+    raise ValueError("setting an array element with a sequence.")
 
 
 def _is_sequence(value: Any) -> bool:

@@ -278,6 +278,11 @@ def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
             axes = list(range(len(shape)))[::-1]
             set_info(result, ViewInfo(ordered_strides(shape, axes), None, True))
         return result
-    if order == "K" and source is not None:
-        return keep_order(result, source)
+    if order == "K" and source is not None and (source._is_view or source._special):
+        # by the strides alone, unlike the results of operations: a repeated axis is the fastest
+        strides = element_strides(source)
+        by_stride = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
+        if by_stride != list(range(len(strides))) and not contiguous(result.type.shape, strides):
+            set_info(result, ViewInfo(
+                ordered_strides(result.type.shape, by_stride), None, True))
     return result

@@ -129,8 +129,7 @@ def ravel(a: Any, order: str = "C") -> ndarray:
     x = _array(a)
     if order == "K":
         steps = [abs(s) for s in element_strides(x)]
-        moved = transpose(x, sorted(range(x.ndim), key=lambda i: -steps[i]))
-        return ravel(moved if moved.flags.c_contiguous else x)
+        return ravel(transpose(x, sorted(range(x.ndim), key=lambda i: -steps[i])))
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
         return ravel(transpose(x))
     if order not in ("C", "F", "A"):
@@ -177,6 +176,8 @@ def squeeze(a: Any, axis: Any = None) -> ndarray:
         axes = dt.normalize_axes(axis, x.ndim)
         if any(x.shape[i] != 1 for i in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not axes:
+        return x
     kept = [i for i in range(x.ndim) if i not in axes]
     strides = element_strides(x)
     return alias(x, views.Reshape(tuple(x.shape[i] for i in kept)),
