@@ -107,6 +107,7 @@ bench: env-bench
 
 docs: env
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py
+	@PYTHONPATH=runtime:frontends:capi $(PY) docs/stubs.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
 
 clean:
