@@ -45,8 +45,8 @@ $(PY):
 	"$$python" -m venv $(VENV)
 
 # Installed, not linked: what is installed has a compiled core, the checkout runs interpreted.
-SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name '*.[ch]' \
-  -o -name '*.json' -o -name py.typed \) -not -path '*/lib/*') setup.py pyproject.toml
+SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name '*.pyi' -o -name '*.[ch]' \
+  -o -name '*.json' -o -name py.typed \) -not -path 'capi/lazyloom_capi/lib/*') setup.py pyproject.toml
 
 $(VENV)/.base: $(SOURCES) | $(PY)
 	@$(PIP) install 'setuptools>=77' 'mypy>=2.1'

@@ -68,27 +68,27 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
      x: a number (not bool)
    Source: array API abs */
 static inline LOOM_CHECK loom_status loom_abs(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("abs", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("abs", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Inverse cosine, in radians; NaN outside [-1, 1] for real x.
      x: a floating-point or complex type
    Source: array API acos */
 static inline LOOM_CHECK loom_status loom_acos(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("acos", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("acos", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Inverse hyperbolic cosine; NaN below 1 for real x.
      x: a floating-point or complex type
    Source: array API acosh */
 static inline LOOM_CHECK loom_status loom_acosh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("acosh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("acosh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The mean of parts of the last axes, output of them in each, as even as possible.
@@ -100,11 +100,11 @@ static inline LOOM_CHECK loom_status loom_acosh(loom_tensor x, loom_tensor *resu
 static inline LOOM_CHECK loom_status loom_adaptive_avg_pool(loom_tensor x, const int64_t *output,
                                                             size_t output_count,
                                                             loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
-  return loom_record_("adaptive_avg_pool", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("adaptive_avg_pool", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The largest element of parts of the last axes; parts as for adaptive_avg_pool.
@@ -115,11 +115,11 @@ static inline LOOM_CHECK loom_status loom_adaptive_avg_pool(loom_tensor x, const
 static inline LOOM_CHECK loom_status loom_adaptive_max_pool(loom_tensor x, const int64_t *output,
                                                             size_t output_count,
                                                             loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
-  return loom_record_("adaptive_max_pool", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("adaptive_max_pool", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x + y. For bool, logical or, as in NumPy.
@@ -128,18 +128,18 @@ static inline LOOM_CHECK loom_status loom_adaptive_max_pool(loom_tensor x, const
      T: one dtype, any dtype
    Source: array API add */
 static inline LOOM_CHECK loom_status loom_add(loom_tensor x, loom_tensor y, loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("add", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("add", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_add_with(loom_operand x, loom_operand y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("add", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("add", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x + value * y / z; value is 1 if absent.
@@ -151,23 +151,23 @@ static inline LOOM_CHECK loom_status loom_add_with(loom_operand x, loom_operand 
    Source: PyTorch addcdiv */
 static inline LOOM_CHECK loom_status loom_addcdiv(loom_tensor x, loom_tensor y, loom_tensor z,
                                                   loom_tensor value, loom_tensor *result) {
-  loom_operand operands_[4];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  operands_[2] = loom_t(z);
-  operands_[3] = loom_t(value);
-  return loom_record_("addcdiv", operands_, 4, NULL, 0, result, 1);
+  loom_operand fixed_[4];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  fixed_[2] = loom_t(z);
+  fixed_[3] = loom_t(value);
+  return loom_record_("addcdiv", fixed_, 4, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_addcdiv_with(loom_operand x, loom_operand y,
                                                        loom_operand z, loom_operand value,
                                                        loom_tensor *result) {
-  loom_operand operands_[4];
-  operands_[0] = x;
-  operands_[1] = y;
-  operands_[2] = z;
-  operands_[3] = value;
-  return loom_record_("addcdiv", operands_, 4, NULL, 0, result, 1);
+  loom_operand fixed_[4];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  fixed_[2] = z;
+  fixed_[3] = value;
+  return loom_record_("addcdiv", fixed_, 4, NULL, 0, result, 1);
 }
 
 /* x + value * y * z; value is 1 if absent.
@@ -179,23 +179,23 @@ static inline LOOM_CHECK loom_status loom_addcdiv_with(loom_operand x, loom_oper
    Source: PyTorch addcmul */
 static inline LOOM_CHECK loom_status loom_addcmul(loom_tensor x, loom_tensor y, loom_tensor z,
                                                   loom_tensor value, loom_tensor *result) {
-  loom_operand operands_[4];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  operands_[2] = loom_t(z);
-  operands_[3] = loom_t(value);
-  return loom_record_("addcmul", operands_, 4, NULL, 0, result, 1);
+  loom_operand fixed_[4];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  fixed_[2] = loom_t(z);
+  fixed_[3] = loom_t(value);
+  return loom_record_("addcmul", fixed_, 4, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_addcmul_with(loom_operand x, loom_operand y,
                                                        loom_operand z, loom_operand value,
                                                        loom_tensor *result) {
-  loom_operand operands_[4];
-  operands_[0] = x;
-  operands_[1] = y;
-  operands_[2] = z;
-  operands_[3] = value;
-  return loom_record_("addcmul", operands_, 4, NULL, 0, result, 1);
+  loom_operand fixed_[4];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  fixed_[2] = z;
+  fixed_[3] = value;
+  return loom_record_("addcmul", fixed_, 4, NULL, 0, result, 1);
 }
 
 /* Whether no element is 0 (NaN counts as not 0); true of none.
@@ -206,21 +206,21 @@ static inline LOOM_CHECK loom_status loom_addcmul_with(loom_operand x, loom_oper
 static inline LOOM_CHECK loom_status loom_all(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("all", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("all", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The argument of x in radians; 0 or pi for real x, whose gradient is 0.
      x: a floating-point or complex type
    Source: NumPy angle */
 static inline LOOM_CHECK loom_status loom_angle(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("angle", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("angle", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether an element is not 0 (NaN counts as not 0); false of none.
@@ -231,12 +231,12 @@ static inline LOOM_CHECK loom_status loom_angle(loom_tensor x, loom_tensor *resu
 static inline LOOM_CHECK loom_status loom_any(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("any", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("any", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The vector x with f(x[p], u) written to each position p in turn; f(x[p]) without an
@@ -254,27 +254,27 @@ static inline LOOM_CHECK loom_status loom_any(loom_tensor x, const int64_t *axes
 static inline LOOM_CHECK loom_status loom_apply_at(loom_tensor x, loom_tensor positions,
                                                    loom_tensor update, const char *function,
                                                    loom_dtype dtype, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(positions);
-  operands_[2] = loom_t(update);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(positions);
+  fixed_[2] = loom_t(update);
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("apply_at", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("apply_at", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_apply_at_with(loom_operand x, loom_operand positions,
                                                         loom_operand update, const char *function,
                                                         loom_dtype dtype, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = positions;
-  operands_[2] = update;
+  fixed_[0] = x;
+  fixed_[1] = positions;
+  fixed_[2] = update;
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("apply_at", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("apply_at", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* start, start + step, ...: length elements start + i * step.
@@ -286,22 +286,22 @@ static inline LOOM_CHECK loom_status loom_apply_at_with(loom_operand x, loom_ope
    Source: NumPy arange */
 static inline LOOM_CHECK loom_status loom_arange(loom_tensor start, loom_tensor step,
                                                  int64_t length, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(start);
-  operands_[1] = loom_t(step);
+  fixed_[0] = loom_t(start);
+  fixed_[1] = loom_t(step);
   attributes_[0] = loom_attr_int("length", length);
-  return loom_record_("arange", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("arange", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_arange_with(loom_operand start, loom_operand step,
                                                       int64_t length, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = start;
-  operands_[1] = step;
+  fixed_[0] = start;
+  fixed_[1] = step;
   attributes_[0] = loom_attr_int("length", length);
-  return loom_record_("arange", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("arange", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* The index (int64) of the first largest element, a NaN counting as larger than all.
@@ -312,12 +312,12 @@ static inline LOOM_CHECK loom_status loom_arange_with(loom_operand start, loom_o
    Source: array API argmax */
 static inline LOOM_CHECK loom_status loom_argmax(loom_tensor x, const int64_t *axis,
                                                  bool keepdims, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("argmax", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("argmax", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The index (int64) of the first smallest element, a NaN counting as smaller than all.
@@ -328,12 +328,12 @@ static inline LOOM_CHECK loom_status loom_argmax(loom_tensor x, const int64_t *a
    Source: array API argmin */
 static inline LOOM_CHECK loom_status loom_argmin(loom_tensor x, const int64_t *axis,
                                                  bool keepdims, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("argmin", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("argmin", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The positions (int64) that put x in order along an axis. Raises ArgumentError.
@@ -345,40 +345,40 @@ static inline LOOM_CHECK loom_status loom_argmin(loom_tensor x, const int64_t *a
    Source: array API argsort */
 static inline LOOM_CHECK loom_status loom_argsort(loom_tensor x, int64_t axis, bool descending,
                                                   bool stable, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("descending", descending);
   attributes_[2] = loom_attr_bool("stable", stable);
-  return loom_record_("argsort", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("argsort", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* Inverse sine, in radians; NaN outside [-1, 1] for real x.
      x: a floating-point or complex type
    Source: array API asin */
 static inline LOOM_CHECK loom_status loom_asin(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("asin", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("asin", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Inverse hyperbolic sine.
      x: a floating-point or complex type
    Source: array API asinh */
 static inline LOOM_CHECK loom_status loom_asinh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("asinh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("asinh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Inverse tangent, in radians.
      x: a floating-point or complex type
    Source: array API atan */
 static inline LOOM_CHECK loom_status loom_atan(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("atan", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("atan", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The angle of the point (x, y), in radians. The gradient at (0, 0) is NaN.
@@ -388,27 +388,27 @@ static inline LOOM_CHECK loom_status loom_atan(loom_tensor x, loom_tensor *resul
    Source: array API atan2 */
 static inline LOOM_CHECK loom_status loom_atan2(loom_tensor y, loom_tensor x,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(y);
-  operands_[1] = loom_t(x);
-  return loom_record_("atan2", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(y);
+  fixed_[1] = loom_t(x);
+  return loom_record_("atan2", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_atan2_with(loom_operand y, loom_operand x,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = y;
-  operands_[1] = x;
-  return loom_record_("atan2", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = y;
+  fixed_[1] = x;
+  return loom_record_("atan2", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Inverse hyperbolic tangent; NaN outside [-1, 1] for real x.
      x: a floating-point or complex type
    Source: array API atanh */
 static inline LOOM_CHECK loom_status loom_atanh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("atanh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("atanh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The mean of each place of a window that moves over the last axes.
@@ -431,16 +431,16 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
                                                    size_t padding_high_count,
                                                    const int64_t *dilation, size_t dilation_count,
                                                    bool count_include_pad, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[6];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[5] = loom_attr_bool("count_include_pad", count_include_pad);
-  return loom_record_("avg_pool", operands_, 1, attributes_, 6, result, 1);
+  return loom_record_("avg_pool", fixed_, 1, attributes_, 6, result, 1);
 }
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
@@ -457,15 +457,15 @@ static inline LOOM_CHECK loom_status loom_batch_norm_infer(loom_tensor x, loom_t
                                                            loom_tensor variance,
                                                            loom_tensor weight, loom_tensor bias,
                                                            double eps, loom_tensor *result) {
-  loom_operand operands_[5];
+  loom_operand fixed_[5];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(mean);
-  operands_[2] = loom_t(variance);
-  operands_[3] = loom_t(weight);
-  operands_[4] = loom_t(bias);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(mean);
+  fixed_[2] = loom_t(variance);
+  fixed_[3] = loom_t(weight);
+  fixed_[4] = loom_t(bias);
   attributes_[0] = loom_attr_float("eps", eps);
-  return loom_record_("batch_norm_infer", operands_, 5, attributes_, 1, result, 1);
+  return loom_record_("batch_norm_infer", fixed_, 5, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_batch_norm_infer_with(loom_operand x, loom_operand mean,
@@ -473,15 +473,15 @@ static inline LOOM_CHECK loom_status loom_batch_norm_infer_with(loom_operand x, 
                                                                 loom_operand weight,
                                                                 loom_operand bias, double eps,
                                                                 loom_tensor *result) {
-  loom_operand operands_[5];
+  loom_operand fixed_[5];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = mean;
-  operands_[2] = variance;
-  operands_[3] = weight;
-  operands_[4] = bias;
+  fixed_[0] = x;
+  fixed_[1] = mean;
+  fixed_[2] = variance;
+  fixed_[3] = weight;
+  fixed_[4] = bias;
   attributes_[0] = loom_attr_float("eps", eps);
-  return loom_record_("batch_norm_infer", operands_, 5, attributes_, 1, result, 1);
+  return loom_record_("batch_norm_infer", fixed_, 5, attributes_, 1, result, 1);
 }
 
 /* Each channel (axis 1) over all samples and positions gets mean 0 and variance 1.
@@ -497,15 +497,15 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train(loom_tensor x, loom_t
                                                            loom_tensor bias, double eps,
                                                            loom_tensor *y, loom_tensor *mean,
                                                            loom_tensor *variance) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
   loom_tensor results_[3];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
-  operands_[2] = loom_t(bias);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
+  fixed_[2] = loom_t(bias);
   attributes_[0] = loom_attr_float("eps", eps);
-  status_ = loom_record_("batch_norm_train", operands_, 3, attributes_, 1, results_, 3);
+  status_ = loom_record_("batch_norm_train", fixed_, 3, attributes_, 1, results_, 3);
   *y = results_[0];
   *mean = results_[1];
   *variance = results_[2];
@@ -517,15 +517,15 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
                                                                 loom_operand bias, double eps,
                                                                 loom_tensor *y, loom_tensor *mean,
                                                                 loom_tensor *variance) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
   loom_tensor results_[3];
   loom_status status_;
-  operands_[0] = x;
-  operands_[1] = weight;
-  operands_[2] = bias;
+  fixed_[0] = x;
+  fixed_[1] = weight;
+  fixed_[2] = bias;
   attributes_[0] = loom_attr_float("eps", eps);
-  status_ = loom_record_("batch_norm_train", operands_, 3, attributes_, 1, results_, 3);
+  status_ = loom_record_("batch_norm_train", fixed_, 3, attributes_, 1, results_, 3);
   *y = results_[0];
   *mean = results_[1];
   *variance = results_[2];
@@ -536,18 +536,18 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy i0e */
 static inline LOOM_CHECK loom_status loom_bessel_i0e(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("bessel_i0e", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_i0e", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* exp(-|x|) times the modified Bessel function of the first kind of order 1.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy i1e */
 static inline LOOM_CHECK loom_status loom_bessel_i1e(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("bessel_i1e", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_i1e", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The regularised incomplete beta function, for positive a and b and x in [0, 1].
@@ -558,20 +558,20 @@ static inline LOOM_CHECK loom_status loom_bessel_i1e(loom_tensor x, loom_tensor 
    Source: SciPy betainc */
 static inline LOOM_CHECK loom_status loom_betainc(loom_tensor a, loom_tensor b, loom_tensor x,
                                                   loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = loom_t(a);
-  operands_[1] = loom_t(b);
-  operands_[2] = loom_t(x);
-  return loom_record_("betainc", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(b);
+  fixed_[2] = loom_t(x);
+  return loom_record_("betainc", fixed_, 3, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_betainc_with(loom_operand a, loom_operand b,
                                                        loom_operand x, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = a;
-  operands_[1] = b;
-  operands_[2] = x;
-  return loom_record_("betainc", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = a;
+  fixed_[1] = b;
+  fixed_[2] = x;
+  return loom_record_("betainc", fixed_, 3, NULL, 0, result, 1);
 }
 
 /* -(p * t * log(sigmoid(x)) + (1 - t) * log(1 - sigmoid(x))) * w, without overflow.
@@ -590,15 +590,14 @@ static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits(loom_
                                                                            loom_tensor positive_weight,
                                                                            const char *reduction,
                                                                            loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(logits);
-  operands_[1] = loom_t(targets);
-  operands_[2] = loom_t(weight);
-  operands_[3] = loom_t(positive_weight);
+  fixed_[0] = loom_t(logits);
+  fixed_[1] = loom_t(targets);
+  fixed_[2] = loom_t(weight);
+  fixed_[3] = loom_t(positive_weight);
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("binary_cross_entropy_with_logits", operands_, 4, attributes_, 1, result,
-                      1);
+  return loom_record_("binary_cross_entropy_with_logits", fixed_, 4, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits_with(loom_operand logits,
@@ -607,15 +606,14 @@ static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits_with(
                                                                                 loom_operand positive_weight,
                                                                                 const char *reduction,
                                                                                 loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[1];
-  operands_[0] = logits;
-  operands_[1] = targets;
-  operands_[2] = weight;
-  operands_[3] = positive_weight;
+  fixed_[0] = logits;
+  fixed_[1] = targets;
+  fixed_[2] = weight;
+  fixed_[3] = positive_weight;
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("binary_cross_entropy_with_logits", operands_, 4, attributes_, 1, result,
-                      1);
+  return loom_record_("binary_cross_entropy_with_logits", fixed_, 4, attributes_, 1, result, 1);
 }
 
 /* How often each of 0 .. length - 1 occurs in x (1-d), or the sum of its weights.
@@ -627,22 +625,22 @@ static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with_logits_with(
    Source: NumPy bincount */
 static inline LOOM_CHECK loom_status loom_bincount(loom_tensor x, loom_tensor weights,
                                                    int64_t length, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weights);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weights);
   attributes_[0] = loom_attr_int("length", length);
-  return loom_record_("bincount", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("bincount", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_bincount_with(loom_operand x, loom_operand weights,
                                                         int64_t length, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = weights;
+  fixed_[0] = x;
+  fixed_[1] = weights;
   attributes_[0] = loom_attr_int("length", length);
-  return loom_record_("bincount", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("bincount", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* The bytes of x read as dtype.
@@ -654,11 +652,11 @@ static inline LOOM_CHECK loom_status loom_bincount_with(loom_operand x, loom_ope
    Source: XLA BitcastConvertType; C memcpy */
 static inline LOOM_CHECK loom_status loom_bitcast(loom_tensor x, loom_dtype dtype,
                                                   loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("bitcast", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("bitcast", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x & y.
@@ -668,27 +666,27 @@ static inline LOOM_CHECK loom_status loom_bitcast(loom_tensor x, loom_dtype dtyp
    Source: array API bitwise_and */
 static inline LOOM_CHECK loom_status loom_bitwise_and(loom_tensor x, loom_tensor y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("bitwise_and", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("bitwise_and", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_bitwise_and_with(loom_operand x, loom_operand y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("bitwise_and", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("bitwise_and", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* All bits of x inverted; logical not for bool.
      x: bool or an integer type
    Source: array API bitwise_invert */
 static inline LOOM_CHECK loom_status loom_bitwise_not(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("bitwise_not", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bitwise_not", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x | y.
@@ -698,18 +696,18 @@ static inline LOOM_CHECK loom_status loom_bitwise_not(loom_tensor x, loom_tensor
    Source: array API bitwise_or */
 static inline LOOM_CHECK loom_status loom_bitwise_or(loom_tensor x, loom_tensor y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("bitwise_or", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("bitwise_or", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_bitwise_or_with(loom_operand x, loom_operand y,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("bitwise_or", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("bitwise_or", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x ^ y.
@@ -719,18 +717,18 @@ static inline LOOM_CHECK loom_status loom_bitwise_or_with(loom_operand x, loom_o
    Source: array API bitwise_xor */
 static inline LOOM_CHECK loom_status loom_bitwise_xor(loom_tensor x, loom_tensor y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("bitwise_xor", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("bitwise_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_bitwise_xor_with(loom_operand x, loom_operand y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("bitwise_xor", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("bitwise_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x repeated to shape by NumPy's broadcasting rules. Raises ShapeError.
@@ -739,45 +737,47 @@ static inline LOOM_CHECK loom_status loom_bitwise_xor_with(loom_operand x, loom_
    Source: array API broadcast_to */
 static inline LOOM_CHECK loom_status loom_broadcast_to(loom_tensor x, const int64_t *shape,
                                                        size_t shape_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("broadcast_to", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("broadcast_to", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x converted to dtype.
-   To bool: whether x is not zero. Floating point to integer truncates towards zero; a number
-   out of range gives the nearest limit and NaN gives 0, where C and NumPy leave the result
-   open. Integers wrap. Complex to real drops the imaginary part.
+   To bool: whether x is not zero. Floating point to integer truncates towards zero. Where C
+   and NumPy leave the result open it is the one that NumPy and PyTorch have on x86: what
+   int32, or int64 for 32 unsigned bits and more, does not hold, NaN included, is the
+   smallest integer, and of what it holds narrower integers keep the low bits (300.0 as uint8
+   is 44). Integers wrap. Complex to real drops the imaginary part.
      x: any dtype
      dtype: dtype
    Source: C11 6.3.1; NumPy astype */
 static inline LOOM_CHECK loom_status loom_cast(loom_tensor x, loom_dtype dtype,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("cast", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("cast", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The real cube root, of the sign of x.
      x: float16 or bfloat16 or float32 or float64
    Source: C99 cbrt */
 static inline LOOM_CHECK loom_status loom_cbrt(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("cbrt", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("cbrt", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The smallest integer not below x.
      x: a real number (not bool, not complex)
    Source: array API ceil */
 static inline LOOM_CHECK loom_status loom_ceil(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("ceil", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("ceil", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x for x > 0, alpha * (exp(x / alpha) - 1) elsewhere.
@@ -785,11 +785,11 @@ static inline LOOM_CHECK loom_status loom_ceil(loom_tensor x, loom_tensor *resul
      alpha: float, default 1.0
    Source: arXiv 1704.07483; PyTorch celu */
 static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("alpha", alpha);
-  return loom_record_("celu", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("celu", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x itself, and flag, which is looked at before anything that depends on x is read.
@@ -807,16 +807,16 @@ static inline LOOM_CHECK loom_status loom_checked(loom_tensor x, loom_tensor fla
                                                   const char *kind, const char *of,
                                                   const int64_t *info, size_t info_count,
                                                   loom_tensor *result_, loom_tensor *looked_at) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(flag);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(flag);
   attributes_[0] = loom_attr_str("kind", kind);
   attributes_[1] = loom_attr_str("of", of);
   attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
-  status_ = loom_record_("checked", operands_, 2, attributes_, 3, results_, 2);
+  status_ = loom_record_("checked", fixed_, 2, attributes_, 3, results_, 2);
   *result_ = results_[0];
   *looked_at = results_[1];
   return status_;
@@ -827,16 +827,16 @@ static inline LOOM_CHECK loom_status loom_checked_with(loom_operand x, loom_oper
                                                        const int64_t *info, size_t info_count,
                                                        loom_tensor *result_,
                                                        loom_tensor *looked_at) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = x;
-  operands_[1] = flag;
+  fixed_[0] = x;
+  fixed_[1] = flag;
   attributes_[0] = loom_attr_str("kind", kind);
   attributes_[1] = loom_attr_str("of", of);
   attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
-  status_ = loom_record_("checked", operands_, 2, attributes_, 3, results_, 2);
+  status_ = loom_record_("checked", fixed_, 2, attributes_, 3, results_, 2);
   *result_ = results_[0];
   *looked_at = results_[1];
   return status_;
@@ -850,11 +850,11 @@ static inline LOOM_CHECK loom_status loom_checked_with(loom_operand x, loom_oper
    Source: array API linalg.cholesky */
 static inline LOOM_CHECK loom_status loom_cholesky(loom_tensor x, bool upper,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_bool("upper", upper);
-  return loom_record_("cholesky", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("cholesky", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x limited to [min, max], NaN where any is; max where min > max.
@@ -866,20 +866,20 @@ static inline LOOM_CHECK loom_status loom_cholesky(loom_tensor x, bool upper,
    Source: array API clip */
 static inline LOOM_CHECK loom_status loom_clip(loom_tensor x, loom_tensor min, loom_tensor max,
                                                loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(min);
-  operands_[2] = loom_t(max);
-  return loom_record_("clip", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(min);
+  fixed_[2] = loom_t(max);
+  return loom_record_("clip", fixed_, 3, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_clip_with(loom_operand x, loom_operand min,
                                                     loom_operand max, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = x;
-  operands_[1] = min;
-  operands_[2] = max;
-  return loom_record_("clip", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = x;
+  fixed_[1] = min;
+  fixed_[2] = max;
+  return loom_record_("clip", fixed_, 3, NULL, 0, result, 1);
 }
 
 /* real + i imag, complex64 of float32 or complex128 of float64 operands.
@@ -889,18 +889,18 @@ static inline LOOM_CHECK loom_status loom_clip_with(loom_operand x, loom_operand
    Source: C11 CMPLX */
 static inline LOOM_CHECK loom_status loom_complex(loom_tensor real, loom_tensor imag,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(real);
-  operands_[1] = loom_t(imag);
-  return loom_record_("complex", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(real);
+  fixed_[1] = loom_t(imag);
+  return loom_record_("complex", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_complex_with(loom_operand real, loom_operand imag,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = real;
-  operands_[1] = imag;
-  return loom_record_("complex", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = real;
+  fixed_[1] = imag;
+  return loom_record_("complex", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The operands joined along an existing axis; their other sizes are equal.
@@ -920,9 +920,9 @@ static inline LOOM_CHECK loom_status loom_concatenate(const loom_tensor *xs, siz
      x: a number (not bool)
    Source: array API conj */
 static inline LOOM_CHECK loom_status loom_conj(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("conj", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("conj", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x (N, C, spatial...) convolved with weight (O, C / groups, spatial...).
@@ -950,17 +950,17 @@ static inline LOOM_CHECK loom_status loom_conv(loom_tensor x, loom_tensor weight
                                                const int64_t *input_dilation,
                                                size_t input_dilation_count, int64_t groups,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[6];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
   attributes_[0] = loom_attr_ints("strides", strides, strides_count);
   attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[3] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[4] = loom_attr_ints("input_dilation", input_dilation, input_dilation_count);
   attributes_[5] = loom_attr_int("groups", groups);
-  return loom_record_("conv", operands_, 2, attributes_, 6, result, 1);
+  return loom_record_("conv", fixed_, 2, attributes_, 6, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_conv_with(loom_operand x, loom_operand weight,
@@ -974,17 +974,17 @@ static inline LOOM_CHECK loom_status loom_conv_with(loom_operand x, loom_operand
                                                     const int64_t *input_dilation,
                                                     size_t input_dilation_count, int64_t groups,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[6];
-  operands_[0] = x;
-  operands_[1] = weight;
+  fixed_[0] = x;
+  fixed_[1] = weight;
   attributes_[0] = loom_attr_ints("strides", strides, strides_count);
   attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[3] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[4] = loom_attr_ints("input_dilation", input_dilation, input_dilation_count);
   attributes_[5] = loom_attr_int("groups", groups);
-  return loom_record_("conv", operands_, 2, attributes_, 6, result, 1);
+  return loom_record_("conv", fixed_, 2, attributes_, 6, result, 1);
 }
 
 /* The derivative of conv with respect to its input, as an op: weight (C, O / groups, ...).
@@ -1014,17 +1014,17 @@ static inline LOOM_CHECK loom_status loom_conv_transpose(loom_tensor x, loom_ten
                                                          const int64_t *dilation,
                                                          size_t dilation_count, int64_t groups,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[6];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
   attributes_[0] = loom_attr_ints("strides", strides, strides_count);
   attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[3] = loom_attr_ints("output_padding", output_padding, output_padding_count);
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[5] = loom_attr_int("groups", groups);
-  return loom_record_("conv_transpose", operands_, 2, attributes_, 6, result, 1);
+  return loom_record_("conv_transpose", fixed_, 2, attributes_, 6, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, loom_operand weight,
@@ -1040,17 +1040,17 @@ static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, lo
                                                               size_t dilation_count,
                                                               int64_t groups,
                                                               loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[6];
-  operands_[0] = x;
-  operands_[1] = weight;
+  fixed_[0] = x;
+  fixed_[1] = weight;
   attributes_[0] = loom_attr_ints("strides", strides, strides_count);
   attributes_[1] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[2] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[3] = loom_attr_ints("output_padding", output_padding, output_padding_count);
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[5] = loom_attr_int("groups", groups);
-  return loom_record_("conv_transpose", operands_, 2, attributes_, 6, result, 1);
+  return loom_record_("conv_transpose", fixed_, 2, attributes_, 6, result, 1);
 }
 
 /* The magnitude of x with the sign of y, zeros included.
@@ -1060,36 +1060,36 @@ static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, lo
    Source: C99 copysign */
 static inline LOOM_CHECK loom_status loom_copysign(loom_tensor x, loom_tensor y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("copysign", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("copysign", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_copysign_with(loom_operand x, loom_operand y,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("copysign", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("copysign", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Cosine of x in radians.
      x: a floating-point or complex type
    Source: array API cos */
 static inline LOOM_CHECK loom_status loom_cos(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("cos", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("cos", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Hyperbolic cosine.
      x: a floating-point or complex type
    Source: array API cosh */
 static inline LOOM_CHECK loom_status loom_cosh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("cosh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("cosh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The number of elements that are not 0, as int64.
@@ -1100,12 +1100,12 @@ static inline LOOM_CHECK loom_status loom_cosh(loom_tensor x, loom_tensor *resul
 static inline LOOM_CHECK loom_status loom_count_nonzero(loom_tensor x, const int64_t *axes,
                                                         size_t axes_count, bool keepdims,
                                                         loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("count_nonzero", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("count_nonzero", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The cross product of vectors of 3 elements along an axis; the other axes broadcast.
@@ -1117,22 +1117,22 @@ static inline LOOM_CHECK loom_status loom_count_nonzero(loom_tensor x, const int
    Source: array API cross */
 static inline LOOM_CHECK loom_status loom_cross(loom_tensor x, loom_tensor y, int64_t axis,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("cross", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("cross", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_cross_with(loom_operand x, loom_operand y, int64_t axis,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = y;
+  fixed_[0] = x;
+  fixed_[1] = y;
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("cross", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("cross", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* -log_softmax(logits)[label], per element of labels.
@@ -1156,17 +1156,17 @@ static inline LOOM_CHECK loom_status loom_cross_entropy(loom_tensor logits, loom
                                                         const int64_t *ignore_index,
                                                         const char *reduction,
                                                         loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[4];
-  operands_[0] = loom_t(logits);
-  operands_[1] = loom_t(labels);
-  operands_[2] = loom_t(weight);
+  fixed_[0] = loom_t(logits);
+  fixed_[1] = loom_t(labels);
+  fixed_[2] = loom_t(weight);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
   attributes_[2] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
       loom_attr_none("ignore_index");
   attributes_[3] = loom_attr_str("reduction", reduction);
-  return loom_record_("cross_entropy", operands_, 3, attributes_, 4, result, 1);
+  return loom_record_("cross_entropy", fixed_, 3, attributes_, 4, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits,
@@ -1176,17 +1176,17 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
                                                              const int64_t *ignore_index,
                                                              const char *reduction,
                                                              loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[4];
-  operands_[0] = logits;
-  operands_[1] = labels;
-  operands_[2] = weight;
+  fixed_[0] = logits;
+  fixed_[1] = labels;
+  fixed_[2] = weight;
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
   attributes_[2] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
       loom_attr_none("ignore_index");
   attributes_[3] = loom_attr_str("reduction", reduction);
-  return loom_record_("cross_entropy", operands_, 3, attributes_, 4, result, 1);
+  return loom_record_("cross_entropy", fixed_, 3, attributes_, 4, result, 1);
 }
 
 /* The largest element up to each one; NaN from the first NaN on.
@@ -1197,12 +1197,12 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
    Source: NumPy maximum.accumulate */
 static inline LOOM_CHECK loom_status loom_cummax(loom_tensor x, int64_t axis, bool reverse,
                                                  loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
-  return loom_record_("cummax", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("cummax", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The smallest element up to each one; NaN from the first NaN on.
@@ -1213,12 +1213,12 @@ static inline LOOM_CHECK loom_status loom_cummax(loom_tensor x, int64_t axis, bo
    Source: NumPy minimum.accumulate */
 static inline LOOM_CHECK loom_status loom_cummin(loom_tensor x, int64_t axis, bool reverse,
                                                  loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
-  return loom_record_("cummin", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("cummin", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The products of the elements up to each one; integers wrap.
@@ -1229,12 +1229,12 @@ static inline LOOM_CHECK loom_status loom_cummin(loom_tensor x, int64_t axis, bo
    Source: array API cumulative_prod */
 static inline LOOM_CHECK loom_status loom_cumprod(loom_tensor x, int64_t axis, bool reverse,
                                                   loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
-  return loom_record_("cumprod", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("cumprod", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The sums of the elements up to each one; integers wrap.
@@ -1244,21 +1244,21 @@ static inline LOOM_CHECK loom_status loom_cumprod(loom_tensor x, int64_t axis, b
    Source: array API cumulative_sum */
 static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bool reverse,
                                                  loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
-  return loom_record_("cumsum", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("cumsum", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The determinant of square matrices. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.det */
 static inline LOOM_CHECK loom_status loom_det(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("det", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("det", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Square planes, zero but for the diagonal, which is the last axis of x.
@@ -1271,13 +1271,13 @@ static inline LOOM_CHECK loom_status loom_det(loom_tensor x, loom_tensor *result
    Source: torch.diag_embed */
 static inline LOOM_CHECK loom_status loom_diag_embed(loom_tensor x, int64_t offset, int64_t axis1,
                                                      int64_t axis2, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("offset", offset);
   attributes_[1] = loom_attr_int("axis1", axis1);
   attributes_[2] = loom_attr_int("axis2", axis2);
-  return loom_record_("diag_embed", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("diag_embed", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* The diagonals of the planes of two axes: those axes go, the diagonal comes last.
@@ -1290,13 +1290,13 @@ static inline LOOM_CHECK loom_status loom_diag_embed(loom_tensor x, int64_t offs
    Source: NumPy diagonal */
 static inline LOOM_CHECK loom_status loom_diagonal(loom_tensor x, int64_t offset, int64_t axis1,
                                                    int64_t axis2, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("offset", offset);
   attributes_[1] = loom_attr_int("axis1", axis1);
   attributes_[2] = loom_attr_int("axis2", axis2);
-  return loom_record_("diagonal", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("diagonal", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* x with the elements that diagonal of the same attributes takes replaced.
@@ -1312,14 +1312,14 @@ static inline LOOM_CHECK loom_status loom_diagonal(loom_tensor x, int64_t offset
 static inline LOOM_CHECK loom_status loom_diagonal_update(loom_tensor x, loom_tensor update,
                                                           int64_t offset, int64_t axis1,
                                                           int64_t axis2, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(update);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(update);
   attributes_[0] = loom_attr_int("offset", offset);
   attributes_[1] = loom_attr_int("axis1", axis1);
   attributes_[2] = loom_attr_int("axis2", axis2);
-  return loom_record_("diagonal_update", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("diagonal_update", fixed_, 2, attributes_, 3, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_diagonal_update_with(loom_operand x,
@@ -1327,23 +1327,23 @@ static inline LOOM_CHECK loom_status loom_diagonal_update_with(loom_operand x,
                                                                int64_t offset, int64_t axis1,
                                                                int64_t axis2,
                                                                loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = x;
-  operands_[1] = update;
+  fixed_[0] = x;
+  fixed_[1] = update;
   attributes_[0] = loom_attr_int("offset", offset);
   attributes_[1] = loom_attr_int("axis1", axis1);
   attributes_[2] = loom_attr_int("axis2", axis2);
-  return loom_record_("diagonal_update", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("diagonal_update", fixed_, 2, attributes_, 3, result, 1);
 }
 
 /* The derivative of lgamma; infinite at 0, with the sign of -x.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy psi */
 static inline LOOM_CHECK loom_status loom_digamma(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("digamma", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("digamma", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x / y, of floating-point or complex operands; by IEEE 754 for a zero y.
@@ -1353,18 +1353,18 @@ static inline LOOM_CHECK loom_status loom_digamma(loom_tensor x, loom_tensor *re
    Source: array API divide */
 static inline LOOM_CHECK loom_status loom_divide(loom_tensor x, loom_tensor y,
                                                  loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("divide", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("divide", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_divide_with(loom_operand x, loom_operand y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("divide", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("divide", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The sum of products over pairs of axes; pairs of batch axes stay, and come first.
@@ -1391,10 +1391,10 @@ static inline LOOM_CHECK loom_status loom_dot_general(loom_tensor x, loom_tensor
                                                       size_t rhs_batch_count,
                                                       loom_dtype accumulate,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[5];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
   attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract ? lhs_contract : loom_no_integers,
       lhs_contract_count);
   attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract ? rhs_contract : loom_no_integers,
@@ -1404,7 +1404,7 @@ static inline LOOM_CHECK loom_status loom_dot_general(loom_tensor x, loom_tensor
   attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch ? rhs_batch : loom_no_integers,
       rhs_batch_count);
   attributes_[4] = loom_attr_dtype("accumulate", accumulate);
-  return loom_record_("dot_general", operands_, 2, attributes_, 5, result, 1);
+  return loom_record_("dot_general", fixed_, 2, attributes_, 5, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_operand y,
@@ -1418,10 +1418,10 @@ static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_
                                                            size_t rhs_batch_count,
                                                            loom_dtype accumulate,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[5];
-  operands_[0] = x;
-  operands_[1] = y;
+  fixed_[0] = x;
+  fixed_[1] = y;
   attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract ? lhs_contract : loom_no_integers,
       lhs_contract_count);
   attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract ? rhs_contract : loom_no_integers,
@@ -1431,7 +1431,7 @@ static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_
   attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch ? rhs_batch : loom_no_integers,
       rhs_batch_count);
   attributes_[4] = loom_attr_dtype("accumulate", accumulate);
-  return loom_record_("dot_general", operands_, 2, attributes_, 5, result, 1);
+  return loom_record_("dot_general", fixed_, 2, attributes_, 5, result, 1);
 }
 
 /* x with each element zero with probability rate, and divided by 1 - rate else.
@@ -1443,22 +1443,22 @@ static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_
    Source: Srivastava et al., Dropout, 2014 */
 static inline LOOM_CHECK loom_status loom_dropout(loom_tensor x, loom_tensor key, double rate,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(key);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(key);
   attributes_[0] = loom_attr_float("rate", rate);
-  return loom_record_("dropout", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("dropout", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_dropout_with(loom_operand x, loom_operand key,
                                                        double rate, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = key;
+  fixed_[0] = x;
+  fixed_[1] = key;
   attributes_[0] = loom_attr_float("rate", rate);
-  return loom_record_("dropout", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("dropout", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* A block of attribute sizes that begins at the 0-d operands starts.
@@ -1471,12 +1471,12 @@ static inline LOOM_CHECK loom_status loom_dropout_with(loom_operand x, loom_oper
 static inline LOOM_CHECK loom_status loom_dynamic_slice(loom_tensor x, const loom_tensor *starts,
                                                         size_t starts_count, const int64_t *sizes,
                                                         size_t sizes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
-  return loom_record_many_("dynamic_slice", operands_, 1, starts, NULL, starts_count, attributes_,
-                           1, result, 1);
+  return loom_record_many_("dynamic_slice", fixed_, 1, starts, NULL, starts_count, attributes_, 1,
+                           result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_dynamic_slice_with(loom_operand x,
@@ -1485,12 +1485,12 @@ static inline LOOM_CHECK loom_status loom_dynamic_slice_with(loom_operand x,
                                                              const int64_t *sizes,
                                                              size_t sizes_count,
                                                              loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = x;
+  fixed_[0] = x;
   attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
-  return loom_record_many_("dynamic_slice", operands_, 1, NULL, starts, starts_count, attributes_,
-                           1, result, 1);
+  return loom_record_many_("dynamic_slice", fixed_, 1, NULL, starts, starts_count, attributes_, 1,
+                           result, 1);
 }
 
 /* x with the block that begins at the 0-d operands starts replaced by update.
@@ -1505,11 +1505,11 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice(loom_tensor x, lo
                                                                const loom_tensor *starts,
                                                                size_t starts_count,
                                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(update);
-  return loom_record_many_("dynamic_update_slice", operands_, 2, starts, NULL, starts_count, NULL,
-                           0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(update);
+  return loom_record_many_("dynamic_update_slice", fixed_, 2, starts, NULL, starts_count, NULL, 0,
+                           result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand x,
@@ -1517,11 +1517,11 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
                                                                     const loom_operand *starts,
                                                                     size_t starts_count,
                                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = update;
-  return loom_record_many_("dynamic_update_slice", operands_, 2, NULL, starts, starts_count, NULL,
-                           0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = update;
+  return loom_record_many_("dynamic_update_slice", fixed_, 2, NULL, starts, starts_count, NULL, 0,
+                           result, 1);
 }
 
 /* Eigenvalues of square matrices, and eigenvectors as columns; both complex.
@@ -1531,11 +1531,11 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
    Source: LAPACK geev */
 static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenvalues,
                                               loom_tensor *eigenvectors) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  status_ = loom_record_("eig", operands_, 1, NULL, 0, results_, 2);
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("eig", fixed_, 1, NULL, 0, results_, 2);
   *eigenvalues = results_[0];
   *eigenvectors = results_[1];
   return status_;
@@ -1551,13 +1551,13 @@ static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenv
 static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
                                                loom_tensor *eigenvalues,
                                                loom_tensor *eigenvectors) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_bool("upper", upper);
-  status_ = loom_record_("eigh", operands_, 1, attributes_, 1, results_, 2);
+  status_ = loom_record_("eigh", fixed_, 1, attributes_, 1, results_, 2);
   *eigenvalues = results_[0];
   *eigenvectors = results_[1];
   return status_;
@@ -1567,9 +1567,9 @@ static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
      x: float32 or float64 or complex64 or complex128
    Source: LAPACK geev */
 static inline LOOM_CHECK loom_status loom_eigvals(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("eigvals", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("eigvals", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Ascending eigenvalues of Hermitian matrices; see eigh.
@@ -1578,11 +1578,11 @@ static inline LOOM_CHECK loom_status loom_eigvals(loom_tensor x, loom_tensor *re
    Source: array API linalg.eigvalsh */
 static inline LOOM_CHECK loom_status loom_eigvalsh(loom_tensor x, bool upper,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_bool("upper", upper);
-  return loom_record_("eigvalsh", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("eigvalsh", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* Einstein's sum: letters name axes, letters that the result lacks are summed over.
@@ -1605,11 +1605,11 @@ static inline LOOM_CHECK loom_status loom_einsum(const loom_tensor *xs, size_t x
      alpha: float, default 1.0
    Source: arXiv 1511.07289; PyTorch elu */
 static inline LOOM_CHECK loom_status loom_elu(loom_tensor x, double alpha, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("alpha", alpha);
-  return loom_record_("elu", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("elu", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The rows of weight (rows, features) at indices, of any shape.
@@ -1623,26 +1623,26 @@ static inline LOOM_CHECK loom_status loom_elu(loom_tensor x, double alpha, loom_
 static inline LOOM_CHECK loom_status loom_embedding(loom_tensor weight, loom_tensor indices,
                                                     const int64_t *padding_index,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(weight);
-  operands_[1] = loom_t(indices);
+  fixed_[0] = loom_t(weight);
+  fixed_[1] = loom_t(indices);
   attributes_[0] = padding_index ? loom_attr_int("padding_index", *padding_index) :
       loom_attr_none("padding_index");
-  return loom_record_("embedding", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("embedding", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_embedding_with(loom_operand weight,
                                                          loom_operand indices,
                                                          const int64_t *padding_index,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = weight;
-  operands_[1] = indices;
+  fixed_[0] = weight;
+  fixed_[1] = indices;
   attributes_[0] = padding_index ? loom_attr_int("padding_index", *padding_index) :
       loom_attr_none("padding_index");
-  return loom_record_("embedding", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("embedding", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* x == y.
@@ -1652,63 +1652,63 @@ static inline LOOM_CHECK loom_status loom_embedding_with(loom_operand weight,
    Source: array API equal */
 static inline LOOM_CHECK loom_status loom_equal(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_equal_with(loom_operand x, loom_operand y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The error function.
      x: float16 or bfloat16 or float32 or float64
    Source: C99 erf */
 static inline LOOM_CHECK loom_status loom_erf(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("erf", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("erf", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* 1 - erf(x), accurate for large x.
      x: float16 or bfloat16 or float32 or float64
    Source: C99 erfc */
 static inline LOOM_CHECK loom_status loom_erfc(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("erfc", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("erfc", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The inverse of erf; infinite at -1 and 1.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy erfinv */
 static inline LOOM_CHECK loom_status loom_erfinv(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("erfinv", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("erfinv", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* e ** x.
      x: a floating-point or complex type
    Source: array API exp */
 static inline LOOM_CHECK loom_status loom_exp(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("exp", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("exp", fixed_, 1, NULL, 0, result, 1);
 }
 
-/* 2 ** x.
+/* 2 ** x; exact where x is an integer and the result is normal.
      x: a floating-point or complex type
    Source: C99 exp2 */
 static inline LOOM_CHECK loom_status loom_exp2(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("exp2", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("exp2", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x with axes of size 1 put in, at these positions of the result.
@@ -1717,20 +1717,20 @@ static inline LOOM_CHECK loom_status loom_exp2(loom_tensor x, loom_tensor *resul
    Source: array API expand_dims */
 static inline LOOM_CHECK loom_status loom_expand_dims(loom_tensor x, const int64_t *axes,
                                                       size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
-  return loom_record_("expand_dims", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("expand_dims", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* e ** x - 1, accurate near 0.
      x: a floating-point or complex type
    Source: array API expm1 */
 static inline LOOM_CHECK loom_status loom_expm1(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("expm1", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("expm1", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* An n by m (n by n for None) matrix with ones on diagonal k and zeros elsewhere.
@@ -1762,13 +1762,13 @@ static inline LOOM_CHECK loom_status loom_eye(int64_t n, const int64_t *m, int64
 static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool inverse, const char *norm,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
   attributes_[1] = loom_attr_bool("inverse", inverse);
   attributes_[2] = loom_attr_str("norm", norm);
-  return loom_record_("fft", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("fft", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* One of the indices that is not in -size .. size - 1, int64; 0 where all are.
@@ -1779,11 +1779,11 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
    Source: NumPy's check of an index */
 static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices, int64_t size,
                                                              loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(indices);
+  fixed_[0] = loom_t(indices);
   attributes_[0] = loom_attr_int("size", size);
-  return loom_record_("first_out_of_range", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("first_out_of_range", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The first size positions (int64), in row-major order, where x is not zero.
@@ -1795,11 +1795,11 @@ static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices
    Source: NumPy flatnonzero, of a known size */
 static inline LOOM_CHECK loom_status loom_flat_nonzero(loom_tensor x, int64_t size,
                                                        loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("size", size);
-  return loom_record_("flat_nonzero", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("flat_nonzero", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x with the order along these axes (all of them if None) reversed.
@@ -1808,11 +1808,11 @@ static inline LOOM_CHECK loom_status loom_flat_nonzero(loom_tensor x, int64_t si
    Source: array API flip */
 static inline LOOM_CHECK loom_status loom_flip(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
-  return loom_record_("flip", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("flip", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* Which floating-point exceptions a function met: 1 divide by zero, 2 overflow, 4 underflow,
@@ -1831,11 +1831,11 @@ static inline LOOM_CHECK loom_status loom_float_status(loom_tensor result_,
                                                        size_t operands__count,
                                                        const char *function,
                                                        loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(result_);
+  fixed_[0] = loom_t(result_);
   attributes_[0] = loom_attr_str("function", function);
-  return loom_record_many_("float_status", operands_, 1, operands_, NULL, operands__count,
+  return loom_record_many_("float_status", fixed_, 1, operands_, NULL, operands__count,
                            attributes_, 1, result, 1);
 }
 
@@ -1844,11 +1844,11 @@ static inline LOOM_CHECK loom_status loom_float_status_with(loom_operand result_
                                                             size_t operands__count,
                                                             const char *function,
                                                             loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = result_;
+  fixed_[0] = result_;
   attributes_[0] = loom_attr_str("function", function);
-  return loom_record_many_("float_status", operands_, 1, NULL, operands_, operands__count,
+  return loom_record_many_("float_status", fixed_, 1, NULL, operands_, operands__count,
                            attributes_, 1, result, 1);
 }
 
@@ -1856,9 +1856,9 @@ static inline LOOM_CHECK loom_status loom_float_status_with(loom_operand result_
      x: a real number (not bool, not complex)
    Source: array API floor */
 static inline LOOM_CHECK loom_status loom_floor(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("floor", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("floor", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x // y, rounded down.
@@ -1870,18 +1870,18 @@ static inline LOOM_CHECK loom_status loom_floor(loom_tensor x, loom_tensor *resu
    Source: array API floor_divide; signs and zeros as NumPy */
 static inline LOOM_CHECK loom_status loom_floor_divide(loom_tensor x, loom_tensor y,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("floor_divide", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("floor_divide", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_floor_divide_with(loom_operand x, loom_operand y,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("floor_divide", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("floor_divide", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The larger of x and y; the other one where one of them is NaN.
@@ -1891,18 +1891,18 @@ static inline LOOM_CHECK loom_status loom_floor_divide_with(loom_operand x, loom
    Source: C99 fmax */
 static inline LOOM_CHECK loom_status loom_fmax(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("fmax", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("fmax", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_fmax_with(loom_operand x, loom_operand y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("fmax", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("fmax", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The smaller of x and y; the other one where one of them is NaN.
@@ -1912,18 +1912,18 @@ static inline LOOM_CHECK loom_status loom_fmax_with(loom_operand x, loom_operand
    Source: C99 fmin */
 static inline LOOM_CHECK loom_status loom_fmin(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("fmin", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("fmin", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_fmin_with(loom_operand x, loom_operand y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("fmin", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("fmin", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The remainder of x / y with the sign of x. Integers give 0 where y is 0.
@@ -1933,18 +1933,18 @@ static inline LOOM_CHECK loom_status loom_fmin_with(loom_operand x, loom_operand
    Source: C99 fmod */
 static inline LOOM_CHECK loom_status loom_fmod(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("fmod", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("fmod", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_fmod_with(loom_operand x, loom_operand y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("fmod", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("fmod", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* f(f(x0, x1), x2) ... along an axis, from the first element to the last.
@@ -1956,12 +1956,12 @@ static inline LOOM_CHECK loom_status loom_fmod_with(loom_operand x, loom_operand
    Source: NumPy ufunc.reduce */
 static inline LOOM_CHECK loom_status loom_fold(loom_tensor x, const char *function, int64_t axis,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
-  return loom_record_("fold", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("fold", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* A tensor of that shape, every element the 0-d value, of its dtype.
@@ -1971,20 +1971,20 @@ static inline LOOM_CHECK loom_status loom_fold(loom_tensor x, const char *functi
    Source: array API full */
 static inline LOOM_CHECK loom_status loom_full(loom_tensor value, const int64_t *shape,
                                                size_t shape_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(value);
+  fixed_[0] = loom_t(value);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("full", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("full", fixed_, 1, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const int64_t *shape,
                                                     size_t shape_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = value;
+  fixed_[0] = value;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("full", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("full", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The regularised lower incomplete gamma function, for positive a and x >= 0.
@@ -1995,18 +1995,18 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
    Source: SciPy gammainc */
 static inline LOOM_CHECK loom_status loom_gammainc(loom_tensor a, loom_tensor x,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(a);
-  operands_[1] = loom_t(x);
-  return loom_record_("gammainc", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(x);
+  return loom_record_("gammainc", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_gammainc_with(loom_operand a, loom_operand x,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = a;
-  operands_[1] = x;
-  return loom_record_("gammainc", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = a;
+  fixed_[1] = x;
+  return loom_record_("gammainc", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* 1 - gammainc(a, x), accurate where it is small.
@@ -2016,18 +2016,18 @@ static inline LOOM_CHECK loom_status loom_gammainc_with(loom_operand a, loom_ope
    Source: SciPy gammaincc */
 static inline LOOM_CHECK loom_status loom_gammaincc(loom_tensor a, loom_tensor x,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(a);
-  operands_[1] = loom_t(x);
-  return loom_record_("gammaincc", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(x);
+  return loom_record_("gammaincc", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_gammaincc_with(loom_operand a, loom_operand x,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = a;
-  operands_[1] = x;
-  return loom_record_("gammaincc", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = a;
+  fixed_[1] = x;
+  return loom_record_("gammaincc", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The greatest common divisor of |x| and |y|; gcd(0, 0) is 0.
@@ -2036,18 +2036,18 @@ static inline LOOM_CHECK loom_status loom_gammaincc_with(loom_operand a, loom_op
      T: one dtype, an integer type
    Source: NumPy gcd */
 static inline LOOM_CHECK loom_status loom_gcd(loom_tensor x, loom_tensor y, loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("gcd", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("gcd", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_gcd_with(loom_operand x, loom_operand y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("gcd", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("gcd", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x times the normal distribution function of x; approximate "none" or "tanh".
@@ -2057,11 +2057,11 @@ static inline LOOM_CHECK loom_status loom_gcd_with(loom_operand x, loom_operand 
    Source: arXiv 1606.08415; PyTorch gelu */
 static inline LOOM_CHECK loom_status loom_gelu(loom_tensor x, const char *approximate,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("approximate", approximate);
-  return loom_record_("gelu", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("gelu", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x > y.
@@ -2071,18 +2071,18 @@ static inline LOOM_CHECK loom_status loom_gelu(loom_tensor x, const char *approx
    Source: array API greater */
 static inline LOOM_CHECK loom_status loom_greater(loom_tensor x, loom_tensor y,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("greater", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("greater", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_greater_with(loom_operand x, loom_operand y,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("greater", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("greater", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x >= y.
@@ -2092,18 +2092,18 @@ static inline LOOM_CHECK loom_status loom_greater_with(loom_operand x, loom_oper
    Source: array API greater_equal */
 static inline LOOM_CHECK loom_status loom_greater_equal(loom_tensor x, loom_tensor y,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("greater_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("greater_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loom_operand y,
                                                              loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("greater_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("greater_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Channels (axis 1) in groups; each group of each sample gets mean 0 and variance 1.
@@ -2119,27 +2119,27 @@ static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loo
 static inline LOOM_CHECK loom_status loom_group_norm(loom_tensor x, loom_tensor weight,
                                                      loom_tensor bias, int64_t groups, double eps,
                                                      loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
-  operands_[2] = loom_t(bias);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
+  fixed_[2] = loom_t(bias);
   attributes_[0] = loom_attr_int("groups", groups);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("group_norm", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("group_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_operand weight,
                                                           loom_operand bias, int64_t groups,
                                                           double eps, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = weight;
-  operands_[2] = bias;
+  fixed_[0] = x;
+  fixed_[1] = weight;
+  fixed_[2] = bias;
   attributes_[0] = loom_attr_int("groups", groups);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("group_norm", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("group_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* x, but 0 where |x| <= lambd.
@@ -2148,29 +2148,29 @@ static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_o
    Source: PyTorch hardshrink */
 static inline LOOM_CHECK loom_status loom_hardshrink(loom_tensor x, double lambd,
                                                      loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("lambd", lambd);
-  return loom_record_("hardshrink", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("hardshrink", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* relu6(x + 3) / 6.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch hardsigmoid */
 static inline LOOM_CHECK loom_status loom_hardsigmoid(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("hardsigmoid", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("hardsigmoid", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x * relu6(x + 3) / 6.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch hardswish */
 static inline LOOM_CHECK loom_status loom_hardswish(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("hardswish", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("hardswish", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x limited to [min, max]. The gradient at the limits is 0.
@@ -2180,12 +2180,12 @@ static inline LOOM_CHECK loom_status loom_hardswish(loom_tensor x, loom_tensor *
    Source: PyTorch hardtanh */
 static inline LOOM_CHECK loom_status loom_hardtanh(loom_tensor x, double min, double max,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("min", min);
   attributes_[1] = loom_attr_float("max", max);
-  return loom_record_("hardtanh", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("hardtanh", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* 0 for negative x, 1 for positive x, y where x is 0, NaN for NaN.
@@ -2195,18 +2195,18 @@ static inline LOOM_CHECK loom_status loom_hardtanh(loom_tensor x, double min, do
    Source: NumPy heaviside */
 static inline LOOM_CHECK loom_status loom_heaviside(loom_tensor x, loom_tensor y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("heaviside", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("heaviside", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_heaviside_with(loom_operand x, loom_operand y,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("heaviside", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("heaviside", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* d**2 / 2 where d = abs(x - target) is below delta, else delta * (d - delta / 2).
@@ -2220,25 +2220,25 @@ static inline LOOM_CHECK loom_status loom_heaviside_with(loom_operand x, loom_op
 static inline LOOM_CHECK loom_status loom_huber_loss(loom_tensor x, loom_tensor target,
                                                      double delta, const char *reduction,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(target);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(target);
   attributes_[0] = loom_attr_float("delta", delta);
   attributes_[1] = loom_attr_str("reduction", reduction);
-  return loom_record_("huber_loss", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("huber_loss", fixed_, 2, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_huber_loss_with(loom_operand x, loom_operand target,
                                                           double delta, const char *reduction,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = target;
+  fixed_[0] = x;
+  fixed_[1] = target;
   attributes_[0] = loom_attr_float("delta", delta);
   attributes_[1] = loom_attr_str("reduction", reduction);
-  return loom_record_("huber_loss", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("huber_loss", fixed_, 2, attributes_, 2, result, 1);
 }
 
 /* sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0.
@@ -2248,36 +2248,36 @@ static inline LOOM_CHECK loom_status loom_huber_loss_with(loom_operand x, loom_o
    Source: C99 hypot */
 static inline LOOM_CHECK loom_status loom_hypot(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("hypot", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("hypot", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_hypot_with(loom_operand x, loom_operand y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("hypot", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("hypot", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x itself, as a value of its own. The gradient passes through.
      x: any dtype
    Source: stablehlo.add of nothing: the identity function */
 static inline LOOM_CHECK loom_status loom_identity(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("identity", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("identity", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The imaginary part, of the real dtype; 0 if x is real.
      x: a number (not bool)
    Source: array API imag */
 static inline LOOM_CHECK loom_status loom_imag(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("imag", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("imag", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The elements of x at broadcast indices, one operand for each of axes.
@@ -2292,22 +2292,22 @@ static inline LOOM_CHECK loom_status loom_imag(loom_tensor x, loom_tensor *resul
 static inline LOOM_CHECK loom_status loom_index(loom_tensor x, const loom_tensor *indices,
                                                 size_t indices_count, const int64_t *axes,
                                                 size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
-  return loom_record_many_("index", operands_, 1, indices, NULL, indices_count, attributes_, 1,
+  return loom_record_many_("index", fixed_, 1, indices, NULL, indices_count, attributes_, 1,
                            result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_index_with(loom_operand x, const loom_operand *indices,
                                                      size_t indices_count, const int64_t *axes,
                                                      size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = x;
+  fixed_[0] = x;
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
-  return loom_record_many_("index", operands_, 1, NULL, indices, indices_count, attributes_, 1,
+  return loom_record_many_("index", fixed_, 1, NULL, indices, indices_count, attributes_, 1,
                            result, 1);
 }
 
@@ -2329,14 +2329,14 @@ static inline LOOM_CHECK loom_status loom_index_update(loom_tensor x, loom_tenso
                                                        size_t indices_count, const int64_t *axes,
                                                        size_t axes_count, const char *mode,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(value);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(value);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
   attributes_[1] = loom_attr_str("mode", mode);
-  return loom_record_many_("index_update", operands_, 2, indices, NULL, indices_count,
-                           attributes_, 2, result, 1);
+  return loom_record_many_("index_update", fixed_, 2, indices, NULL, indices_count, attributes_,
+                           2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_index_update_with(loom_operand x, loom_operand value,
@@ -2345,14 +2345,14 @@ static inline LOOM_CHECK loom_status loom_index_update_with(loom_operand x, loom
                                                             const int64_t *axes,
                                                             size_t axes_count, const char *mode,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = value;
+  fixed_[0] = x;
+  fixed_[1] = value;
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
   attributes_[1] = loom_attr_str("mode", mode);
-  return loom_record_many_("index_update", operands_, 2, NULL, indices, indices_count,
-                           attributes_, 2, result, 1);
+  return loom_record_many_("index_update", fixed_, 2, NULL, indices, indices_count, attributes_,
+                           2, result, 1);
 }
 
 /* x ** exponent for an integer known beforehand, by repeated multiplication.
@@ -2362,11 +2362,11 @@ static inline LOOM_CHECK loom_status loom_index_update_with(loom_operand x, loom
    Source: repeated multiplication */
 static inline LOOM_CHECK loom_status loom_integer_power(loom_tensor x, int64_t exponent,
                                                         loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("exponent", exponent);
-  return loom_record_("integer_power", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("integer_power", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The inverse of square matrices; solve is faster and more exact where it serves.
@@ -2374,9 +2374,9 @@ static inline LOOM_CHECK loom_status loom_integer_power(loom_tensor x, int64_t e
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.inv */
 static inline LOOM_CHECK loom_status loom_inv(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("inv", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("inv", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* A tensor whose elements are their own index along axis.
@@ -2406,13 +2406,13 @@ static inline LOOM_CHECK loom_status loom_iota(const int64_t *shape, size_t shap
 static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *axes,
                                                 size_t axes_count, int64_t length,
                                                 const char *norm, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
   attributes_[1] = loom_attr_int("length", length);
   attributes_[2] = loom_attr_str("norm", norm);
-  return loom_record_("irfft", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("irfft", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* Whether elimination finds a pivot that is exactly 0, for each square matrix.
@@ -2420,36 +2420,36 @@ static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *ax
      x: float32 or float64 or complex64 or complex128
    Source: LAPACK getrf, its info */
 static inline LOOM_CHECK loom_status loom_is_singular(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("is_singular", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("is_singular", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x, with all its parts, is neither infinite nor NaN.
      x: any dtype
    Source: array API isfinite */
 static inline LOOM_CHECK loom_status loom_isfinite(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("isfinite", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("isfinite", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x, or a part of it, is infinite.
      x: any dtype
    Source: array API isinf */
 static inline LOOM_CHECK loom_status loom_isinf(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("isinf", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("isinf", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x, or a part of it, is NaN.
      x: any dtype
    Source: array API isnan */
 static inline LOOM_CHECK loom_status loom_isnan(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("isnan", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("isnan", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* target * (log(target) - x), where x holds log-probabilities; 0 where target is 0.
@@ -2463,25 +2463,25 @@ static inline LOOM_CHECK loom_status loom_isnan(loom_tensor x, loom_tensor *resu
 static inline LOOM_CHECK loom_status loom_kl_div(loom_tensor x, loom_tensor target,
                                                  bool log_target, const char *reduction,
                                                  loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(target);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(target);
   attributes_[0] = loom_attr_bool("log_target", log_target);
   attributes_[1] = loom_attr_str("reduction", reduction);
-  return loom_record_("kl_div", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("kl_div", fixed_, 2, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_kl_div_with(loom_operand x, loom_operand target,
                                                       bool log_target, const char *reduction,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = target;
+  fixed_[0] = x;
+  fixed_[1] = target;
   attributes_[0] = loom_attr_bool("log_target", log_target);
   attributes_[1] = loom_attr_str("reduction", reduction);
-  return loom_record_("kl_div", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("kl_div", fixed_, 2, attributes_, 2, result, 1);
 }
 
 /* Kronecker's product: each element of x times the whole of y, side by side.
@@ -2492,18 +2492,18 @@ static inline LOOM_CHECK loom_status loom_kl_div_with(loom_operand x, loom_opera
    Source: NumPy kron */
 static inline LOOM_CHECK loom_status loom_kron(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("kron", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("kron", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_kron_with(loom_operand x, loom_operand y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("kron", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("kron", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* abs(x - target); the derivative is 0 where both are equal.
@@ -2515,23 +2515,23 @@ static inline LOOM_CHECK loom_status loom_kron_with(loom_operand x, loom_operand
    Source: torch.nn.functional.l1_loss */
 static inline LOOM_CHECK loom_status loom_l1_loss(loom_tensor x, loom_tensor target,
                                                   const char *reduction, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(target);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(target);
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("l1_loss", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("l1_loss", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_l1_loss_with(loom_operand x, loom_operand target,
                                                        const char *reduction,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = target;
+  fixed_[0] = x;
+  fixed_[1] = target;
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("l1_loss", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("l1_loss", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* (x - mean) / sqrt(var + eps) * weight + bias over the last normalized_ndim axes.
@@ -2546,28 +2546,28 @@ static inline LOOM_CHECK loom_status loom_l1_loss_with(loom_operand x, loom_oper
 static inline LOOM_CHECK loom_status loom_layer_norm(loom_tensor x, loom_tensor weight,
                                                      loom_tensor bias, int64_t normalized_ndim,
                                                      double eps, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
-  operands_[2] = loom_t(bias);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
+  fixed_[2] = loom_t(bias);
   attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("layer_norm", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("layer_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_operand weight,
                                                           loom_operand bias,
                                                           int64_t normalized_ndim, double eps,
                                                           loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = weight;
-  operands_[2] = bias;
+  fixed_[0] = x;
+  fixed_[1] = weight;
+  fixed_[2] = bias;
   attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("layer_norm", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("layer_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* The least common multiple of |x| and |y|; 0 if either is 0.
@@ -2576,18 +2576,18 @@ static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_o
      T: one dtype, an integer type
    Source: NumPy lcm */
 static inline LOOM_CHECK loom_status loom_lcm(loom_tensor x, loom_tensor y, loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("lcm", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("lcm", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_lcm_with(loom_operand x, loom_operand y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("lcm", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("lcm", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x * 2**exponent, exact unless the result overflows or underflows.
@@ -2596,18 +2596,18 @@ static inline LOOM_CHECK loom_status loom_lcm_with(loom_operand x, loom_operand 
    Source: C99 ldexp */
 static inline LOOM_CHECK loom_status loom_ldexp(loom_tensor x, loom_tensor exponent,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(exponent);
-  return loom_record_("ldexp", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(exponent);
+  return loom_record_("ldexp", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_ldexp_with(loom_operand x, loom_operand exponent,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = exponent;
-  return loom_record_("ldexp", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = exponent;
+  return loom_record_("ldexp", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x for x > 0, negative_slope * x elsewhere.
@@ -2616,11 +2616,11 @@ static inline LOOM_CHECK loom_status loom_ldexp_with(loom_operand x, loom_operan
    Source: PyTorch leaky_relu */
 static inline LOOM_CHECK loom_status loom_leaky_relu(loom_tensor x, double negative_slope,
                                                      loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("negative_slope", negative_slope);
-  return loom_record_("leaky_relu", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("leaky_relu", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x + weight * (y - x), computed from the nearer end so that weight 1 gives y.
@@ -2631,20 +2631,20 @@ static inline LOOM_CHECK loom_status loom_leaky_relu(loom_tensor x, double negat
    Source: PyTorch lerp */
 static inline LOOM_CHECK loom_status loom_lerp(loom_tensor x, loom_tensor y, loom_tensor weight,
                                                loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  operands_[2] = loom_t(weight);
-  return loom_record_("lerp", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  fixed_[2] = loom_t(weight);
+  return loom_record_("lerp", fixed_, 3, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_lerp_with(loom_operand x, loom_operand y,
                                                     loom_operand weight, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = x;
-  operands_[1] = y;
-  operands_[2] = weight;
-  return loom_record_("lerp", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  fixed_[2] = weight;
+  return loom_record_("lerp", fixed_, 3, NULL, 0, result, 1);
 }
 
 /* x < y.
@@ -2654,18 +2654,18 @@ static inline LOOM_CHECK loom_status loom_lerp_with(loom_operand x, loom_operand
    Source: array API less */
 static inline LOOM_CHECK loom_status loom_less(loom_tensor x, loom_tensor y,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("less", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("less", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_less_with(loom_operand x, loom_operand y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("less", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("less", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x <= y.
@@ -2675,27 +2675,27 @@ static inline LOOM_CHECK loom_status loom_less_with(loom_operand x, loom_operand
    Source: array API less_equal */
 static inline LOOM_CHECK loom_status loom_less_equal(loom_tensor x, loom_tensor y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("less_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("less_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_less_equal_with(loom_operand x, loom_operand y,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("less_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("less_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The logarithm of the absolute value of the gamma function.
      x: float16 or bfloat16 or float32 or float64
    Source: C99 lgamma */
 static inline LOOM_CHECK loom_status loom_lgamma(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("lgamma", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("lgamma", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* num evenly spaced numbers from start to stop, which endpoint includes.
@@ -2710,70 +2710,70 @@ static inline LOOM_CHECK loom_status loom_lgamma(loom_tensor x, loom_tensor *res
 static inline LOOM_CHECK loom_status loom_linspace(loom_tensor start, loom_tensor stop,
                                                    int64_t num, bool endpoint,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(start);
-  operands_[1] = loom_t(stop);
+  fixed_[0] = loom_t(start);
+  fixed_[1] = loom_t(stop);
   attributes_[0] = loom_attr_int("num", num);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
-  return loom_record_("linspace", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("linspace", fixed_, 2, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_linspace_with(loom_operand start, loom_operand stop,
                                                         int64_t num, bool endpoint,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = start;
-  operands_[1] = stop;
+  fixed_[0] = start;
+  fixed_[1] = stop;
   attributes_[0] = loom_attr_int("num", num);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
-  return loom_record_("linspace", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("linspace", fixed_, 2, attributes_, 2, result, 1);
 }
 
 /* Natural logarithm; -inf at 0, NaN for negative real x.
      x: a floating-point or complex type
    Source: array API log */
 static inline LOOM_CHECK loom_status loom_log(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("log", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Logarithm to base 10.
      x: a floating-point or complex type
    Source: array API log10 */
 static inline LOOM_CHECK loom_status loom_log10(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("log10", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log10", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* log(1 + x), accurate near 0.
      x: a floating-point or complex type
    Source: array API log1p */
 static inline LOOM_CHECK loom_status loom_log1p(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("log1p", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log1p", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Logarithm to base 2.
      x: a floating-point or complex type
    Source: array API log2 */
 static inline LOOM_CHECK loom_status loom_log2(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("log2", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log2", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* log(sigmoid(x)) without underflow.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch logsigmoid */
 static inline LOOM_CHECK loom_status loom_log_sigmoid(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("log_sigmoid", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log_sigmoid", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x minus the logarithm of the sum of exp(x) along an axis, without overflow.
@@ -2783,11 +2783,11 @@ static inline LOOM_CHECK loom_status loom_log_sigmoid(loom_tensor x, loom_tensor
    Source: x - log(sum(exp(x))) */
 static inline LOOM_CHECK loom_status loom_log_softmax(loom_tensor x, int64_t axis,
                                                       loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("log_softmax", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("log_softmax", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* log(exp(x) + exp(y)) without overflow.
@@ -2797,18 +2797,18 @@ static inline LOOM_CHECK loom_status loom_log_softmax(loom_tensor x, int64_t axi
    Source: array API logaddexp */
 static inline LOOM_CHECK loom_status loom_logaddexp(loom_tensor x, loom_tensor y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("logaddexp", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("logaddexp", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_logaddexp_with(loom_operand x, loom_operand y,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("logaddexp", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("logaddexp", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* log2(2**x + 2**y) without overflow.
@@ -2818,18 +2818,18 @@ static inline LOOM_CHECK loom_status loom_logaddexp_with(loom_operand x, loom_op
    Source: NumPy logaddexp2 */
 static inline LOOM_CHECK loom_status loom_logaddexp2(loom_tensor x, loom_tensor y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("logaddexp2", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("logaddexp2", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_logaddexp2_with(loom_operand x, loom_operand y,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("logaddexp2", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("logaddexp2", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* log(cumsum(exp(x))) without overflow.
@@ -2839,12 +2839,12 @@ static inline LOOM_CHECK loom_status loom_logaddexp2_with(loom_operand x, loom_o
    Source: PyTorch logcumsumexp */
 static inline LOOM_CHECK loom_status loom_logcumsumexp(loom_tensor x, int64_t axis, bool reverse,
                                                        loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
-  return loom_record_("logcumsumexp", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("logcumsumexp", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* Whether x and y are both not zero.
@@ -2853,27 +2853,27 @@ static inline LOOM_CHECK loom_status loom_logcumsumexp(loom_tensor x, int64_t ax
    Source: array API logical_and */
 static inline LOOM_CHECK loom_status loom_logical_and(loom_tensor x, loom_tensor y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("logical_and", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("logical_and", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_logical_and_with(loom_operand x, loom_operand y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("logical_and", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("logical_and", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Whether x is zero.
      x: any dtype
    Source: array API logical_not */
 static inline LOOM_CHECK loom_status loom_logical_not(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("logical_not", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("logical_not", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x or y is not zero.
@@ -2882,18 +2882,18 @@ static inline LOOM_CHECK loom_status loom_logical_not(loom_tensor x, loom_tensor
    Source: array API logical_or */
 static inline LOOM_CHECK loom_status loom_logical_or(loom_tensor x, loom_tensor y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("logical_or", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("logical_or", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_logical_or_with(loom_operand x, loom_operand y,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("logical_or", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("logical_or", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Whether exactly one of x and y is not zero.
@@ -2902,18 +2902,18 @@ static inline LOOM_CHECK loom_status loom_logical_or_with(loom_operand x, loom_o
    Source: array API logical_xor */
 static inline LOOM_CHECK loom_status loom_logical_xor(loom_tensor x, loom_tensor y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("logical_xor", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("logical_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_logical_xor_with(loom_operand x, loom_operand y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("logical_xor", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("logical_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* log(sum(exp(x))) without overflow; -inf of no element.
@@ -2924,12 +2924,12 @@ static inline LOOM_CHECK loom_status loom_logical_xor_with(loom_operand x, loom_
 static inline LOOM_CHECK loom_status loom_logsumexp(loom_tensor x, const int64_t *axes,
                                                     size_t axes_count, bool keepdims,
                                                     loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("logsumexp", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("logsumexp", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* x where mask is false, value where it is true; both broadcast to x.
@@ -2941,21 +2941,21 @@ static inline LOOM_CHECK loom_status loom_logsumexp(loom_tensor x, const int64_t
    Source: torch.Tensor.masked_fill */
 static inline LOOM_CHECK loom_status loom_masked_fill(loom_tensor x, loom_tensor mask,
                                                       loom_tensor value, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(mask);
-  operands_[2] = loom_t(value);
-  return loom_record_("masked_fill", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(mask);
+  fixed_[2] = loom_t(value);
+  return loom_record_("masked_fill", fixed_, 3, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_masked_fill_with(loom_operand x, loom_operand mask,
                                                            loom_operand value,
                                                            loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = x;
-  operands_[1] = mask;
-  operands_[2] = value;
-  return loom_record_("masked_fill", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = x;
+  fixed_[1] = mask;
+  fixed_[2] = value;
+  return loom_record_("masked_fill", fixed_, 3, NULL, 0, result, 1);
 }
 
 /* The matrix product (..., m, k) @ (..., k, n) -> (..., m, n).
@@ -2967,27 +2967,27 @@ static inline LOOM_CHECK loom_status loom_masked_fill_with(loom_operand x, loom_
    Source: array API matmul */
 static inline LOOM_CHECK loom_status loom_matmul(loom_tensor x, loom_tensor y,
                                                  loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("matmul", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("matmul", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_matmul_with(loom_operand x, loom_operand y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("matmul", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("matmul", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The exponential of square matrices, by Pade approximation. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
    Source: Higham, 2005: scaling and squaring */
 static inline LOOM_CHECK loom_status loom_matrix_exp(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("matrix_exp", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("matrix_exp", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Square matrices multiplied by themselves; the inverse for a negative exponent.
@@ -2997,11 +2997,11 @@ static inline LOOM_CHECK loom_status loom_matrix_exp(loom_tensor x, loom_tensor 
    Source: array API linalg.matrix_power */
 static inline LOOM_CHECK loom_status loom_matrix_power(loom_tensor x, int64_t exponent,
                                                        loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("exponent", exponent);
-  return loom_record_("matrix_power", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("matrix_power", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The largest element; NaN if there is one. Elements that tie share the gradient.
@@ -3013,12 +3013,12 @@ static inline LOOM_CHECK loom_status loom_matrix_power(loom_tensor x, int64_t ex
 static inline LOOM_CHECK loom_status loom_max(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("max", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("max", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The largest element in each place of a window that moves over the last axes.
@@ -3042,15 +3042,15 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
                                                    size_t padding_high_count,
                                                    const int64_t *dilation, size_t dilation_count,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[5];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
-  return loom_record_("max_pool", operands_, 1, attributes_, 5, result, 1);
+  return loom_record_("max_pool", fixed_, 1, attributes_, 5, result, 1);
 }
 
 /* The larger of x and y; NaN if either is. At ties each gets half of the gradient.
@@ -3060,18 +3060,18 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
    Source: array API maximum */
 static inline LOOM_CHECK loom_status loom_maximum(loom_tensor x, loom_tensor y,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("maximum", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("maximum", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_maximum_with(loom_operand x, loom_operand y,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("maximum", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("maximum", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The arithmetic mean; NaN of no element.
@@ -3082,12 +3082,12 @@ static inline LOOM_CHECK loom_status loom_maximum_with(loom_operand x, loom_oper
 static inline LOOM_CHECK loom_status loom_mean(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, bool keepdims,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("mean", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("mean", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The smallest element; NaN if there is one. Elements that tie share the gradient.
@@ -3099,12 +3099,12 @@ static inline LOOM_CHECK loom_status loom_mean(loom_tensor x, const int64_t *axe
 static inline LOOM_CHECK loom_status loom_min(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("min", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("min", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The smaller of x and y; NaN if either is. At ties each gets half of the gradient.
@@ -3114,27 +3114,27 @@ static inline LOOM_CHECK loom_status loom_min(loom_tensor x, const int64_t *axes
    Source: array API minimum */
 static inline LOOM_CHECK loom_status loom_minimum(loom_tensor x, loom_tensor y,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("minimum", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("minimum", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_minimum_with(loom_operand x, loom_operand y,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("minimum", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("minimum", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x * tanh(log(1 + exp(x))).
      x: float16 or bfloat16 or float32 or float64
    Source: arXiv 1908.08681; PyTorch mish */
 static inline LOOM_CHECK loom_status loom_mish(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("mish", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("mish", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x with axis source[i] at position destination[i], the others in order.
@@ -3148,13 +3148,13 @@ static inline LOOM_CHECK loom_status loom_moveaxis(loom_tensor x, const int64_t 
                                                    const int64_t *destination,
                                                    size_t destination_count,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("source", source ? source : loom_no_integers, source_count);
   attributes_[1] = loom_attr_ints("destination", destination ? destination : loom_no_integers,
       destination_count);
-  return loom_record_("moveaxis", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("moveaxis", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* (x - target) ** 2. Raises ShapeError, ArgumentError.
@@ -3165,23 +3165,23 @@ static inline LOOM_CHECK loom_status loom_moveaxis(loom_tensor x, const int64_t 
    Source: torch.nn.functional.mse_loss */
 static inline LOOM_CHECK loom_status loom_mse_loss(loom_tensor x, loom_tensor target,
                                                    const char *reduction, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(target);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(target);
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("mse_loss", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("mse_loss", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_mse_loss_with(loom_operand x, loom_operand target,
                                                         const char *reduction,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = target;
+  fixed_[0] = x;
+  fixed_[1] = target;
   attributes_[0] = loom_attr_str("reduction", reduction);
-  return loom_record_("mse_loss", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("mse_loss", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* x * y. For bool, logical and, as in NumPy.
@@ -3191,18 +3191,18 @@ static inline LOOM_CHECK loom_status loom_mse_loss_with(loom_operand x, loom_ope
    Source: array API multiply */
 static inline LOOM_CHECK loom_status loom_multiply(loom_tensor x, loom_tensor y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("multiply", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("multiply", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_multiply_with(loom_operand x, loom_operand y,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("multiply", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("multiply", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x with NaN and infinities replaced; infinities by the largest numbers for None.
@@ -3215,22 +3215,22 @@ static inline LOOM_CHECK loom_status loom_multiply_with(loom_operand x, loom_ope
 static inline LOOM_CHECK loom_status loom_nan_to_num(loom_tensor x, double nan,
                                                      const double *posinf, const double *neginf,
                                                      loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("nan", nan);
   attributes_[1] = posinf ? loom_attr_float("posinf", *posinf) : loom_attr_none("posinf");
   attributes_[2] = neginf ? loom_attr_float("neginf", *neginf) : loom_attr_none("neginf");
-  return loom_record_("nan_to_num", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("nan_to_num", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* -x; unsigned integers wrap.
      x: a number (not bool)
    Source: array API negative */
 static inline LOOM_CHECK loom_status loom_negative(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("negative", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("negative", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The next number after x in the direction of y.
@@ -3240,18 +3240,18 @@ static inline LOOM_CHECK loom_status loom_negative(loom_tensor x, loom_tensor *r
    Source: C99 nextafter */
 static inline LOOM_CHECK loom_status loom_nextafter(loom_tensor x, loom_tensor y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("nextafter", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("nextafter", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_nextafter_with(loom_operand x, loom_operand y,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("nextafter", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("nextafter", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* -log_probabilities[label], per element of labels; else as cross_entropy.
@@ -3268,16 +3268,16 @@ static inline LOOM_CHECK loom_status loom_nll_loss(loom_tensor log_probabilities
                                                    loom_tensor labels, loom_tensor weight,
                                                    int64_t axis, const int64_t *ignore_index,
                                                    const char *reduction, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(log_probabilities);
-  operands_[1] = loom_t(labels);
-  operands_[2] = loom_t(weight);
+  fixed_[0] = loom_t(log_probabilities);
+  fixed_[1] = loom_t(labels);
+  fixed_[2] = loom_t(weight);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
       loom_attr_none("ignore_index");
   attributes_[2] = loom_attr_str("reduction", reduction);
-  return loom_record_("nll_loss", operands_, 3, attributes_, 3, result, 1);
+  return loom_record_("nll_loss", fixed_, 3, attributes_, 3, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_nll_loss_with(loom_operand log_probabilities,
@@ -3285,16 +3285,16 @@ static inline LOOM_CHECK loom_status loom_nll_loss_with(loom_operand log_probabi
                                                         int64_t axis, const int64_t *ignore_index,
                                                         const char *reduction,
                                                         loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[3];
-  operands_[0] = log_probabilities;
-  operands_[1] = labels;
-  operands_[2] = weight;
+  fixed_[0] = log_probabilities;
+  fixed_[1] = labels;
+  fixed_[2] = weight;
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
       loom_attr_none("ignore_index");
   attributes_[2] = loom_attr_str("reduction", reduction);
-  return loom_record_("nll_loss", operands_, 3, attributes_, 3, result, 1);
+  return loom_record_("nll_loss", fixed_, 3, attributes_, 3, result, 1);
 }
 
 /* The vector norm sum(|x|**order)**(1/order).
@@ -3308,13 +3308,13 @@ static inline LOOM_CHECK loom_status loom_nll_loss_with(loom_operand log_probabi
 static inline LOOM_CHECK loom_status loom_norm(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, double order, bool keepdims,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_float("order", order);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("norm", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("norm", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* x != y.
@@ -3324,18 +3324,18 @@ static inline LOOM_CHECK loom_status loom_norm(loom_tensor x, const int64_t *axe
    Source: array API not_equal */
 static inline LOOM_CHECK loom_status loom_not_equal(loom_tensor x, loom_tensor y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("not_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("not_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_not_equal_with(loom_operand x, loom_operand y,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("not_equal", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("not_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* A new last axis of size depth: one at the index, zero elsewhere.
@@ -3347,12 +3347,12 @@ static inline LOOM_CHECK loom_status loom_not_equal_with(loom_operand x, loom_op
    Source: torch.nn.functional.one_hot */
 static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t depth,
                                                   loom_dtype dtype, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(indices);
+  fixed_[0] = loom_t(indices);
   attributes_[0] = loom_attr_int("depth", depth);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("one_hot", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("one_hot", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* All products of an element of x and one of y: the axes of x, then those of y.
@@ -3362,18 +3362,18 @@ static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t d
    Source: NumPy multiply.outer */
 static inline LOOM_CHECK loom_status loom_outer(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("outer", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("outer", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_outer_with(loom_operand x, loom_operand y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("outer", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("outer", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x with value (0-d) before, after and between its elements, counts per axis.
@@ -3391,14 +3391,14 @@ static inline LOOM_CHECK loom_status loom_pad(loom_tensor x, loom_tensor value,
                                               const int64_t *high, size_t high_count,
                                               const int64_t *interior, size_t interior_count,
                                               loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(value);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(value);
   attributes_[0] = loom_attr_ints("low", low ? low : loom_no_integers, low_count);
   attributes_[1] = loom_attr_ints("high", high ? high : loom_no_integers, high_count);
   attributes_[2] = loom_attr_ints("interior", interior, interior_count);
-  return loom_record_("pad", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand value,
@@ -3406,14 +3406,14 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
                                                    const int64_t *high, size_t high_count,
                                                    const int64_t *interior, size_t interior_count,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = x;
-  operands_[1] = value;
+  fixed_[0] = x;
+  fixed_[1] = value;
   attributes_[0] = loom_attr_ints("low", low ? low : loom_no_integers, low_count);
   attributes_[1] = loom_attr_ints("high", high ? high : loom_no_integers, high_count);
   attributes_[2] = loom_attr_ints("interior", interior, interior_count);
-  return loom_record_("pad", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
 
 /* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
@@ -3423,11 +3423,11 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
      rtol: float, default 1e-15
    Source: array API linalg.pinv */
 static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("rtol", rtol);
-  return loom_record_("pinv", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("pinv", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* Derivative number order of digamma, for positive x.
@@ -3436,29 +3436,29 @@ static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_
    Source: SciPy polygamma */
 static inline LOOM_CHECK loom_status loom_polygamma(loom_tensor x, int64_t order,
                                                     loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("order", order);
-  return loom_record_("polygamma", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("polygamma", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The number of one bits of x in two's complement, of the dtype of x.
      x: an integer type
    Source: C23 stdc_count_ones */
 static inline LOOM_CHECK loom_status loom_population_count(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("population_count", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("population_count", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* +x, which is x.
      x: a number (not bool)
    Source: array API positive */
 static inline LOOM_CHECK loom_status loom_positive(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("positive", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("positive", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x ** y.
@@ -3470,18 +3470,18 @@ static inline LOOM_CHECK loom_status loom_positive(loom_tensor x, loom_tensor *r
    Source: array API pow */
 static inline LOOM_CHECK loom_status loom_power(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("power", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("power", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_power_with(loom_operand x, loom_operand y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("power", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("power", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x for x > 0, slope * x elsewhere; the slope is an operand and gets a gradient.
@@ -3491,18 +3491,18 @@ static inline LOOM_CHECK loom_status loom_power_with(loom_operand x, loom_operan
    Source: arXiv 1502.01852 */
 static inline LOOM_CHECK loom_status loom_prelu(loom_tensor x, loom_tensor slope,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(slope);
-  return loom_record_("prelu", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(slope);
+  return loom_record_("prelu", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_prelu_with(loom_operand x, loom_operand slope,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = slope;
-  return loom_record_("prelu", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = slope;
+  return loom_record_("prelu", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The product of the elements, cast to dtype first if that is given; 1 of none.
@@ -3516,13 +3516,13 @@ static inline LOOM_CHECK loom_status loom_prelu_with(loom_operand x, loom_operan
 static inline LOOM_CHECK loom_status loom_prod(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, loom_dtype dtype, bool keepdims,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("prod", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("prod", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* x (..., m, n) as a product of q with orthonormal columns and upper triangular r.
@@ -3534,13 +3534,13 @@ static inline LOOM_CHECK loom_status loom_prod(loom_tensor x, const int64_t *axe
    Source: array API linalg.qr */
 static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, loom_tensor *q,
                                              loom_tensor *r) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("mode", mode);
-  status_ = loom_record_("qr", operands_, 1, attributes_, 1, results_, 2);
+  status_ = loom_record_("qr", fixed_, 1, attributes_, 1, results_, 2);
   *q = results_[0];
   *r = results_[1];
   return status_;
@@ -3553,11 +3553,11 @@ static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, lo
    Source: LAPACK geqrf */
 static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
                                                  loom_tensor *tau) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  status_ = loom_record_("qr_raw", operands_, 1, NULL, 0, results_, 2);
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("qr_raw", fixed_, 1, NULL, 0, results_, 2);
   *h = results_[0];
   *tau = results_[1];
   return status_;
@@ -3572,24 +3572,24 @@ static inline LOOM_CHECK loom_status loom_random_bernoulli(loom_tensor key, loom
                                                            const int64_t *shape,
                                                            size_t shape_count,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(p);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(p);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_bernoulli", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_bernoulli", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_bernoulli_with(loom_operand key, loom_operand p,
                                                                 const int64_t *shape,
                                                                 size_t shape_count,
                                                                 loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = p;
+  fixed_[0] = key;
+  fixed_[1] = p;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_bernoulli", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_bernoulli", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* Beta numbers of parameters a and b.
@@ -3602,26 +3602,26 @@ static inline LOOM_CHECK loom_status loom_random_bernoulli_with(loom_operand key
 static inline LOOM_CHECK loom_status loom_random_beta(loom_tensor key, loom_tensor a,
                                                       loom_tensor b, const int64_t *shape,
                                                       size_t shape_count, loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(a);
-  operands_[2] = loom_t(b);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(a);
+  fixed_[2] = loom_t(b);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_beta", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_beta", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_beta_with(loom_operand key, loom_operand a,
                                                            loom_operand b, const int64_t *shape,
                                                            size_t shape_count,
                                                            loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = a;
-  operands_[2] = b;
+  fixed_[0] = key;
+  fixed_[1] = a;
+  fixed_[2] = b;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_beta", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_beta", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* Numbers (int64) of successes of probability p in n trials, n rounded down.
@@ -3636,13 +3636,13 @@ static inline LOOM_CHECK loom_status loom_random_binomial(loom_tensor key, loom_
                                                           loom_tensor p, const int64_t *shape,
                                                           size_t shape_count,
                                                           loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(n);
-  operands_[2] = loom_t(p);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(n);
+  fixed_[2] = loom_t(p);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_binomial", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_binomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key, loom_operand n,
@@ -3650,13 +3650,13 @@ static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key,
                                                                const int64_t *shape,
                                                                size_t shape_count,
                                                                loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = n;
-  operands_[2] = p;
+  fixed_[0] = key;
+  fixed_[1] = n;
+  fixed_[2] = p;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_binomial", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_binomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* Unsigned integers, every bit of which is random.
@@ -3667,12 +3667,12 @@ static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key,
 static inline LOOM_CHECK loom_status loom_random_bits(loom_tensor key, const int64_t *shape,
                                                       size_t shape_count, loom_dtype dtype,
                                                       loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_bits", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_bits", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* Indices (int64) into the last axis of logits, of probability softmax(logits).
@@ -3685,12 +3685,12 @@ static inline LOOM_CHECK loom_status loom_random_categorical(loom_tensor key, lo
                                                              const int64_t *shape,
                                                              size_t shape_count,
                                                              loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(logits);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(logits);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_categorical", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_categorical", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_categorical_with(loom_operand key,
@@ -3698,12 +3698,12 @@ static inline LOOM_CHECK loom_status loom_random_categorical_with(loom_operand k
                                                                   const int64_t *shape,
                                                                   size_t shape_count,
                                                                   loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = logits;
+  fixed_[0] = key;
+  fixed_[1] = logits;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_categorical", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_categorical", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* Cauchy numbers of location 0 and scale 1.
@@ -3714,12 +3714,12 @@ static inline LOOM_CHECK loom_status loom_random_categorical_with(loom_operand k
 static inline LOOM_CHECK loom_status loom_random_cauchy(loom_tensor key, const int64_t *shape,
                                                         size_t shape_count, loom_dtype dtype,
                                                         loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_cauchy", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_cauchy", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* Exponential numbers of mean 1.
@@ -3731,12 +3731,12 @@ static inline LOOM_CHECK loom_status loom_random_exponential(loom_tensor key,
                                                              const int64_t *shape,
                                                              size_t shape_count, loom_dtype dtype,
                                                              loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_exponential", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_exponential", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* A key made of a key and a 0-d integer (its low 32 bits), such as a step's number.
@@ -3746,18 +3746,18 @@ static inline LOOM_CHECK loom_status loom_random_exponential(loom_tensor key,
    Source: Salmon et al. 2011, Threefry-2x32 */
 static inline LOOM_CHECK loom_status loom_random_fold_in(loom_tensor key, loom_tensor data,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(data);
-  return loom_record_("random_fold_in", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(data);
+  return loom_record_("random_fold_in", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_fold_in_with(loom_operand key, loom_operand data,
                                                               loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = key;
-  operands_[1] = data;
-  return loom_record_("random_fold_in", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = key;
+  fixed_[1] = data;
+  return loom_record_("random_fold_in", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* Gamma numbers of shape parameter a and scale 1. There is no second derivative.
@@ -3769,24 +3769,24 @@ static inline LOOM_CHECK loom_status loom_random_fold_in_with(loom_operand key, 
 static inline LOOM_CHECK loom_status loom_random_gamma(loom_tensor key, loom_tensor a,
                                                        const int64_t *shape, size_t shape_count,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(a);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(a);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_gamma", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_gamma", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_gamma_with(loom_operand key, loom_operand a,
                                                             const int64_t *shape,
                                                             size_t shape_count,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = a;
+  fixed_[0] = key;
+  fixed_[1] = a;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_gamma", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_gamma", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* The number (int64) of trials up to the first success of probability p, 1 or more.
@@ -3799,24 +3799,24 @@ static inline LOOM_CHECK loom_status loom_random_geometric(loom_tensor key, loom
                                                            const int64_t *shape,
                                                            size_t shape_count,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(p);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(p);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_geometric", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_geometric", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_geometric_with(loom_operand key, loom_operand p,
                                                                 const int64_t *shape,
                                                                 size_t shape_count,
                                                                 loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = p;
+  fixed_[0] = key;
+  fixed_[1] = p;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_geometric", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_geometric", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* Gumbel numbers of location 0 and scale 1.
@@ -3827,12 +3827,12 @@ static inline LOOM_CHECK loom_status loom_random_geometric_with(loom_operand key
 static inline LOOM_CHECK loom_status loom_random_gumbel(loom_tensor key, const int64_t *shape,
                                                         size_t shape_count, loom_dtype dtype,
                                                         loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_gumbel", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_gumbel", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* Numbers (int64) of good ones among drawn of good + bad, without replacement.
@@ -3850,14 +3850,14 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric(loom_tensor key,
                                                                 const int64_t *shape,
                                                                 size_t shape_count,
                                                                 loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(good);
-  operands_[2] = loom_t(bad);
-  operands_[3] = loom_t(drawn);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(good);
+  fixed_[2] = loom_t(bad);
+  fixed_[3] = loom_t(drawn);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_hypergeometric", operands_, 4, attributes_, 1, result, 1);
+  return loom_record_("random_hypergeometric", fixed_, 4, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operand key,
@@ -3867,14 +3867,14 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operan
                                                                      const int64_t *shape,
                                                                      size_t shape_count,
                                                                      loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = good;
-  operands_[2] = bad;
-  operands_[3] = drawn;
+  fixed_[0] = key;
+  fixed_[1] = good;
+  fixed_[2] = bad;
+  fixed_[3] = drawn;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_hypergeometric", operands_, 4, attributes_, 1, result, 1);
+  return loom_record_("random_hypergeometric", fixed_, 4, attributes_, 1, result, 1);
 }
 
 /* Integers from low to high - 1, to high with endpoint; low where there are none.
@@ -3891,14 +3891,14 @@ static inline LOOM_CHECK loom_status loom_random_integers(loom_tensor key, loom_
                                                           loom_tensor high, const int64_t *shape,
                                                           size_t shape_count, bool endpoint,
                                                           loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(low);
-  operands_[2] = loom_t(high);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(low);
+  fixed_[2] = loom_t(high);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
-  return loom_record_("random_integers", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("random_integers", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_integers_with(loom_operand key, loom_operand low,
@@ -3906,14 +3906,14 @@ static inline LOOM_CHECK loom_status loom_random_integers_with(loom_operand key,
                                                                const int64_t *shape,
                                                                size_t shape_count, bool endpoint,
                                                                loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = key;
-  operands_[1] = low;
-  operands_[2] = high;
+  fixed_[0] = key;
+  fixed_[1] = low;
+  fixed_[2] = high;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
-  return loom_record_("random_integers", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("random_integers", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* Laplace numbers of location 0 and scale 1.
@@ -3924,12 +3924,12 @@ static inline LOOM_CHECK loom_status loom_random_integers_with(loom_operand key,
 static inline LOOM_CHECK loom_status loom_random_laplace(loom_tensor key, const int64_t *shape,
                                                          size_t shape_count, loom_dtype dtype,
                                                          loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_laplace", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_laplace", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* Logistic numbers of location 0 and scale 1.
@@ -3940,12 +3940,12 @@ static inline LOOM_CHECK loom_status loom_random_laplace(loom_tensor key, const 
 static inline LOOM_CHECK loom_status loom_random_logistic(loom_tensor key, const int64_t *shape,
                                                           size_t shape_count, loom_dtype dtype,
                                                           loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_logistic", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("random_logistic", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* How often (int64) each class was met in n draws; a class each along the last axis of p.
@@ -3960,13 +3960,13 @@ static inline LOOM_CHECK loom_status loom_random_multinomial(loom_tensor key, lo
                                                              loom_tensor p, const int64_t *shape,
                                                              size_t shape_count,
                                                              loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(n);
-  operands_[2] = loom_t(p);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(n);
+  fixed_[2] = loom_t(p);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_multinomial", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_multinomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand key,
@@ -3974,13 +3974,13 @@ static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand k
                                                                   const int64_t *shape,
                                                                   size_t shape_count,
                                                                   loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = n;
-  operands_[2] = p;
+  fixed_[0] = key;
+  fixed_[1] = n;
+  fixed_[2] = p;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_multinomial", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_multinomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* How many (int64) of each color are among drawn without replacement.
@@ -3997,14 +3997,13 @@ static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric(loo
                                                                              const int64_t *shape,
                                                                              size_t shape_count,
                                                                              loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(drawn);
-  operands_[2] = loom_t(colors);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(drawn);
+  fixed_[2] = loom_t(colors);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_multivariate_hypergeometric", operands_, 3, attributes_, 1, result,
-                      1);
+  return loom_record_("random_multivariate_hypergeometric", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric_with(loom_operand key,
@@ -4013,14 +4012,13 @@ static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric_wit
                                                                                   const int64_t *shape,
                                                                                   size_t shape_count,
                                                                                   loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = drawn;
-  operands_[2] = colors;
+  fixed_[0] = key;
+  fixed_[1] = drawn;
+  fixed_[2] = colors;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_multivariate_hypergeometric", operands_, 3, attributes_, 1, result,
-                      1);
+  return loom_record_("random_multivariate_hypergeometric", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* Normal numbers; mean is 0 and std 1 if absent. Complex parts have variance 1/2 each.
@@ -4035,14 +4033,14 @@ static inline LOOM_CHECK loom_status loom_random_normal(loom_tensor key, loom_te
                                                         loom_tensor std, const int64_t *shape,
                                                         size_t shape_count, loom_dtype dtype,
                                                         loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(mean);
-  operands_[2] = loom_t(std);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(mean);
+  fixed_[2] = loom_t(std);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_normal", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("random_normal", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_normal_with(loom_operand key, loom_operand mean,
@@ -4050,14 +4048,14 @@ static inline LOOM_CHECK loom_status loom_random_normal_with(loom_operand key, l
                                                              const int64_t *shape,
                                                              size_t shape_count, loom_dtype dtype,
                                                              loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = key;
-  operands_[1] = mean;
-  operands_[2] = std;
+  fixed_[0] = key;
+  fixed_[1] = mean;
+  fixed_[2] = std;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
-  return loom_record_("random_normal", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("random_normal", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* The integers from 0 to n - 1 (int64) in random order.
@@ -4066,11 +4064,11 @@ static inline LOOM_CHECK loom_status loom_random_normal_with(loom_operand key, l
    Source: Salmon et al. 2011, Threefry-2x32; sorted by random bits */
 static inline LOOM_CHECK loom_status loom_random_permutation(loom_tensor key, int64_t n,
                                                              loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_int("n", n);
-  return loom_record_("random_permutation", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("random_permutation", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* Poisson numbers (int64) of mean rate; -1 where that is negative or NaN.
@@ -4081,24 +4079,24 @@ static inline LOOM_CHECK loom_status loom_random_permutation(loom_tensor key, in
 static inline LOOM_CHECK loom_status loom_random_poisson(loom_tensor key, loom_tensor rate,
                                                          const int64_t *shape, size_t shape_count,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(rate);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(rate);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_poisson", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_poisson", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_poisson_with(loom_operand key, loom_operand rate,
                                                               const int64_t *shape,
                                                               size_t shape_count,
                                                               loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = rate;
+  fixed_[0] = key;
+  fixed_[1] = rate;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_poisson", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_poisson", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* num keys (uint32[num, 2]) whose numbers are independent of each other's.
@@ -4108,11 +4106,11 @@ static inline LOOM_CHECK loom_status loom_random_poisson_with(loom_operand key, 
    Source: Salmon et al. 2011, Threefry-2x32 */
 static inline LOOM_CHECK loom_status loom_random_split(loom_tensor key, int64_t num,
                                                        loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
+  fixed_[0] = loom_t(key);
   attributes_[0] = loom_attr_int("num", num);
-  return loom_record_("random_split", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("random_split", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* Numbers of the standard normal distribution limited to [low, high].
@@ -4128,13 +4126,13 @@ static inline LOOM_CHECK loom_status loom_random_truncated_normal(loom_tensor ke
                                                                   const int64_t *shape,
                                                                   size_t shape_count,
                                                                   loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(low);
-  operands_[2] = loom_t(high);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(low);
+  fixed_[2] = loom_t(high);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_truncated_normal", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_truncated_normal", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_truncated_normal_with(loom_operand key,
@@ -4143,13 +4141,13 @@ static inline LOOM_CHECK loom_status loom_random_truncated_normal_with(loom_oper
                                                                        const int64_t *shape,
                                                                        size_t shape_count,
                                                                        loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = low;
-  operands_[2] = high;
+  fixed_[0] = key;
+  fixed_[1] = low;
+  fixed_[2] = high;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_truncated_normal", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_truncated_normal", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* Numbers between low and high; high itself only by rounding.
@@ -4163,13 +4161,13 @@ static inline LOOM_CHECK loom_status loom_random_uniform(loom_tensor key, loom_t
                                                          loom_tensor high, const int64_t *shape,
                                                          size_t shape_count,
                                                          loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(low);
-  operands_[2] = loom_t(high);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(low);
+  fixed_[2] = loom_t(high);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_uniform", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_uniform", fixed_, 3, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_uniform_with(loom_operand key, loom_operand low,
@@ -4177,13 +4175,13 @@ static inline LOOM_CHECK loom_status loom_random_uniform_with(loom_operand key, 
                                                               const int64_t *shape,
                                                               size_t shape_count,
                                                               loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = low;
-  operands_[2] = high;
+  fixed_[0] = key;
+  fixed_[1] = low;
+  fixed_[2] = high;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_uniform", operands_, 3, attributes_, 1, result, 1);
+  return loom_record_("random_uniform", fixed_, 3, attributes_, 1, result, 1);
 }
 
 /* Angles from -pi to pi, von Mises of mean 0; NaN where kappa is negative or NaN.
@@ -4195,12 +4193,12 @@ static inline LOOM_CHECK loom_status loom_random_von_mises(loom_tensor key, loom
                                                            const int64_t *shape,
                                                            size_t shape_count,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(kappa);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(kappa);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_von_mises", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_von_mises", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key,
@@ -4208,12 +4206,12 @@ static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key
                                                                 const int64_t *shape,
                                                                 size_t shape_count,
                                                                 loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = kappa;
+  fixed_[0] = key;
+  fixed_[1] = kappa;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_von_mises", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_von_mises", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* Zipf numbers (int64), of probability proportional to k**-a, limited to 2**63 - 1.
@@ -4225,60 +4223,60 @@ static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key
 static inline LOOM_CHECK loom_status loom_random_zipf(loom_tensor key, loom_tensor a,
                                                       const int64_t *shape, size_t shape_count,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(key);
-  operands_[1] = loom_t(a);
+  fixed_[0] = loom_t(key);
+  fixed_[1] = loom_t(a);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_zipf", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_zipf", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_random_zipf_with(loom_operand key, loom_operand a,
                                                            const int64_t *shape,
                                                            size_t shape_count,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = key;
-  operands_[1] = a;
+  fixed_[0] = key;
+  fixed_[1] = a;
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("random_zipf", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("random_zipf", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* The real part, of the real dtype; x itself if it is real.
      x: a number (not bool)
    Source: array API real */
 static inline LOOM_CHECK loom_status loom_real(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("real", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("real", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* 1 / x.
      x: a floating-point or complex type
    Source: array API reciprocal */
 static inline LOOM_CHECK loom_status loom_reciprocal(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("reciprocal", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("reciprocal", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* max(x, 0), NaN for NaN. The gradient at 0 is 0.
      x: a real number (not bool, not complex)
    Source: rectified linear unit */
 static inline LOOM_CHECK loom_status loom_relu(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("relu", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("relu", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x limited to [0, 6]. The gradient at the limits is 0.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch relu6 */
 static inline LOOM_CHECK loom_status loom_relu6(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("relu6", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("relu6", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x % y with the sign of y, as Python's.
@@ -4289,18 +4287,18 @@ static inline LOOM_CHECK loom_status loom_relu6(loom_tensor x, loom_tensor *resu
    Source: array API remainder */
 static inline LOOM_CHECK loom_status loom_remainder(loom_tensor x, loom_tensor y,
                                                     loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("remainder", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("remainder", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_remainder_with(loom_operand x, loom_operand y,
                                                          loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("remainder", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("remainder", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x with every element taken repeats times in a row, along an axis.
@@ -4311,12 +4309,12 @@ static inline LOOM_CHECK loom_status loom_remainder_with(loom_operand x, loom_op
    Source: array API repeat, with one count */
 static inline LOOM_CHECK loom_status loom_repeat(loom_tensor x, int64_t repeats,
                                                  const int64_t *axis, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("repeats", repeats);
   attributes_[1] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
-  return loom_record_("repeat", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("repeat", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The elements of x, in row-major order, in another shape.
@@ -4327,11 +4325,11 @@ static inline LOOM_CHECK loom_status loom_repeat(loom_tensor x, int64_t repeats,
    Source: array API reshape */
 static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *shape,
                                                   size_t shape_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
-  return loom_record_("reshape", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("reshape", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The Fourier transform of real numbers: the half of it that tells the other.
@@ -4345,12 +4343,12 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
 static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, const char *norm,
                                                loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
   attributes_[1] = loom_attr_str("norm", norm);
-  return loom_record_("rfft", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("rfft", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* x / sqrt(mean(x**2) + eps) * weight over the last normalized_ndim axes.
@@ -4364,25 +4362,25 @@ static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axe
 static inline LOOM_CHECK loom_status loom_rms_norm(loom_tensor x, loom_tensor weight,
                                                    int64_t normalized_ndim, double eps,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(weight);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(weight);
   attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("rms_norm", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("rms_norm", fixed_, 2, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_operand weight,
                                                         int64_t normalized_ndim, double eps,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = weight;
+  fixed_[0] = x;
+  fixed_[1] = weight;
   attributes_[0] = loom_attr_int("normalized_ndim", normalized_ndim);
   attributes_[1] = loom_attr_float("eps", eps);
-  return loom_record_("rms_norm", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("rms_norm", fixed_, 2, attributes_, 2, result, 1);
 }
 
 /* x shifted around along axes: element i moves to (i + shift) % size.
@@ -4395,12 +4393,12 @@ static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_ope
 static inline LOOM_CHECK loom_status loom_roll(loom_tensor x, const int64_t *shifts,
                                                size_t shifts_count, const int64_t *axes,
                                                size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("shifts", shifts ? shifts : loom_no_integers, shifts_count);
   attributes_[1] = loom_attr_ints("axes", axes, axes_count);
-  return loom_record_("roll", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("roll", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* x rounded to decimals decimal places, halves to the even neighbour.
@@ -4410,20 +4408,20 @@ static inline LOOM_CHECK loom_status loom_roll(loom_tensor x, const int64_t *shi
    Source: array API round; decimals as NumPy */
 static inline LOOM_CHECK loom_status loom_round(loom_tensor x, int64_t decimals,
                                                 loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("decimals", decimals);
-  return loom_record_("round", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("round", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* 1 / sqrt(x).
      x: a floating-point or complex type
    Source: XLA rsqrt */
 static inline LOOM_CHECK loom_status loom_rsqrt(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("rsqrt", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("rsqrt", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* All the results of fold on its way along an axis, the first element included.
@@ -4433,12 +4431,12 @@ static inline LOOM_CHECK loom_status loom_rsqrt(loom_tensor x, loom_tensor *resu
    Source: NumPy ufunc.accumulate */
 static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char *function,
                                                        int64_t axis, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
-  return loom_record_("running_fold", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("running_fold", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* softmax(q @ k.T * scale + mask) @ v for q (..., L, E), k (..., S, E), v (..., S, V).
@@ -4462,15 +4460,15 @@ static inline LOOM_CHECK loom_status loom_scaled_dot_product_attention(loom_tens
                                                                        bool causal,
                                                                        const double *scale,
                                                                        loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(q);
-  operands_[1] = loom_t(k);
-  operands_[2] = loom_t(v);
-  operands_[3] = loom_t(mask);
+  fixed_[0] = loom_t(q);
+  fixed_[1] = loom_t(k);
+  fixed_[2] = loom_t(v);
+  fixed_[3] = loom_t(mask);
   attributes_[0] = loom_attr_bool("causal", causal);
   attributes_[1] = scale ? loom_attr_float("scale", *scale) : loom_attr_none("scale");
-  return loom_record_("scaled_dot_product_attention", operands_, 4, attributes_, 2, result, 1);
+  return loom_record_("scaled_dot_product_attention", fixed_, 4, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_scaled_dot_product_attention_with(loom_operand q,
@@ -4480,15 +4478,15 @@ static inline LOOM_CHECK loom_status loom_scaled_dot_product_attention_with(loom
                                                                             bool causal,
                                                                             const double *scale,
                                                                             loom_tensor *result) {
-  loom_operand operands_[4];
+  loom_operand fixed_[4];
   loom_attr attributes_[2];
-  operands_[0] = q;
-  operands_[1] = k;
-  operands_[2] = v;
-  operands_[3] = mask;
+  fixed_[0] = q;
+  fixed_[1] = k;
+  fixed_[2] = v;
+  fixed_[3] = mask;
   attributes_[0] = loom_attr_bool("causal", causal);
   attributes_[1] = scale ? loom_attr_float("scale", *scale) : loom_attr_none("scale");
-  return loom_record_("scaled_dot_product_attention", operands_, 4, attributes_, 2, result, 1);
+  return loom_record_("scaled_dot_product_attention", fixed_, 4, attributes_, 2, result, 1);
 }
 
 /* x[i, indices[i, j, k], k] = updates[i, j, k] for axis 1, and so on, in a copy.
@@ -4507,14 +4505,14 @@ static inline LOOM_CHECK loom_status loom_scatter_along_axis(loom_tensor x, loom
                                                              loom_tensor updates, int64_t axis,
                                                              const char *mode,
                                                              loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(indices);
-  operands_[2] = loom_t(updates);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(indices);
+  fixed_[2] = loom_t(updates);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_str("mode", mode);
-  return loom_record_("scatter_along_axis", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("scatter_along_axis", fixed_, 3, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_scatter_along_axis_with(loom_operand x,
@@ -4522,14 +4520,14 @@ static inline LOOM_CHECK loom_status loom_scatter_along_axis_with(loom_operand x
                                                                   loom_operand updates,
                                                                   int64_t axis, const char *mode,
                                                                   loom_tensor *result) {
-  loom_operand operands_[3];
+  loom_operand fixed_[3];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = indices;
-  operands_[2] = updates;
+  fixed_[0] = x;
+  fixed_[1] = indices;
+  fixed_[2] = updates;
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_str("mode", mode);
-  return loom_record_("scatter_along_axis", operands_, 3, attributes_, 2, result, 1);
+  return loom_record_("scatter_along_axis", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* Where each of values would go into the ascending 1-d sorted, int64.
@@ -4542,23 +4540,23 @@ static inline LOOM_CHECK loom_status loom_scatter_along_axis_with(loom_operand x
    Source: array API searchsorted */
 static inline LOOM_CHECK loom_status loom_searchsorted(loom_tensor sorted, loom_tensor values,
                                                        const char *side, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(sorted);
-  operands_[1] = loom_t(values);
+  fixed_[0] = loom_t(sorted);
+  fixed_[1] = loom_t(values);
   attributes_[0] = loom_attr_str("side", side);
-  return loom_record_("searchsorted", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("searchsorted", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
                                                             loom_operand values, const char *side,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = sorted;
-  operands_[1] = values;
+  fixed_[0] = sorted;
+  fixed_[1] = values;
   attributes_[0] = loom_attr_str("side", side);
-  return loom_record_("searchsorted", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("searchsorted", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* fold of segments along an axis: from each of starts to the next one.
@@ -4572,34 +4570,34 @@ static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
 static inline LOOM_CHECK loom_status loom_segment_fold(loom_tensor x, loom_tensor starts,
                                                        const char *function, int64_t axis,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(starts);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(starts);
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
-  return loom_record_("segment_fold", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("segment_fold", fixed_, 2, attributes_, 2, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_segment_fold_with(loom_operand x, loom_operand starts,
                                                             const char *function, int64_t axis,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[2];
-  operands_[0] = x;
-  operands_[1] = starts;
+  fixed_[0] = x;
+  fixed_[1] = starts;
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
-  return loom_record_("segment_fold", operands_, 2, attributes_, 2, result, 1);
+  return loom_record_("segment_fold", fixed_, 2, attributes_, 2, result, 1);
 }
 
 /* 1.0507... * elu(x, 1.6733...).
      x: float16 or bfloat16 or float32 or float64
    Source: arXiv 1706.02515; PyTorch selu */
 static inline LOOM_CHECK loom_status loom_selu(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("selu", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("selu", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x << y; 0 where y is negative or not below the number of bits.
@@ -4609,18 +4607,18 @@ static inline LOOM_CHECK loom_status loom_selu(loom_tensor x, loom_tensor *resul
    Source: array API bitwise_left_shift; width as NumPy */
 static inline LOOM_CHECK loom_status loom_shift_left(loom_tensor x, loom_tensor y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("shift_left", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("shift_left", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_shift_left_with(loom_operand x, loom_operand y,
                                                           loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("shift_left", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("shift_left", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x >> y, keeping the sign; 0 or -1 where y is negative or not below the number of bits.
@@ -4630,81 +4628,81 @@ static inline LOOM_CHECK loom_status loom_shift_left_with(loom_operand x, loom_o
    Source: array API bitwise_right_shift; width as NumPy */
 static inline LOOM_CHECK loom_status loom_shift_right(loom_tensor x, loom_tensor y,
                                                       loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("shift_right", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("shift_right", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_shift_right_with(loom_operand x, loom_operand y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("shift_right", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("shift_right", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* 1 / (1 + exp(-x)).
      x: a floating-point or complex type
    Source: logistic function */
 static inline LOOM_CHECK loom_status loom_sigmoid(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sigmoid", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sigmoid", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* -1, 0 or 1; x / |x| for complex operands, NaN for NaN; 0 for -0.0.
      x: a number (not bool)
    Source: array API sign */
 static inline LOOM_CHECK loom_status loom_sign(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sign", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sign", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Whether x is negative; for floating-point x its sign bit, of -0.0 and NaN too.
      x: a real number (not bool, not complex)
    Source: array API signbit */
 static inline LOOM_CHECK loom_status loom_signbit(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("signbit", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("signbit", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x * sigmoid(x).
      x: float16 or bfloat16 or float32 or float64
    Source: arXiv 1702.03118; PyTorch silu */
 static inline LOOM_CHECK loom_status loom_silu(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("silu", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("silu", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Sine of x in radians.
      x: a floating-point or complex type
    Source: array API sin */
 static inline LOOM_CHECK loom_status loom_sin(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sin", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sin", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0.
      x: a floating-point or complex type
    Source: NumPy sinc */
 static inline LOOM_CHECK loom_status loom_sinc(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sinc", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sinc", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Hyperbolic sine.
      x: a floating-point or complex type
    Source: array API sinh */
 static inline LOOM_CHECK loom_status loom_sinh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sinh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sinh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The elements at range(start, stop, stride) along each axis.
@@ -4720,13 +4718,13 @@ static inline LOOM_CHECK loom_status loom_slice(loom_tensor x, const int64_t *st
                                                 size_t starts_count, const int64_t *stops,
                                                 size_t stops_count, const int64_t *strides,
                                                 size_t strides_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
   attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
-  return loom_record_("slice", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("slice", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* x with the elements that slice of the same attributes takes replaced.
@@ -4745,14 +4743,14 @@ static inline LOOM_CHECK loom_status loom_slice_update(loom_tensor x, loom_tenso
                                                        const int64_t *strides,
                                                        size_t strides_count,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(update);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(update);
   attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
   attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
-  return loom_record_("slice_update", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("slice_update", fixed_, 2, attributes_, 3, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom_operand update,
@@ -4763,14 +4761,14 @@ static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom
                                                             const int64_t *strides,
                                                             size_t strides_count,
                                                             loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = x;
-  operands_[1] = update;
+  fixed_[0] = x;
+  fixed_[1] = update;
   attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
   attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
-  return loom_record_("slice_update", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("slice_update", fixed_, 2, attributes_, 3, result, 1);
 }
 
 /* Sign (or phase) of the determinant, and the logarithm of its absolute value.
@@ -4779,11 +4777,11 @@ static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom
    Source: array API linalg.slogdet */
 static inline LOOM_CHECK loom_status loom_slogdet(loom_tensor x, loom_tensor *sign,
                                                   loom_tensor *logabsdet) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  status_ = loom_record_("slogdet", operands_, 1, NULL, 0, results_, 2);
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("slogdet", fixed_, 1, NULL, 0, results_, 2);
   *sign = results_[0];
   *logabsdet = results_[1];
   return status_;
@@ -4804,14 +4802,14 @@ static inline LOOM_CHECK loom_status loom_soft_cross_entropy(loom_tensor logits,
                                                              double label_smoothing,
                                                              const char *reduction,
                                                              loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(logits);
-  operands_[1] = loom_t(targets);
+  fixed_[0] = loom_t(logits);
+  fixed_[1] = loom_t(targets);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
   attributes_[2] = loom_attr_str("reduction", reduction);
-  return loom_record_("soft_cross_entropy", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("soft_cross_entropy", fixed_, 2, attributes_, 3, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_soft_cross_entropy_with(loom_operand logits,
@@ -4820,14 +4818,14 @@ static inline LOOM_CHECK loom_status loom_soft_cross_entropy_with(loom_operand l
                                                                   double label_smoothing,
                                                                   const char *reduction,
                                                                   loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[3];
-  operands_[0] = logits;
-  operands_[1] = targets;
+  fixed_[0] = logits;
+  fixed_[1] = targets;
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_float("label_smoothing", label_smoothing);
   attributes_[2] = loom_attr_str("reduction", reduction);
-  return loom_record_("soft_cross_entropy", operands_, 2, attributes_, 3, result, 1);
+  return loom_record_("soft_cross_entropy", fixed_, 2, attributes_, 3, result, 1);
 }
 
 /* exp(x) divided by its sum along an axis; the largest element is taken off first.
@@ -4837,11 +4835,11 @@ static inline LOOM_CHECK loom_status loom_soft_cross_entropy_with(loom_operand l
    Source: exp(x) / sum(exp(x)) */
 static inline LOOM_CHECK loom_status loom_softmax(loom_tensor x, int64_t axis,
                                                   loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("softmax", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("softmax", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* log(1 + exp(beta * x)) / beta, and x itself where beta * x > threshold.
@@ -4851,12 +4849,12 @@ static inline LOOM_CHECK loom_status loom_softmax(loom_tensor x, int64_t axis,
    Source: PyTorch softplus */
 static inline LOOM_CHECK loom_status loom_softplus(loom_tensor x, double beta, double threshold,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("beta", beta);
   attributes_[1] = loom_attr_float("threshold", threshold);
-  return loom_record_("softplus", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("softplus", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* x moved towards 0 by lambd, 0 within lambd of it; NaN for NaN.
@@ -4865,20 +4863,20 @@ static inline LOOM_CHECK loom_status loom_softplus(loom_tensor x, double beta, d
    Source: PyTorch softshrink */
 static inline LOOM_CHECK loom_status loom_softshrink(loom_tensor x, double lambd,
                                                      loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("lambd", lambd);
-  return loom_record_("softshrink", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("softshrink", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x / (1 + |x|).
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch softsign */
 static inline LOOM_CHECK loom_status loom_softsign(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("softsign", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("softsign", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The x with a @ x == b, for square a (..., n, n) and b (..., n, k).
@@ -4889,18 +4887,18 @@ static inline LOOM_CHECK loom_status loom_softsign(loom_tensor x, loom_tensor *r
    Source: array API linalg.solve */
 static inline LOOM_CHECK loom_status loom_solve(loom_tensor a, loom_tensor b,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(a);
-  operands_[1] = loom_t(b);
-  return loom_record_("solve", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(b);
+  return loom_record_("solve", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_solve_with(loom_operand a, loom_operand b,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = a;
-  operands_[1] = b;
-  return loom_record_("solve", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = a;
+  fixed_[1] = b;
+  return loom_record_("solve", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The elements of x in order along an axis. Raises ArgumentError.
@@ -4913,13 +4911,13 @@ static inline LOOM_CHECK loom_status loom_solve_with(loom_operand a, loom_operan
    Source: array API sort */
 static inline LOOM_CHECK loom_status loom_sort(loom_tensor x, int64_t axis, bool descending,
                                                bool stable, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("descending", descending);
   attributes_[2] = loom_attr_bool("stable", stable);
-  return loom_record_("sort", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("sort", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* What sort and argsort give, by one sort. Raises ArgumentError.
@@ -4932,15 +4930,15 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
                                                             bool descending, bool stable,
                                                             loom_tensor *values,
                                                             loom_tensor *indices) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("descending", descending);
   attributes_[2] = loom_attr_bool("stable", stable);
-  status_ = loom_record_("sort_with_indices", operands_, 1, attributes_, 3, results_, 2);
+  status_ = loom_record_("sort_with_indices", fixed_, 1, attributes_, 3, results_, 2);
   *values = results_[0];
   *indices = results_[1];
   return status_;
@@ -4955,30 +4953,30 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
 static inline LOOM_CHECK loom_status loom_split(loom_tensor x, const int64_t *sizes,
                                                 size_t sizes_count, int64_t axis,
                                                 loom_tensor *results, size_t results_count) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
   attributes_[1] = loom_attr_int("axis", axis);
-  return loom_record_("split", operands_, 1, attributes_, 2, results, results_count);
+  return loom_record_("split", fixed_, 1, attributes_, 2, results, results_count);
 }
 
 /* Square root; NaN for negative real x. The gradient at 0 is infinite.
      x: a floating-point or complex type
    Source: array API sqrt */
 static inline LOOM_CHECK loom_status loom_sqrt(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("sqrt", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("sqrt", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x * x.
      x: a number (not bool)
    Source: array API square */
 static inline LOOM_CHECK loom_status loom_square(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("square", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("square", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x without these axes of size 1; without any such axis if axes is None.
@@ -4988,11 +4986,11 @@ static inline LOOM_CHECK loom_status loom_square(loom_tensor x, loom_tensor *res
    Source: array API squeeze */
 static inline LOOM_CHECK loom_status loom_squeeze(loom_tensor x, const int64_t *axes,
                                                   size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
-  return loom_record_("squeeze", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("squeeze", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The operands, all of one shape, joined along a new axis at position axis.
@@ -5017,13 +5015,13 @@ static inline LOOM_CHECK loom_status loom_stack(const loom_tensor *xs, size_t xs
 static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, double correction, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_float("correction", correction);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("std", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("std", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* The data of y with the gradient of x: the cotangent passes to x unchanged.
@@ -5034,18 +5032,18 @@ static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes
    Source: straight-through estimator, arXiv 1308.3432 */
 static inline LOOM_CHECK loom_status loom_straight_through(loom_tensor x, loom_tensor y,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("straight_through", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("straight_through", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_straight_through_with(loom_operand x, loom_operand y,
                                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("straight_through", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("straight_through", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x - y.
@@ -5055,18 +5053,18 @@ static inline LOOM_CHECK loom_status loom_straight_through_with(loom_operand x, 
    Source: array API subtract */
 static inline LOOM_CHECK loom_status loom_subtract(loom_tensor x, loom_tensor y,
                                                    loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("subtract", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("subtract", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_subtract_with(loom_operand x, loom_operand y,
                                                         loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("subtract", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("subtract", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* The sum of the elements, cast to dtype first if that is given; 0 of none.
@@ -5080,13 +5078,13 @@ static inline LOOM_CHECK loom_status loom_subtract_with(loom_operand x, loom_ope
 static inline LOOM_CHECK loom_status loom_sum(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, loom_dtype dtype, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("sum", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("sum", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
@@ -5097,11 +5095,11 @@ static inline LOOM_CHECK loom_status loom_sum(loom_tensor x, const int64_t *axes
    Source: array API linalg.svd */
 static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loom_tensor *s,
                                               loom_tensor *vh) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_tensor results_[3];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  status_ = loom_record_("svd", operands_, 1, NULL, 0, results_, 3);
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("svd", fixed_, 1, NULL, 0, results_, 3);
   *u = results_[0];
   *s = results_[1];
   *vh = results_[2];
@@ -5115,11 +5113,11 @@ static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loo
    Source: array API linalg.svd, full_matrices */
 static inline LOOM_CHECK loom_status loom_svd_full(loom_tensor x, loom_tensor *u, loom_tensor *s,
                                                    loom_tensor *vh) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_tensor results_[3];
   loom_status status_;
-  operands_[0] = loom_t(x);
-  status_ = loom_record_("svd_full", operands_, 1, NULL, 0, results_, 3);
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("svd_full", fixed_, 1, NULL, 0, results_, 3);
   *u = results_[0];
   *s = results_[1];
   *vh = results_[2];
@@ -5130,9 +5128,9 @@ static inline LOOM_CHECK loom_status loom_svd_full(loom_tensor x, loom_tensor *u
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.svdvals */
 static inline LOOM_CHECK loom_status loom_svdvals(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("svdvals", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("svdvals", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x with two axes exchanged. Raises ArgumentError for an axis out of range.
@@ -5142,12 +5140,12 @@ static inline LOOM_CHECK loom_status loom_svdvals(loom_tensor x, loom_tensor *re
    Source: NumPy swapaxes */
 static inline LOOM_CHECK loom_status loom_swapaxes(loom_tensor x, int64_t axis1, int64_t axis2,
                                                    loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis1", axis1);
   attributes_[1] = loom_attr_int("axis2", axis2);
-  return loom_record_("swapaxes", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("swapaxes", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The slices of x at indices along an axis; the indices' axes take its place.
@@ -5159,22 +5157,22 @@ static inline LOOM_CHECK loom_status loom_swapaxes(loom_tensor x, int64_t axis1,
    Source: array API take */
 static inline LOOM_CHECK loom_status loom_take(loom_tensor x, loom_tensor indices, int64_t axis,
                                                loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(indices);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(indices);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("take", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("take", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_take_with(loom_operand x, loom_operand indices,
                                                     int64_t axis, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = indices;
+  fixed_[0] = x;
+  fixed_[1] = indices;
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("take", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("take", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* result[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on.
@@ -5187,50 +5185,50 @@ static inline LOOM_CHECK loom_status loom_take_with(loom_operand x, loom_operand
    Source: array API take_along_axis */
 static inline LOOM_CHECK loom_status loom_take_along_axis(loom_tensor x, loom_tensor indices,
                                                           int64_t axis, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(indices);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(indices);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("take_along_axis", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("take_along_axis", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_take_along_axis_with(loom_operand x,
                                                                loom_operand indices, int64_t axis,
                                                                loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = indices;
+  fixed_[0] = x;
+  fixed_[1] = indices;
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("take_along_axis", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("take_along_axis", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* Tangent of x in radians.
      x: a floating-point or complex type
    Source: array API tan */
 static inline LOOM_CHECK loom_status loom_tan(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("tan", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("tan", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* Hyperbolic tangent.
      x: a floating-point or complex type
    Source: array API tanh */
 static inline LOOM_CHECK loom_status loom_tanh(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("tanh", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("tanh", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x - tanh(x).
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch tanhshrink */
 static inline LOOM_CHECK loom_status loom_tanhshrink(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("tanhshrink", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("tanhshrink", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x, but value where x <= threshold.
@@ -5240,12 +5238,12 @@ static inline LOOM_CHECK loom_status loom_tanhshrink(loom_tensor x, loom_tensor 
    Source: PyTorch threshold */
 static inline LOOM_CHECK loom_status loom_threshold(loom_tensor x, double threshold, double value,
                                                     loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[2];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_float("threshold", threshold);
   attributes_[1] = loom_attr_float("value", value);
-  return loom_record_("threshold", operands_, 1, attributes_, 2, result, 1);
+  return loom_record_("threshold", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* x laid side by side, repeats[i] times along axis i.
@@ -5256,11 +5254,11 @@ static inline LOOM_CHECK loom_status loom_threshold(loom_tensor x, double thresh
    Source: array API tile */
 static inline LOOM_CHECK loom_status loom_tile(loom_tensor x, const int64_t *repeats,
                                                size_t repeats_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("repeats", repeats ? repeats : loom_no_integers, repeats_count);
-  return loom_record_("tile", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("tile", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The k largest elements along an axis, in descending order, and their positions.
@@ -5274,15 +5272,15 @@ static inline LOOM_CHECK loom_status loom_tile(loom_tensor x, const int64_t *rep
 static inline LOOM_CHECK loom_status loom_top_k(loom_tensor x, int64_t k, int64_t axis,
                                                 bool largest, loom_tensor *values,
                                                 loom_tensor *indices) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
   loom_tensor results_[2];
   loom_status status_;
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("k", k);
   attributes_[1] = loom_attr_int("axis", axis);
   attributes_[2] = loom_attr_bool("largest", largest);
-  status_ = loom_record_("top_k", operands_, 1, attributes_, 3, results_, 2);
+  status_ = loom_record_("top_k", fixed_, 1, attributes_, 3, results_, 2);
   *values = results_[0];
   *indices = results_[1];
   return status_;
@@ -5295,11 +5293,11 @@ static inline LOOM_CHECK loom_status loom_top_k(loom_tensor x, int64_t k, int64_
    Source: array API permute_dims */
 static inline LOOM_CHECK loom_status loom_transpose(loom_tensor x, const int64_t *axes,
                                                     size_t axes_count, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
-  return loom_record_("transpose", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("transpose", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The x with op(a) @ x == b, or x @ op(a) == b, for triangular a (..., n, n).
@@ -5319,16 +5317,16 @@ static inline LOOM_CHECK loom_status loom_triangular_solve(loom_tensor a, loom_t
                                                            bool transpose, bool conjugate,
                                                            bool unit_diagonal,
                                                            loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[5];
-  operands_[0] = loom_t(a);
-  operands_[1] = loom_t(b);
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(b);
   attributes_[0] = loom_attr_bool("left_side", left_side);
   attributes_[1] = loom_attr_bool("lower", lower);
   attributes_[2] = loom_attr_bool("transpose", transpose);
   attributes_[3] = loom_attr_bool("conjugate", conjugate);
   attributes_[4] = loom_attr_bool("unit_diagonal", unit_diagonal);
-  return loom_record_("triangular_solve", operands_, 2, attributes_, 5, result, 1);
+  return loom_record_("triangular_solve", fixed_, 2, attributes_, 5, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_triangular_solve_with(loom_operand a, loom_operand b,
@@ -5336,16 +5334,16 @@ static inline LOOM_CHECK loom_status loom_triangular_solve_with(loom_operand a, 
                                                                 bool transpose, bool conjugate,
                                                                 bool unit_diagonal,
                                                                 loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[5];
-  operands_[0] = a;
-  operands_[1] = b;
+  fixed_[0] = a;
+  fixed_[1] = b;
   attributes_[0] = loom_attr_bool("left_side", left_side);
   attributes_[1] = loom_attr_bool("lower", lower);
   attributes_[2] = loom_attr_bool("transpose", transpose);
   attributes_[3] = loom_attr_bool("conjugate", conjugate);
   attributes_[4] = loom_attr_bool("unit_diagonal", unit_diagonal);
-  return loom_record_("triangular_solve", operands_, 2, attributes_, 5, result, 1);
+  return loom_record_("triangular_solve", fixed_, 2, attributes_, 5, result, 1);
 }
 
 /* The lower triangles of matrices (..., m, n): zero above the k-th diagonal.
@@ -5353,11 +5351,11 @@ static inline LOOM_CHECK loom_status loom_triangular_solve_with(loom_operand a, 
      k: int, default 0
    Source: array API tril */
 static inline LOOM_CHECK loom_status loom_tril(loom_tensor x, int64_t k, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("k", k);
-  return loom_record_("tril", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("tril", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* The upper triangles of matrices (..., m, n): zero below the k-th diagonal.
@@ -5365,20 +5363,20 @@ static inline LOOM_CHECK loom_status loom_tril(loom_tensor x, int64_t k, loom_te
      k: int, default 0
    Source: array API triu */
 static inline LOOM_CHECK loom_status loom_triu(loom_tensor x, int64_t k, loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("k", k);
-  return loom_record_("triu", operands_, 1, attributes_, 1, result, 1);
+  return loom_record_("triu", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x rounded towards zero.
      x: a real number (not bool, not complex)
    Source: array API trunc */
 static inline LOOM_CHECK loom_status loom_trunc(loom_tensor x, loom_tensor *result) {
-  loom_operand operands_[1];
-  operands_[0] = loom_t(x);
-  return loom_record_("trunc", operands_, 1, NULL, 0, result, 1);
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("trunc", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The mean squared distance from the mean, by the two-pass formula.
@@ -5391,13 +5389,13 @@ static inline LOOM_CHECK loom_status loom_trunc(loom_tensor x, loom_tensor *resu
 static inline LOOM_CHECK loom_status loom_var(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, double correction, bool keepdims,
                                               loom_tensor *result) {
-  loom_operand operands_[1];
+  loom_operand fixed_[1];
   loom_attr attributes_[3];
-  operands_[0] = loom_t(x);
+  fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_float("correction", correction);
   attributes_[2] = loom_attr_bool("keepdims", keepdims);
-  return loom_record_("var", operands_, 1, attributes_, 3, result, 1);
+  return loom_record_("var", fixed_, 1, attributes_, 3, result, 1);
 }
 
 /* The sum of conj(x) * y along an axis, a negative one; the other axes broadcast.
@@ -5409,22 +5407,22 @@ static inline LOOM_CHECK loom_status loom_var(loom_tensor x, const int64_t *axes
    Source: array API vecdot */
 static inline LOOM_CHECK loom_status loom_vecdot(loom_tensor x, loom_tensor y, int64_t axis,
                                                  loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("vecdot", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("vecdot", fixed_, 2, attributes_, 1, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_vecdot_with(loom_operand x, loom_operand y,
                                                       int64_t axis, loom_tensor *result) {
-  loom_operand operands_[2];
+  loom_operand fixed_[2];
   loom_attr attributes_[1];
-  operands_[0] = x;
-  operands_[1] = y;
+  fixed_[0] = x;
+  fixed_[1] = y;
   attributes_[0] = loom_attr_int("axis", axis);
-  return loom_record_("vecdot", operands_, 2, attributes_, 1, result, 1);
+  return loom_record_("vecdot", fixed_, 2, attributes_, 1, result, 1);
 }
 
 /* x where condition, y elsewhere. Each gets the gradient only where it was taken.
@@ -5435,20 +5433,20 @@ static inline LOOM_CHECK loom_status loom_vecdot_with(loom_operand x, loom_opera
    Source: array API where, of broadcast operands */
 static inline LOOM_CHECK loom_status loom_where(loom_tensor condition, loom_tensor x,
                                                 loom_tensor y, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = loom_t(condition);
-  operands_[1] = loom_t(x);
-  operands_[2] = loom_t(y);
-  return loom_record_("where", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = loom_t(condition);
+  fixed_[1] = loom_t(x);
+  fixed_[2] = loom_t(y);
+  return loom_record_("where", fixed_, 3, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_where_with(loom_operand condition, loom_operand x,
                                                      loom_operand y, loom_tensor *result) {
-  loom_operand operands_[3];
-  operands_[0] = condition;
-  operands_[1] = x;
-  operands_[2] = y;
-  return loom_record_("where", operands_, 3, NULL, 0, result, 1);
+  loom_operand fixed_[3];
+  fixed_[0] = condition;
+  fixed_[1] = x;
+  fixed_[2] = y;
+  return loom_record_("where", fixed_, 3, NULL, 0, result, 1);
 }
 
 /* x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite.
@@ -5458,18 +5456,18 @@ static inline LOOM_CHECK loom_status loom_where_with(loom_operand condition, loo
    Source: SciPy xlog1py */
 static inline LOOM_CHECK loom_status loom_xlog1py(loom_tensor x, loom_tensor y,
                                                   loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("xlog1py", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("xlog1py", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_xlog1py_with(loom_operand x, loom_operand y,
                                                        loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("xlog1py", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("xlog1py", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite.
@@ -5479,18 +5477,18 @@ static inline LOOM_CHECK loom_status loom_xlog1py_with(loom_operand x, loom_oper
    Source: SciPy xlogy */
 static inline LOOM_CHECK loom_status loom_xlogy(loom_tensor x, loom_tensor y,
                                                 loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = loom_t(x);
-  operands_[1] = loom_t(y);
-  return loom_record_("xlogy", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(y);
+  return loom_record_("xlogy", fixed_, 2, NULL, 0, result, 1);
 }
 
 static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operand y,
                                                      loom_tensor *result) {
-  loom_operand operands_[2];
-  operands_[0] = x;
-  operands_[1] = y;
-  return loom_record_("xlogy", operands_, 2, NULL, 0, result, 1);
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = y;
+  return loom_record_("xlogy", fixed_, 2, NULL, 0, result, 1);
 }
 
 #ifndef LOOM_NO_SOURCE_LOCATIONS

@@ -227,10 +227,10 @@ def _function(op: Any, scalars: bool) -> str:
     name = f"loom_{op.name}_with" if scalars else f"loom_{op.name}"
     body: list[str] = []
     values = [_safe(o.name) if scalars else f"loom_t({_safe(o.name)})" for o in fixed]
-    checks = [f"  operands_[{i}] = {value};" for i, value in enumerate(values)]
-    operands = ["operands_" if fixed else "NULL", str(len(fixed))]
+    checks = [f"  fixed_[{i}] = {value};" for i, value in enumerate(values)]
+    operands = ["fixed_" if fixed else "NULL", str(len(fixed))]
     if fixed:
-        body.append(f"  loom_operand operands_[{len(fixed)}];")
+        body.append(f"  loom_operand fixed_[{len(fixed)}];")
     record = "loom_record_"
     if variadic:
         v = _safe(variadic[0].name)
