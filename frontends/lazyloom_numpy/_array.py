@@ -441,6 +441,7 @@ class ndarray(lazyloom.Tensor):
         target = internal(dtype)
         if target is self.type.dtype:
             return lay_out(type(self)._wrap(self.value), order, self) if copy else self
+        warn_discarded(self.type.dtype, target)
         return lay_out(type(self)._wrap(_u.cast_values(self.value, target, casting)), order, self)
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
@@ -695,6 +696,7 @@ from . import (  # noqa: E402
 )  # fmt: skip
 from . import _gufuncs as _gufuncs  # noqa: E402
 from . import _ufuncs as _u  # noqa: E402
+from ._assigning import warn_discarded  # noqa: E402
 
 _t: Final = _u.TABLE
 _power, _equal, _not_equal = _t["power"], _t["equal"], _t["not_equal"]

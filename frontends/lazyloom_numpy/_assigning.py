@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from typing import Any
+from typing import Any, Final
 
 import numpy as onp
 
@@ -13,6 +15,8 @@ from . import _dtypes as dt
 from ._convert import as_value, contains_tensor, operand
 
 record = lazyloom.record
+
+_HERE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
@@ -35,11 +39,14 @@ def no_fit_indexed(given: tuple[int, ...], shape: tuple[int, ...]) -> ValueError
 
 
 def warn_discarded(source: Any, target: Any) -> None:
-    """NumPy's warning where complex numbers become real ones."""
+    """NumPy's warning, at the user's line, where complex numbers become real ones."""
     if source.kind == "c" and target.kind not in "cb":
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+            level, frame = level + 1, frame.f_back
         warnings.warn(
             "Casting complex values to real discards the imaginary part",
-            onp.exceptions.ComplexWarning, stacklevel=4)
+            onp.exceptions.ComplexWarning, stacklevel=level - 1)
 
 
 def assigned(given: Any, dtype: Any) -> Any:

@@ -54,6 +54,11 @@ class Selection(ndarray):
         settle(self)
         return getattr(self, name)
 
+    @classmethod
+    def _wrap(cls, value: Any) -> Any:
+        """What is computed from one is a plain array."""
+        return ndarray._wrap(value)
+
     @property
     def value(self) -> Any:
         settle(self)
