@@ -382,9 +382,12 @@ def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, ou
     from ._joining import concatenate
 
     x = wrap(value_of(x))
+    if not x.ndim:
+        x = x.reshape(1)
     if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"For arrays which are not 1-d, axis is required in {op}")
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is "
+                             "required.")  # fmt: skip
         axis = 0
     result = cumulative(op, x, axis, dtype, None)
     if include_initial:

@@ -129,6 +129,13 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     d = dt.promote(operand_key(as_value(x)), operand_key(y))
     if d is dt.BOOL:
         d = dt.INT64
+    if d.kind == "c":  # the op orders real numbers only: how many come before each
+        keys, values = wrap(as_value(x, d)), wrap(as_value(y, d))
+        if keys.ndim != 1:
+            raise ValueError("object of too small depth for desired array" if not keys.ndim else
+                             "object too deep for desired array")  # fmt: skip
+        before = keys < values[..., None] if side == "left" else keys <= values[..., None]
+        return before.sum(-1)
     return wrap(record("searchsorted", (as_value(x, d), as_value(y, d)), {"side": side}))
 
 

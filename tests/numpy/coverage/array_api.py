@@ -47,6 +47,15 @@ CASES: list[Case] = [
         m.sort(x), m.sort(x, axis=0), m.argsort(x, stable=True),
         m.argsort(x, axis=0, kind="stable"), m.sort(x, axis=None)),
         shapes=[((3, 4),)], dtypes=["bool", "uint8", "float32", "complex128"]),
+    case(("numpy.searchsorted", "numpy.ndarray.searchsorted"), lambda m, a, v: (
+        m.searchsorted(m.sort(a), v), m.sort(a).searchsorted(v, "right"),
+        m.searchsorted(a, v, sorter=m.argsort(a))), shapes=[((5,), (2, 3)), ((0,), (2,))],
+        dtypes=["bool", "int64", "float32", "complex128"]),
+    case(("numpy.cumulative_sum", "numpy.cumulative_prod"), lambda m, x: (
+        m.cumulative_sum(x, axis=-1), m.cumulative_prod(x, axis=0, include_initial=True),
+        m.cumulative_sum(m.sum(x)), m.cumulative_prod(x.ravel(), dtype="complex128"),
+        _error(lambda: m.cumulative_sum(m.zeros((2, 2))))), shapes=[((3, 4),), ((0, 2),)],
+        dtypes=["uint8", "int64", "float32"]),
     case(("numpy.ndarray.device", "numpy.ndarray.to_device", "numpy.ndarray.__array_namespace__"),
          lambda m, x: (x.to_device(x.device) is x, x.__array_namespace__() is m,
                        x.__array_namespace__(api_version="2024.12") is m,
