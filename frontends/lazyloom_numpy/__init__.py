@@ -5,8 +5,10 @@ by printing, ``float(x)``, ``if x:``, ``x.tolist()`` or ``numpy.asarray(x)``. Se
 (promotion, broadcasting, views and aliasing, indexing) are NumPy's; differences:
 
 * a result that NumPy returns as a scalar is a 0-d array here, so that it stays pending;
-* device arrays used as indices are not checked, out-of-range ones are clamped;
-* ``order`` is accepted, but new arrays are always row-major;
+* an index that was computed and is out of range raises its IndexError when something that depends
+  on it is read; an array written at such an index has no contents any more, where NumPy's is as
+  before. Indices known on the host raise at the call;
+* ``order`` decides strides, flags and what aliases, as NumPy's does; data does not move;
 * floating-point errors are told only where the program asks (``errstate``, ``seterr``), when a
   result is read: the mode of all is "ignore" until then; singular matrices give NaN or infinities;
 * subnormal numbers count as zero in arithmetic, as XLA has it on a CPU.

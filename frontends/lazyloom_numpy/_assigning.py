@@ -46,7 +46,7 @@ def warn_discarded(source: Any, target: Any) -> None:
             level, frame = level + 1, frame.f_back
         warnings.warn(
             "Casting complex values to real discards the imaginary part",
-            onp.exceptions.ComplexWarning, stacklevel=level - 1)
+            onp.exceptions.ComplexWarning, stacklevel=level)
 
 
 def assigned(given: Any, dtype: Any) -> Any:
@@ -64,8 +64,11 @@ def assigned(given: Any, dtype: Any) -> Any:
         warn_discarded(x.type.dtype, dtype)
         return as_value(x, dtype)
     if isinstance(x, lazyloom.Scalar):
+        if x.type.dtype is dtype:
+            return x
         warn_discarded(x.type.dtype, dtype)
-        return x if x.type.dtype is dtype else dt.unchecked_scalar(x.number, dtype)
+        real = x.type.dtype.kind == "c" and dtype.kind not in "cb"
+        return dt.unchecked_scalar(x.number.real if real else x.number, dtype)
     if isinstance(x, complex) and dtype.kind in "iuf":
         what = "float() argument must be a string or a real number" if dtype.kind == "f" else (
             "int() argument must be a string, a bytes-like object or a real number")

@@ -3,7 +3,8 @@
 One rule holds for all of them: a negative position counts from the end, once; what
 is still out of range is clamped to the axis where elements are taken (as XLA's
 gather does) and dropped where they are put (as XLA's scatter does). An error is not
-possible, since positions are known only while the program runs.
+possible, since positions are known only while the program runs; a frontend that wants one
+has its indices checked (``first_out_of_range`` and ``checked``).
 """
 
 from __future__ import annotations
