@@ -107,9 +107,13 @@ def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Rounded to a number of decimals, halves to even. See ``numpy.round``."""
     value = value_of(a)
-    if value.type.dtype is dt.BOOL:
-        value = record("cast", (value,), {"dtype": dt.internal(onp.float16)})
     decimals = operator.index(decimals)
+    if value.type.dtype is dt.BOOL:
+        if decimals:
+            raise dt.UFuncTypeError(
+                "Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with "
+                "casting rule 'same_kind'")
+        value = record("cast", (value,), {"dtype": dt.internal(onp.float16)})
     if value.type.dtype.kind in "iu" and decimals >= 0:
         return finish(value, out, "round")
     rounded = finish(record("round", (value,), {"decimals": decimals}), out, "round")
@@ -294,16 +298,23 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * o
     d = diff(a, axis=axis)
     if discont is None:
         discont = period / 2
-    half = period / 2
+    result_dtype = dt.promote(d.type.dtype, operand_key(operand(period))).numpy
+    half: Any = period / 2
+    even = True
+    if result_dtype.kind in "iu":
+        half, odd = divmod(period, 2)
+        even = not odd
     wrapped = (d + half) % period - half
-    wrapped = where((wrapped == -half) & (d > 0), half, wrapped)
+    if even:
+        wrapped = where((wrapped == -half) & (d > 0), half, wrapped)
     correction = where(abs(d) < discont, 0, wrapped - d)
     key: list[Any] = [slice(None)] * a.ndim
     key[axis] = slice(0, 1)
     rest: list[Any] = [slice(None)] * a.ndim
     rest[axis] = slice(1, None)
     tail = a[tuple(rest)] + correction.cumsum(axis)
-    return concatenate([a[tuple(key)].astype(tail.dtype), tail], axis)
+    parts = [x.astype(result_dtype) for x in (a[tuple(key)], tail)]
+    return concatenate(parts, axis)
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -36,7 +37,7 @@ def _outer_edges(x: ndarray, range: Any) -> tuple[Any, Any, ndarray | None]:
         if not isinstance(low, lazyloom.Tensor) and not isinstance(high, lazyloom.Tensor):
             if low > high:
                 raise ValueError("max must be larger than min in range parameter.")
-            if not (onp.isfinite(low) and onp.isfinite(high)):
+            if not (math.isfinite(low) and math.isfinite(high)):
                 raise ValueError(f"supplied range of [{low}, {high}] is not finite")
             return (low - 0.5, high + 0.5, None) if low == high else (low, high, None)
         low, high = _array(low), _array(high)
@@ -96,7 +97,7 @@ def _sqrt(x: ndarray, range: Any) -> Any:
 
 
 def _sturges(x: ndarray, range: Any) -> Any:
-    return _spread(x) / (onp.log2(x.size) + 1.0)
+    return _spread(x) / (math.log2(x.size) + 1.0)
 
 
 def _rice(x: ndarray, range: Any) -> Any:
@@ -132,7 +133,7 @@ def _doane(x: ndarray, range: Any) -> Any:
     scale = (6.0 * (n - 2) / ((n + 1.0) * (n + 3))) ** 0.5
     sigma = _reductions.std(x)
     skew = _reductions.mean(((x - _reductions.mean(x)) / sigma) ** 3)
-    bins = 1.0 + onp.log2(n) + TABLE["log2"](1.0 + abs(skew) / scale)
+    bins = 1.0 + math.log2(n) + TABLE["log2"](1.0 + abs(skew) / scale)
     return where(sigma > 0, _spread(x) / bins, 0.0)
 
 
@@ -231,7 +232,7 @@ def _totals(place: ndarray, weights: Any, length: int) -> ndarray:
     if weights is None:
         return wrap(record("bincount", (place.value,), {"length": length}))  # type: ignore[no-any-return]
     d = weights.type.dtype
-    w = weights if d.kind in "fc" else weights.astype(onp.float64)
+    w = weights.astype(onp.complex128 if d.kind == "c" else onp.float64)
     summed = wrap(record("bincount", (place.value, w.value), {"length": length}))
     return summed.astype(d.numpy)  # type: ignore[no-any-return]
 

@@ -58,10 +58,15 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of the flattened array. See ``numpy.ediff1d``."""
     x = _array(ary).reshape(-1)
     parts = [x[1:] - x[:-1]]
-    if to_begin is not None:
-        parts.insert(0, _array(to_begin).reshape(-1).astype(x.dtype))
-    if to_end is not None:
-        parts.append(_array(to_end).reshape(-1).astype(x.dtype))
+    for name, given in (("to_begin", to_begin), ("to_end", to_end)):
+        if given is None:
+            continue
+        end = _array(given)
+        if not dt.can_cast(end.type.dtype, x.type.dtype, "same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the "
+                            "`same_kind` rule.")  # fmt: skip
+        end = end.reshape(-1).astype(x.dtype)
+        parts = [end, *parts] if name == "to_begin" else [*parts, end]
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
