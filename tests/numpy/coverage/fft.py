@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.numpy.coverage.case import ALL, COMPLEX, FLOATS, Case, case
+from tests.numpy.coverage.case import COMPLEX, FLOATS, Case, case
 
 REAL = ["int32", *FLOATS]
 ANY = ["int64", "float32", "complex128"]
@@ -70,7 +70,7 @@ CASES: list[Case] = [
         m.fft.irfftn(x, axes=(0, -1, 0)), m.fft.rfftn(x, (4, -1), (0, 1)),
         m.fft.irfftn(x, (2, -1), (0, 1)), m.fft.rfftn(x, axes=(1,), norm="ortho"),
         m.fft.irfftn(x, axes=(0, 2), norm="forward")),
-         shapes=[((3, 4, 3),), ((2, 3, 2, 2, 3),)], dtypes=["int64", "float32"], scale=8),
+         shapes=[((3, 4, 3),)], dtypes=["int64", "float32"], scale=8),
     case("numpy.fft.irfftn", lambda m, x: (
         m.fft.irfftn(x), m.fft.irfftn(x, (4, 3), (1, 0), "ortho")),
          shapes=[((3, 4, 3),)], dtypes=COMPLEX, scale=8),
@@ -85,7 +85,8 @@ CASES: list[Case] = [
     case(("numpy.fft.fftshift", "numpy.fft.ifftshift"), lambda m, x: (
         m.fft.fftshift(x), m.fft.ifftshift(x), m.fft.fftshift(x, 0), m.fft.ifftshift(x, -1),
         m.fft.fftshift(x, (0, -1)), m.fft.ifftshift(x, [0])),
-         shapes=[((5,),), ((4, 3),), ((0, 2),)], dtypes=ALL, exact=True),
+         shapes=[((5,),), ((4, 3),), ((0, 2),)], dtypes=["bool", "float32", "complex128"],
+         exact=True),
     case("numpy.fft.fft", _with_out("fft", "complex64"), shapes=[((6,),)], dtypes=FLOATS, scale=8),
     case("numpy.fft.ifftn", _with_out("ifftn", "complex128"), shapes=[((2, 6),)], scale=8),
     case("numpy.fft.fft", _with_out("fft", "float64"), shapes=[((6,),)]),

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.numpy.coverage.case import COMPLEX, FLOATS, Case, case
 
-PRECISE = ["int64", "float32", "complex128"]
+PRECISE = ["float32", "complex128"]
 SQUARE = [((3, 3),), ((2, 2, 2),)]
 RANK = "the shape of the residuals depends on the rank"
 
@@ -54,8 +54,8 @@ def svd(m: Any, x: Any, **how: Any) -> Any:
 CASES: list[Case] = [
     # products
     case("numpy.dot", lambda m, a, b: (m.dot(a, b), a.dot(b), m.dot(a, 2), m.dot(3, b)),
-         shapes=[((3,), (3,)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((2, 3), (4, 3, 2)),
-                 ((), (2, 3)), ((2, 0), (0, 3))], dtypes=["bool", "int32", "float32"]),
+         shapes=[((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3, 2)), ((), (2, 3)),
+                 ((2, 0), (0, 3))], dtypes=["bool", "int32", "float32"]),
     case("numpy.ndarray.dot", lambda m, a, b: a.dot(b, m.zeros((2, 4))),
          shapes=[((2, 3), (3, 4)), ((2, 3), (4, 3))]),
     case(("numpy.inner", "numpy.vdot", "numpy.outer"), lambda m, a, b: (
@@ -94,8 +94,7 @@ CASES: list[Case] = [
         m.einsum(a, [0, 1], b, [1, 2], [2, 0]), m.einsum(a, [0, 1], b, [1, 2]),
         m.einsum("ij,kj->ik", a, a, optimize=True), m.einsum("ij,jk,lk->il", a, b, b),
         m.einsum("i...->...", a), m.einsum(" ij -> ji ", a)),
-         shapes=[((2, 3), (3, 4)), ((1, 2), (2, 1))],
-         dtypes=["bool", "int32", "float64", "complex64"]),
+         shapes=[((2, 3), (3, 4))], dtypes=["bool", "int32", "float64", "complex64"]),
     case("numpy.einsum", lambda m, a: (
         m.einsum("ii", a), m.einsum("ii->i", a), m.einsum("iij->ji", a[..., None] + a),
         m.einsum("ba", a), m.einsum("...ii->...i", a), m.einsum("...", a)),
@@ -134,12 +133,12 @@ CASES: list[Case] = [
          shapes=[((2, 3),), ((4, 2, 3),), ((3,),)], dtypes=["int32", "complex64"]),
     # equations and inverses
     case("numpy.linalg.solve", lambda m, a, b: m.linalg.solve(tame(m, a), b),
-         shapes=[((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (2, 3, 1)),
-                 ((0, 0), (0, 2)), ((3, 3), (2,)), ((3, 3), ())],
-         dtypes=[*PRECISE, ("complex64", "float64")], scale=8),
+         shapes=[((3, 3), (3,)), ((2, 3, 3), (3,)), ((2, 3, 3), (2, 3, 1)), ((0, 0), (0, 2)),
+                 ((3, 3), (2,)), ((3, 3), ())],
+         dtypes=["int64", "float32", ("complex64", "float64")], scale=8),
     case(("numpy.linalg.inv", "numpy.linalg.det", "numpy.linalg.slogdet"), lambda m, a: (
         m.linalg.inv(tame(m, a)), m.linalg.det(a), m.linalg.slogdet(a)),
-         shapes=[*SQUARE, ((0, 0),), ((2, 0, 0),)], dtypes=["int32", *FLOATS, *COMPLEX], scale=64),
+         shapes=[*SQUARE, ((2, 0, 0),)], dtypes=["int32", "float32", "complex64"], scale=64),
     case("numpy.linalg.inv", lambda m, a: m.linalg.inv(a), shapes=[((2, 3),), ((3,),), ((),)]),
     case("numpy.linalg.inv", lambda m, a: m.linalg.inv(a), shapes=[((2, 2),)], dtypes=["float16"]),
     case("numpy.linalg.matrix_power", lambda m, a: (
@@ -174,11 +173,11 @@ CASES: list[Case] = [
          shapes=[*SQUARE, ((0, 0),)], dtypes=PRECISE, scale=64),
     case("numpy.linalg.qr", lambda m, a: (
         back(m, m.linalg.qr(a)), back(m, m.linalg.qr(a, "complete")), m.linalg.qr(a, "r"),
-        m.linalg.qr(a, mode="raw")), shapes=[((4, 2),), ((2, 4),), ((2, 3, 3),), ((0, 2),)],
+        m.linalg.qr(a, mode="raw")), shapes=[((4, 2),), ((2, 2, 4),), ((0, 2),)],
          dtypes=PRECISE, scale=64),
     case("numpy.linalg.qr", lambda m, a: m.linalg.qr(a, "whole"), shapes=[((2, 2),)]),
     case(("numpy.linalg.eig", "numpy.linalg.eigvals"), eigen, shapes=[*SQUARE, ((1, 1),)],
-         dtypes=["int64", *FLOATS], scale=64, reads="the dtype depends on the eigenvalues"),
+         dtypes=["int64", "float32"], scale=64, reads="the dtype depends on the eigenvalues"),
     case(("numpy.linalg.eig", "numpy.linalg.eigvals"), lambda m, a: eigen(m, hermitian(m, a)),
          shapes=SQUARE, scale=64, reads="the dtype depends on the eigenvalues"),
     case(("numpy.linalg.eig", "numpy.linalg.eigvals"), eigen, shapes=SQUARE, dtypes=COMPLEX,
@@ -189,16 +188,16 @@ CASES: list[Case] = [
         m.linalg.eigh(a).eigenvalues, m.linalg.eigvalsh(a), m.linalg.eigvalsh(a, "u"),
         spectral(m, hermitian(m, a), m.linalg.eigh(hermitian(m, a))[1],
                  m.linalg.eigvalsh(hermitian(m, a), UPLO="U"))),
-         shapes=SQUARE, dtypes=["int64", *FLOATS, *COMPLEX], scale=64),
+         shapes=SQUARE, dtypes=["int64", "float32", "complex64"], scale=64),
     case("numpy.linalg.eigh", lambda m, a: m.linalg.eigh(a, "X"), shapes=[((2, 2),)]),
     case(("numpy.linalg.svd", "numpy.linalg.svdvals"), lambda m, a: (
         svd(m, a), svd(m, a, full_matrices=False), m.linalg.svdvals(a),
         m.linalg.svd(a, compute_uv=False)), shapes=[((3, 2),), ((2, 2, 3),), ((0, 2),)],
-         dtypes=["int32", *FLOATS, *COMPLEX], scale=64),
+         dtypes=["int32", "float32", "complex64"], scale=64),
     case("numpy.linalg.svd", lambda m, a: (
         svd(m, a + m.swapaxes(a, -1, -2), hermitian=True),
         m.linalg.svd(a + m.swapaxes(a, -1, -2), hermitian=True, compute_uv=False)),
-         shapes=SQUARE, dtypes=["int32", *FLOATS], scale=64),
+         shapes=SQUARE[1:], dtypes=["int32", "float32"], scale=64),
     case(("numpy.linalg.eigh", "numpy.linalg.qr", "numpy.linalg.slogdet", "numpy.linalg.svd"),
          names, shapes=[((2, 2),)]),
     # norms, ranks and least squares
@@ -207,7 +206,7 @@ CASES: list[Case] = [
         [m.linalg.norm(a, p, 0) for p in (None, 0, 1, 2, 3.5, m.inf, -m.inf)],
         m.linalg.norm(a, axis=(1, 0), keepdims=True), m.linalg.norm(a, 1, (0, 1), True),
         m.linalg.norm(a, 2, (0, -1), keepdims=True), m.linalg.norm(a, keepdims=True)),
-         shapes=[((3, 2),), ((2, 4),)], dtypes=["int64", *FLOATS, "complex64"], low=1, scale=16),
+         shapes=[((3, 2),)], dtypes=["int64", "float32", "complex64"], low=1, scale=16),
     case("numpy.linalg.norm", lambda m, a: (
         m.linalg.norm(a), m.linalg.norm(a, axis=-1), m.linalg.norm(a, "fro", (0, -1)),
         m.linalg.norm(a, m.inf, axis=1)), shapes=[((2, 3, 2),), ((0, 3),), ((2, 2),)],
@@ -225,10 +224,10 @@ CASES: list[Case] = [
         m.linalg.vector_norm(a, axis=0), m.linalg.vector_norm(a, axis=(0, 1), keepdims=True),
         m.linalg.matrix_norm(a), m.linalg.matrix_norm(a, ord="nuc", keepdims=True),
         m.linalg.matrix_norm(a, ord=1)), shapes=[((3, 2),), ((2, 2, 3),)],
-         dtypes=["int64", "float32", "complex128"], low=1, scale=16),
+         dtypes=["int64", "complex64"], low=1, scale=16),
     case("numpy.linalg.cond", lambda m, a: [
         m.linalg.cond(tame(m, a), p) for p in (None, 2, -2, 1, -1, "fro", "nuc", m.inf)],
-         shapes=SQUARE, dtypes=["int64", "float32", "complex128"], scale=64),
+         shapes=SQUARE[1:], dtypes=["int64", "float32", "complex128"], scale=64),
     case("numpy.linalg.cond", lambda m, a: (m.linalg.cond(a * 0), m.linalg.cond(a * 0, 1)),
          shapes=[((2, 2),)]),
     case("numpy.linalg.cond", lambda m, a: m.linalg.cond(a), shapes=[((0, 2),), ((3, 2),)],
@@ -245,15 +244,14 @@ CASES: list[Case] = [
     case("numpy.linalg.pinv", lambda m, a: (
         m.linalg.pinv(a), m.linalg.pinv(a * 0 + 1), m.linalg.pinv(a, rcond=0.5),
         m.linalg.pinv(a, rtol=None) if a.dtype.kind in "fc" else 0),
-         shapes=[((3, 2),), ((2, 2, 3),), ((0, 2),)], dtypes=["int64", *FLOATS, "complex128"],
-         scale=64),
+         shapes=[((2, 2, 3),), ((0, 2),)], dtypes=["int64", "float32", "complex128"], scale=64),
     case("numpy.linalg.pinv", lambda m, a: (
         m.linalg.pinv(a + m.swapaxes(a, -1, -2), hermitian=True),
         m.linalg.pinv(a, rcond=m.asarray([0.1, 0.9]))), shapes=[((2, 3, 3),)], scale=64),
     case("numpy.linalg.pinv", lambda m, a: m.linalg.pinv(a, 1.0, rtol=1.0), shapes=[((2, 2),)]),
     case("numpy.linalg.lstsq", lambda m, a, b: m.linalg.lstsq(a, b),
          shapes=[((4, 2), (4,)), ((4, 2), (4, 3)), ((4, 2), (4, 0))],
-         dtypes=["int64", *FLOATS, "complex128"], scale=64, reads=RANK),
+         dtypes=["int64", "float32", "complex128"], scale=64, reads=RANK),
     case("numpy.linalg.lstsq", lambda m, a, b: m.linalg.lstsq(a, b, 1e-6),
          shapes=[((2, 4), (2,)), ((3, 3), (3, 2)), ((0, 2), (0,))], dtypes=["float32"], scale=64),
     case("numpy.linalg.lstsq", lambda m, a, b: m.linalg.lstsq(a * 0 + 1, b, -1),
