@@ -564,8 +564,8 @@ class ndarray(lazyloom.Tensor):
 
     conjugate = conj
 
-    def dot(self, b: Any, out: Any = None) -> Any:
-        return _linalg.dot(self, b, out)
+    def dot(self, other: Any, /, out: Any = None) -> Any:
+        return _linalg.dot(self, other, out)
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         return _sorting.take(self, indices, axis, out, mode)

@@ -28,7 +28,8 @@ def _layout(order: str | None) -> None:
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K",
-          subok: bool = False, ndmin: int = 0, like: Any = None) -> ndarray:  # fmt: skip
+          subok: bool = False, ndmin: int = 0, ndmax: int = 0,
+          like: Any = None) -> ndarray:  # fmt: skip
     """An array of host data (copied) or of another array. See ``numpy.array``.
 
     Sequences that hold arrays are stacked without a read. Raises TypeError for data of
@@ -52,6 +53,9 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
         result = lay_out(ndarray._wrap(host_value(object, dtype)), order)
         if order in ("K", "A") and isinstance(object, onp.ndarray):
             result = _host_order(result, object, order)
+    if 0 < ndmax < result.ndim:
+        raise ValueError("setting an array element with a sequence. The requested array would "
+                         f"exceed the maximum number of dimension of {ndmax}.")  # fmt: skip
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
@@ -81,7 +85,7 @@ def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: A
     return asarray(a, dtype, order, device=device, copy=copy)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
     """A C-contiguous array of at least one dimension. See ``numpy.ascontiguousarray``."""
     result = asarray(a, dtype)
     if not result.flags.c_contiguous:
@@ -89,13 +93,14 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     return result if result.ndim else result.reshape(1)
 
 
-def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
     """An array with column-major strides. See ``numpy.asfortranarray``."""
     result = asarray(a, dtype)
     return result if result.flags.f_contiguous else result.copy("F")
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+def require(a: Any, dtype: Any = None, requirements: Any = None, *,
+            like: Any = None) -> ndarray:  # fmt: skip
     """An array of a dtype with flags such as C, F, W, O. See ``numpy.require``."""
     wanted = {r.upper()[0] for r in requirements or ()}
     if {"C", "F"} <= wanted:
@@ -123,15 +128,16 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> ndarray:
     return array(a, order=order)
 
 
-def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> ndarray:
     """A one-dimensional array from an iterable of numbers. See ``numpy.fromiter``."""
     return array(onp.fromiter((x.item() if isinstance(x, ndarray) else x for x in iter),
                               dt.internal(dtype).numpy, count))  # fmt: skip
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *,
+               like: Any = None) -> ndarray:  # fmt: skip
     """An array of a copy of a buffer's bytes. See ``numpy.frombuffer``."""
-    return array(onp.frombuffer(buffer, dtype, count, offset))
+    return array(onp.frombuffer(buffer, dt.internal(dtype).numpy, count, offset))
 
 
 def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float,

@@ -92,7 +92,7 @@ def _ask(a: Any, b: Any, question: Any) -> bool:
     return first is None or second is None or bool(question(first, second))
 
 
-def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
     """Whether two arrays have an element in common. See ``numpy.shares_memory``.
 
     True where a position that only the device knows decides it.
@@ -100,7 +100,7 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     return _ask(a, b, lambda x, y: onp.shares_memory(x, y, max_work))
 
 
-def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
     """Whether the memory bounds of two arrays overlap. See ``numpy.may_share_memory``."""
     return _ask(a, b, lambda x, y: onp.may_share_memory(x, y, max_work))
 

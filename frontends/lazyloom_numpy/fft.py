@@ -264,12 +264,12 @@ def _frequencies(n: Any, d: Any, dtype: Any, device: Any, whole: bool) -> Any:
     return result if dtype is None else result.astype(dtype)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """The frequencies of ``fft``'s points, d the spacing of samples. See ``numpy.fft.fftfreq``."""
     return _frequencies(n, d, dtype, device, True)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """The frequencies of ``rfft``'s points. See ``numpy.fft.rfftfreq``."""
     return _frequencies(n, d, dtype, device, False)
 
