@@ -32,6 +32,7 @@ _ERRORS: Final = {
     "bins": "`bins` must increase monotonically, when an array",
     "coordinates": "invalid entry in coordinates array",
     "choice": "invalid entry in choice array",
+    "negative power": "Integers to negative integer powers are not allowed.",
 }
 
 

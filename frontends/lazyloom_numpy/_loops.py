@@ -61,6 +61,19 @@ def _integer_reciprocal(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
     return record("where", (record("equal", (x, _like(x, 0))), least, found))
 
 
+def _integer_power(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
+    """Powers of integers, whose readers hear of a negative exponent."""
+    exponent = v[1]
+    if isinstance(exponent, lazyloom.Scalar):
+        if exponent.number < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return record("power", v)
+    negative = record("less", (exponent, _like(exponent, 0)))
+    flag = record("any", (negative,), {"axes": None, "keepdims": False})
+    return record("checked", (record("power", v), flag), {
+        "kind": "negative power", "of": "power"})[0]
+
+
 def _scaled(factor: float) -> Compute:
     return lambda v, d: record("multiply", (v[0], dt.scalar(factor, d[0])))
 
@@ -181,6 +194,7 @@ def _complex_extremum(name: str) -> Compute:
 #: by (ufunc, kind of the loop's first dtype): what differs from the op of that name
 BY_KIND: Final[dict[tuple[str, str], Compute]] = {
     ("absolute", "b"): _identity,
+    ("power", "i"): _integer_power,
     ("reciprocal", "i"): _integer_reciprocal, ("reciprocal", "u"): _integer_reciprocal,
     ("floor", "b"): _identity, ("ceil", "b"): _identity, ("trunc", "b"): _identity,
     **{(n, "c"): _complex_order(n) for n in ("less", "less_equal", "greater", "greater_equal")},

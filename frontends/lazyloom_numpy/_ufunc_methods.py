@@ -59,7 +59,13 @@ def _loop(
         raise TypeError(
             f"The resolved dtypes are not compatible with {name}.{method}. The resulting dtypes "
             f"were ({', '.join(repr(d.numpy) for d in (first, second, plan.outputs[0]))})")
-    return first, second, plan.op if plan.compute is None and first is second else None
+    return first, second, _op_of(plan) if first is second else None
+
+
+def _op_of(plan: Any) -> str | None:
+    """The one op that computes an element."""
+    # what else integer powers record looks at the exponents, and is left out here
+    return plan.op if plan.compute is None or plan.op == "power" else None
 
 
 def _identity(function: ufunc, d: DType) -> Any:
@@ -150,13 +156,15 @@ def reduced(
             raise ValueError(
                 f"zero-size array to reduction operation {function.__name__} which has no identity")
         value = first if first is not None else full_value(rest, identity, d)
-    elif mask is not None or d is not value.type.dtype:
+    elif mask is not None or d is not value.type.dtype or op is None and (
+        function.__name__ not in _BY_HALVES
+    ):
         value = _by_rows(function, value, first, mask, d)
     else:
         if first is not None:
             row = record("reshape", (first,), {"shape": (1, *rest)})
             value = record("concatenate", (row, value), {"axis": 0})
-        if op is None or function.__name__ in _BY_HALVES:
+        if function.__name__ in _BY_HALVES:
             value = _by_halves(function, value)
             value = record("reshape", (value,), {"shape": rest})
         else:
@@ -363,7 +371,7 @@ def _at_once(name: str, plan: Any, x: Any, update: Any = None) -> bool:
 
 def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[Any]) -> None:
     """The function at one position after the other."""
-    op, loop = (plan.op if plan.compute is None else None), plan.inputs[0]
+    op, loop = _op_of(plan), plan.inputs[0]
     name = function.__name__
     second = plan.inputs[-1]
     if name in _SCALES:

@@ -19,7 +19,7 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 #: same operands, no attributes: op -> name, itself where empty
 _PLAIN = {
     **dict.fromkeys(
-        "add subtract multiply divide floor_divide remainder fmod power maximum minimum fmax fmin"
+        "add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin"
         " hypot copysign nextafter logaddexp logaddexp2 heaviside gcd lcm ldexp equal not_equal"
         " less less_equal greater greater_equal logical_and logical_or logical_xor logical_not"
         " bitwise_and bitwise_or bitwise_xor bitwise_not abs negative positive sign square sqrt"
@@ -120,6 +120,8 @@ NUMPY: dict[str, Call] = {
         x[0], *[*x[1:], None, None][:2]),
     "nan_to_num": lambda x, a: np.nan_to_num(
         x[0], nan=a["nan"], posinf=a["posinf"], neginf=a["neginf"]),
+    # NumPy refuses negative exponents of integers
+    "power": lambda x, a: NotImplemented if x[0].dtype.kind == "i" else np.power(*x),
     "integer_power": lambda x, a: NotImplemented if (
         a["exponent"] < 0 and x[0].dtype.kind in "iu") else x[0] ** a["exponent"],
     "cast": lambda x, a: x[0].astype(a["dtype"].numpy),

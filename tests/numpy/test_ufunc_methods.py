@@ -232,3 +232,19 @@ def test_vectorize() -> None:
         np.vectorize(lambda x: x)(np.zeros(0))
     with pytest.raises(TypeError, match="vectorize"):
         np.frompyfunc(step, 2, 1)
+
+
+def test_integers_to_negative_powers() -> None:
+    x, n = onp.arange(1, 5), onp.array([2, 1, 0, 3])
+    both(lambda m, a, b: (a**b, 2**b, a**m.int64(2), m.power.reduce(a), m.power.accumulate(b),
+                          m.power.reduce(a, initial=2), m.power.outer(a, b)), x, n)  # fmt: skip
+    both(lambda m, a: (m.power.at(a, [0, 1, 1], [2, 2, 3]), a)[1], x)
+    a = np.array(x)
+    for exponent in (-1, onp.int8(-1)):
+        with pytest.raises(ValueError, match="negative integer powers"):
+            a**exponent
+    power, other = a ** np.array([1, -1, 2, 3]), a + 1
+    for _ in range(2):
+        with pytest.raises(ValueError, match="negative integer powers"):
+            (power + 1).tolist()
+    assert other.tolist() == [2, 3, 4, 5]

@@ -7,6 +7,7 @@ too. Complex functions at their edges stand in ``tests/ops/test_complex_edges.py
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 from lazyloom_numpy import _ufuncs
+from tests.numpy.helpers import DTYPES
 
 NAMES = sorted(n for n, f in _ufuncs.TABLE.items() if f.signature is None)
 #: one dtype of each kind and of the sizes that differ, by NumPy's characters
@@ -119,6 +121,37 @@ def test_special_values(name: str) -> None:
             at = tuple(place)
             given = [x[at] for x in onp.broadcast_arrays(*operands)]
             raise AssertionError(f"{name}{given} is {got[at]!r}, NumPy has {theirs[at]!r}")
+
+
+WEAK = (True, 2, 1.5, 1j, onp.int8(1), onp.uint64(1), onp.float32(1), onp.float64(1),
+        onp.complex64(1), onp.bool_(True))  # fmt: skip
+
+
+def test_dtypes_of_every_pair() -> None:
+    """Promotion, of arrays with each other, with NumPy's scalars and Python's; nothing runs."""
+    ran = lazyloom.stats()["executions"]
+    arrays = {onp.dtype(d): np.array(onp.ones(2, d)) for d in DTYPES}
+    for name in NAMES:
+        theirs, ours = getattr(onp, name), getattr(np, name)
+        choices = [onp.ones(2, d) for d in arrays]
+        others: list[Any] = [*choices, *WEAK] if theirs.nin == 2 else []
+        pairs = [(x, y) for x in others for y in others
+                 if isinstance(x, onp.ndarray) or isinstance(y, onp.ndarray)]  # fmt: skip
+        for operands in pairs or [(x,) for x in choices]:
+            mine = [arrays[x.dtype] if isinstance(x, onp.ndarray) else x for x in operands]
+            with onp.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    expected = theirs(*operands)
+                except TypeError:
+                    with pytest.raises(TypeError):
+                        ours(*mine)
+                    continue
+            found = ours(*mine)
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            found = found if isinstance(found, tuple) else (found,)
+            assert [x.dtype for x in found] == [x.dtype for x in expected], (name, operands)
+    assert lazyloom.stats()["executions"] == ran
 
 
 def test_quotients_are_rounded_once() -> None:
