@@ -206,3 +206,112 @@ def test_flat() -> None:
         return x, x.flat[4], x.flat[1:5:2], [int(v) for v in x.flat], len(x.flat)
 
     same(program(np), program(onp))
+
+
+def _computed(*indices: int) -> Any:
+    return np.array(indices) + 0
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, i: x[i], lambda x, i: x[i, 0], lambda x, i: x[:, i], lambda x, i: x[i[-1]],
+    lambda x, i: x[i[-1], 1:], lambda x, i: np.take(x, i, axis=0), lambda x, i: x.take(i, axis=1),
+    lambda x, i: np.take_along_axis(x, i[None], axis=1), lambda x, i: x.reshape(-1)[i * 4],
+    lambda x, i: x[0][i - 3],
+])  # fmt: skip
+def test_computed_indices_are_checked_when_something_is_read(call: Any) -> None:
+    x = np.array(onp.arange(12.0).reshape(3, 4))
+    good, bad = call(x, _computed(0, 1, 2)), call(x, _computed(0, 1, 9))
+    below = bad * 2
+    other = x + 1
+    assert onp.asarray(good).size and onp.asarray(other).size
+    for value in (below, bad, below):
+        with pytest.raises(IndexError, match="out of bounds for axis . with size"):
+            onp.asarray(value)
+    assert onp.asarray(x).sum() == 66
+
+
+@pytest.mark.parametrize("write", [
+    lambda x, i: x.__setitem__(i, 1), lambda x, i: x.__setitem__((slice(None), i), 1),
+    lambda x, i: x.__setitem__(i[-1], 1), lambda x, i: np.put(x, i * 5, 1),
+    lambda x, i: np.put_along_axis(x, i[None], 1, axis=1), lambda x, i: np.add.at(x, i, 1),
+    lambda x, i: x[i[-1]].__iadd__(1),
+])  # fmt: skip
+def test_computed_indices_of_writes_are_checked_when_the_array_is_read(write: Any) -> None:
+    for indices, fits in (((0, 1, 2), True), ((0, 1, -9), False)):
+        x = np.array(onp.arange(12.0).reshape(3, 4))
+        before = x.copy()
+        write(x, _computed(*indices))
+        if fits:
+            assert not onp.array_equal(onp.asarray(x), onp.asarray(before))
+            continue
+        with pytest.raises(IndexError, match="index -(9|45) is out of bounds"):
+            x.sum().item()
+        assert onp.asarray(before).sum() == 66
+
+
+def test_other_functions_of_computed_indices() -> None:
+    for call, kind in (
+        (lambda i: np.unravel_index(i, (2, 2))[0], ValueError),
+        (lambda i: np.ravel_multi_index((i, i), (3, 2)), ValueError),
+        (lambda i: np.digitize(0.5, i), ValueError),
+    ):
+        value = call(_computed(0, 7, 1))
+        with pytest.raises(kind):
+            value.tolist()
+        assert call(_computed(0, 1, 1)).tolist() is not None
+
+
+def test_indices_known_on_the_host_raise_at_the_call() -> None:
+    x = np.zeros(3)
+    index = np.array([0, 5])
+    for _ in range(2):  # also when the index has been used, and is on the device
+        with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 3"):
+            x[index]
+        assert np.zeros(6)[index].tolist() == [0, 0]
+    with pytest.raises(IndexError):
+        x[np.array([-4])] = 1
+    before = lazyloom.stats()["ops_traced"]
+    x[np.array([1, 2])]
+    assert lazyloom.stats()["ops_traced"] == before + 1  # no check is recorded
+
+
+def test_one_number_of_the_device_makes_a_view() -> None:
+    def program(m: Any) -> Any:
+        x = m.arange(12.0).reshape(3, 4)
+        k = m.argmax(x.sum(1))
+        row = x[k]
+        row += 1
+        row[1:] *= 2
+        x[k] -= 0.5
+        x[k, k] = 9
+        x[:, k][0] = -1
+        x[..., k, None] += 3
+        copied = x[m.asarray(k) if m is onp else m.array(k)]
+        copied[...] = 0
+        return x, row, x[k, 1], x[k].base is x.base, x[k].strides, x[k, ..., 0]
+
+    with lazyloom.options(forbid_reads=True):
+        got = program(np)
+    same(got, program(onp))
+    x = np.zeros((3, 4))
+    assert x[np.argmax(x)].base is x
+
+
+def test_masks_with_other_indices() -> None:
+    x = onp.arange(24.0).reshape(2, 3, 4)
+    t = np.array(x)
+    rows, inner, whole = x[:, :, 0] > 3, x[0] > 4, x[0, 0] > 1
+    keys: list[Any] = [
+        (rows,), (rows, 0), (rows, slice(None, 2)), (rows, Ellipsis), (rows, None),
+        (slice(None), inner), (0, inner), (Ellipsis, inner), (None, slice(None), inner),
+        (Ellipsis, whole), (0, slice(None), whole), ([0, 1], slice(None), onp.arange(4) == 1),
+        (rows, [1] * int(rows.sum())), (None, rows, None, 1), (True, rows), (rows, True),
+        (slice(None), 0, whole), (1, [0, 2], slice(None)), (inner[:2, 0], 1),
+    ]  # fmt: skip
+    for key in keys:
+        same(t[ours(key)], x[key], exact=True)
+        a, b = x.copy(), np.array(x)
+        a[key], b[ours(key)] = -1, -1
+        same(b, a, exact=True)
+        a[key], b[ours(key)] = x[key] * 2, t[ours(key)] * 2
+        same(b, a, exact=True)
