@@ -81,7 +81,7 @@ class flatiter:
             key = onp.asarray(key) if len(key) else onp.zeros(0, onp.int64)
             if key.dtype.kind in "iu":
                 check_host(key, len(self), None)
-        if isinstance(key, (lazyloom.Tensor, onp.ndarray)):
+        if isinstance(key, (ndarray, onp.ndarray)):
             if key.dtype.kind == "b" and key.ndim > 1:
                 raise _too_many(key.ndim)
             if key.dtype.kind in "iub":
@@ -157,7 +157,7 @@ def _selected(flat: ndarray, key: Any) -> int:
     """How many elements a key selects; a mask of the device is read for it."""
     if isinstance(key, slice):
         return len(range(*key.indices(flat.size)))
-    return flat[key].size
+    return int(flat[key].size)
 
 
 def repeated(value: Any, count: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
-from ._array import ScalarArray
+from ._array import ScalarArray, ndarray
 from ._bounds import check, check_host, out_of_bounds
 from ._convert import contains_tensor, operand
 from ._counting import coordinates, flat_positions, host_positions
@@ -109,8 +109,8 @@ def _width(k: Any) -> int:
 def copies(key: Any) -> bool:
     """Whether a 0-d array of positions is among the items: NumPy then gives no view."""
     return any(
-        isinstance(k, (lazyloom.Tensor, onp.ndarray)) and type(k) is not ScalarArray
-        and not k.shape for k in as_tuple(key))
+        isinstance(k, (ndarray, onp.ndarray)) and type(k) is not ScalarArray and not k.shape
+        for k in as_tuple(key))
 
 
 def parse(key: Any, shape: tuple[int, ...]) -> list[Entry]:
@@ -190,8 +190,8 @@ def _no_axis(k: Any) -> Entry:
 
 
 def _masked(k: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
-    mask = k if isinstance(k, lazyloom.Tensor) else onp.asarray(k)
-    check_mask(mask.shape, shape, axis)  # type: ignore[attr-defined]
+    mask: Any = k if isinstance(k, lazyloom.Tensor) else onp.asarray(k)
+    check_mask(mask.shape, shape, axis)
     if isinstance(mask, lazyloom.Tensor):
         return coordinates(flat_positions(mask.value, _MASK), mask.type.shape) if (
             mask.type.shape) else []

@@ -67,8 +67,8 @@ def flatnonzero(a: Any) -> ndarray:
 
 def _chosen(condition: Any, a: Any, axis: Any, function: str) -> Any:
     x = _array(a)
-    mask = condition if isinstance(condition, lazyloom.Tensor) else onp.asarray(condition)
-    if len(mask.shape) != 1:  # type: ignore[attr-defined]
+    mask: Any = condition if isinstance(condition, lazyloom.Tensor) else onp.asarray(condition)
+    if len(mask.shape) != 1:
         raise ValueError("condition must be a 1-d array")
     value = x.value
     if axis is None:
@@ -76,7 +76,7 @@ def _chosen(condition: Any, a: Any, axis: Any, function: str) -> Any:
     position = dt.normalize_axis(axis, len(value.type.shape))
     where = _positions(mask, function)
     size = value.type.shape[position]
-    if mask.shape[0] > size:  # type: ignore[attr-defined]
+    if mask.shape[0] > size:
         where = check(where, size, position, function)
     return record("take", (value, where), {"axis": position})
 

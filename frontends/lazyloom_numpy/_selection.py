@@ -72,7 +72,7 @@ def select(x: ndarray, mask: Any) -> Selection:
     _hold(made, source.mask)
     # operators take the general way, which asks for something
     made._special = True
-    made._info = source
+    _info.__set__(made, source)
     return made
 
 
@@ -88,7 +88,7 @@ def settle(x: Any) -> None:
     positions = flat_positions(source.mask, "an index by a boolean array")
     taken = record("take", (value, positions), {"axis": 0})
     _info.__delete__(x)
-    x.__class__ = ndarray
+    x.__class__ = ndarray  # type: ignore[assignment]
     _hold(x, taken)
 
 

@@ -328,7 +328,7 @@ def putmask(a: ndarray, mask: Any, values: Any) -> None:
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}")
     if not is_writeable(a):
         raise ValueError("putmask: output array is read-only")
-    if isinstance(values, (lazyloom.Tensor, onp.ndarray)) and not dt.can_cast(
+    if isinstance(values, (ndarray, onp.ndarray)) and not dt.can_cast(
         dt.internal(values.dtype), a.type.dtype, "safe"
     ):
         raise TypeError(f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according to "
