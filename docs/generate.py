@@ -1,4 +1,4 @@
-"""Write the reference pages that come from the op table: ops.md and op_dtypes.md.
+"""Write the reference pages: ops.md and op_dtypes.md from the op table, numpy_coverage.md.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -18,6 +18,7 @@ from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from docs import numpy_coverage  # noqa: E402
 from tests.conformance import coverage, exclusions  # noqa: E402
 from tests.conformance.names_numpy import NUMPY  # noqa: E402
 from tests.conformance.names_torch import TORCH  # noqa: E402
@@ -155,7 +156,8 @@ def pairs() -> str:
 
 
 def pages() -> dict[Path, str]:
-    return {HERE / "ops.md": reference(), HERE / "op_dtypes.md": pairs()}
+    return {HERE / "ops.md": reference(), HERE / "op_dtypes.md": pairs(),
+            HERE / "numpy_coverage.md": numpy_coverage.page()}
 
 
 def main() -> int:

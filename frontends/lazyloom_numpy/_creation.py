@@ -414,16 +414,29 @@ def diagflat(v: Any, k: int = 0) -> ndarray:
     return diag(asarray(v).reshape(-1), k)
 
 
+def _triangle(n: int, k: int, m: int | None, lower: bool) -> tuple[ndarray, ndarray]:
+    """Indices of a triangle of an (n, m) array; how many is known without looking."""
+    from ._counting import coordinates
+
+    rows, columns, first = operator.index(n), operator.index(n if m is None else m), int(k)
+    below = first + 1 if lower else first  # the first column that is not below, in row 0
+    size = sum(min(max(i + below, 0), columns) for i in range(rows))
+    mask = record("tril", (ones((rows, columns), bool).value,), {"k": below - 1})
+    if not lower:
+        mask, size = record("logical_not", (mask,)), rows * columns - size
+    flat = record("flat_nonzero", (mask,), {"size": size})
+    row, column = coordinates(flat, (rows, columns))
+    return ndarray._wrap(row), ndarray._wrap(column)
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ndarray]:
     """Indices of the lower triangle of an (n, m) array. See ``numpy.tril_indices``."""
-    rows, columns = onp.tril_indices(n, k, m)
-    return array(rows), array(columns)
+    return _triangle(n, k, m, True)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ndarray]:
     """Indices of the upper triangle of an (n, m) array. See ``numpy.triu_indices``."""
-    rows, columns = onp.triu_indices(n, k, m)
-    return array(rows), array(columns)
+    return _triangle(n, k, m, False)
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ndarray]:

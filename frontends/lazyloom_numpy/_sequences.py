@@ -156,7 +156,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             raise ValueError("Shape of weights must be consistent with shape of a along specified "
                              "axis.")  # fmt: skip
         shape = tuple(x.shape[i] if i in axes else 1 for i in range(x.ndim))
-        w = w.transpose(tuple(onp.argsort(axes))).reshape(shape)
+        w = w.transpose(sorted(range(len(axes)), key=lambda i: axes[i])).reshape(shape)
         w = broadcast_to(w, x.shape)
     d = dt.promote(x.type.dtype, w.type.dtype, *(() if x.dtype.kind in "fc" else (float,)))
     total = w.sum(axis, dtype=d.numpy, keepdims=keepdims)
@@ -273,6 +273,8 @@ def _correlated(x: Any, kernel: Any, total: int, d: Any) -> Any:
             "strides": (1,), "padding_low": (0,), "padding_high": (0,), "dilation": (1,),
             "input_dilation": (1,), "groups": 1})  # fmt: skip
         return wrap(record("reshape", (result,), {"shape": (total,)}))
-    windows = onp.arange(total)[:, None] + onp.arange(kernel.type.size)[None, :]
-    gathered = record("take", (x, lazyloom.from_host(windows)), {"axis": 0})
+    places = {"shape": (total, kernel.type.size), "dtype": dt.INT64}
+    windows = record("add", (record("iota", (), {**places, "axis": 0}),
+                             record("iota", (), {**places, "axis": 1})))  # fmt: skip
+    gathered = record("take", (x, windows), {"axis": 0})
     return TABLE["matmul"](wrap(gathered), wrap(kernel))

@@ -1,0 +1,130 @@
+"""No array is computed by NumPy on the host: every use of NumPy's functions has a reason.
+
+Types, constants and the functions of ``EVERYWHERE`` may be used in any module of the frontend;
+all others stand in ``HERE``, each with why it is not the computation of a result.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as onp
+
+import lazyloom_numpy
+
+FOLDER = Path(lazyloom_numpy.__file__).parent
+
+EVERYWHERE = {
+    "what a dtype is and where it promotes": {
+        "dtype", "finfo", "iinfo", "result_type", "can_cast", "min_scalar_type", "common_type"},
+    "shapes, of which NumPy knows the rules": {
+        "broadcast_shapes", "ndim", "shape", "isscalar", "ndindex"},
+    "lists and numbers become host arrays, which are copied to the device": {
+        "array", "asarray", "atleast_1d", "ascontiguousarray"},
+}  # fmt: skip
+
+#: why: module: names
+HERE: dict[str, dict[str, set[str]]] = {
+    "no data, only its dtype, so that NumPy says what its loop gives": {
+        "_dtypes": {"empty", "add"}, "_ufuncs": {"empty"}},
+    "positions that the host was given, as lists or slices": {
+        "_inserting": {"arange", "delete", "flatnonzero"}, "_selecting": {
+            "arange", "repeat", "flatnonzero", "zeros"},
+        "_counting": {"nonzero"}, "_keys": {"zeros"}, "_flat": {"zeros"},
+        "_ufunc_methods": {"arange", "argsort", "diff", "empty_like", "flatnonzero",
+                           "searchsorted", "setdiff1d"}},
+    "how a polynomial's coefficients begin, read for the result's shape": {
+        "_polynomials": {"flatnonzero", "isclose"}},
+    "printing": {
+        "_interop": {"array2string", "array_repr", "array_str"}, "_text": {
+            "base_repr", "binary_repr", "format_float_positional", "format_float_scientific"},
+        "_polynomials": {"poly1d"}},
+    "files, of NumPy's own formats": {
+        "_files": {"load", "loadtxt", "genfromtxt", "save", "savetxt", "savez",
+                   "savez_compressed", "fromfile", "fromstring", "asfortranarray"}},
+    "foreign memory, copied to the device": {
+        "_creation": {"frombuffer", "fromiter", "from_dlpack"},
+        "_interop": {"copyto", "from_dlpack"}},
+    "untouched memory of the same strides, to ask NumPy what overlaps": {
+        "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
+                    "lib.stride_tricks.as_strided"}},
+    "the shape of nested arguments": {"_padding": {"empty"}},
+    "the order of a contraction, from shapes alone": {
+        "_linalg": {"einsum_path", "zeros", "broadcast_to"}},
+    "flags of what went wrong, when a result is read": {"_errstate": {"bitwise_or.reduce"}},
+    "NumPy's own function arrived by the protocol": {"_interop": {"_core.umath.clip"}},
+    "parameters of distributions that the host was given are checked": {
+        "_checks": {"abs", "all", "allclose", "any", "count_nonzero", "greater", "greater_equal",
+                    "isfinite", "isnan", "less", "less_equal", "linalg.eigvalsh", "max",
+                    "signbit", "subtract"},
+        "_distributions": {"add", "all", "any", "equal", "greater_equal", "less", "less_equal",
+                           "sum"},
+        "_generator": {"all", "any", "prod", "sum"}, "_legacy": {"any", "greater"}},
+    "a NumPy array that was given is shuffled in place": {"_generator": {"take"}},
+}  # fmt: skip
+
+
+def _uses(tree: ast.AST) -> set[str]:
+    """Full names of what is taken from NumPy, such as ``linalg.eigvalsh``."""
+    found, inner = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node not in inner:
+            parts, base = [node.attr], node.value
+            while isinstance(base, ast.Attribute):
+                inner.add(base)
+                parts.append(base.attr)
+                base = base.value
+            if isinstance(base, ast.Name) and base.id in ("onp", "_onp", "numpy"):
+                found.add(".".join(reversed(parts)))
+        elif isinstance(node, ast.ImportFrom) and node.module == "numpy":
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def _computes(name: str) -> bool:
+    """Whether a name of NumPy's is a function, not a type, constant or module."""
+    value: Any = onp
+    for part in name.split("."):
+        value = getattr(value, part)
+    return callable(value) and not isinstance(value, type)
+
+
+#: what the namespace passes on as it is: no function of arrays
+PASSED_ON = {"get_printoptions", "isdtype", "issubdtype", "iterable", "printoptions",
+             "set_printoptions", "typename", "isscalar"}  # fmt: skip
+
+
+def _allowed(module: str) -> set[str]:
+    everywhere = set().union(*EVERYWHERE.values())
+    here = [names.get(module, set()) for names in HERE.values()]
+    return everywhere.union(*here) | (PASSED_ON if module == "__init__" else set())
+
+
+MODULES = sorted(FOLDER.rglob("*.py"))
+
+
+def test_numpy_computes_nothing_on_the_host() -> None:
+    unlisted = {}
+    for path in MODULES:
+        used = {name for name in _uses(ast.parse(path.read_text())) if _computes(name)}
+        left = used - _allowed(path.stem)
+        if left:
+            unlisted[str(path.relative_to(FOLDER))] = sorted(left)
+    assert not unlisted
+
+
+def test_the_list_has_nothing_left_over() -> None:
+    used: dict[str, set[str]] = {}
+    for path in MODULES:
+        used.setdefault(path.stem, set()).update(_uses(ast.parse(path.read_text())))
+    stale = {module: sorted(names - used.get(module, set()))
+             for table in HERE.values() for module, names in table.items()
+             if names - used.get(module, set())}  # fmt: skip
+    assert not stale
+
+
+def test_a_use_is_seen() -> None:
+    assert _uses(ast.parse("f = onp.linalg.inv\nonp.sum(x).T")) == {"linalg.inv", "sum"}
+    assert _computes("linalg.inv") and not _computes("float64") and not _computes("pi")
