@@ -10,13 +10,13 @@ when it is left, so that ``try`` around it works; that runs what it recorded.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any, Final
 
@@ -215,9 +215,13 @@ class errstate:
         return inner
 
 
-def _look(flag: Any) -> None:
-    """Run what a flag is of, and have it judged."""
-    flag.read()
+def _look(flagged: Any) -> None:
+    """Run an operation, and have its flag judged.
+
+    Where it cannot be read, as in a function that is mapped over an axis, it is judged later.
+    """
+    with contextlib.suppress(lazyloom.errors.ReadForbiddenError):
+        flagged.read()
 
 
 # ------------------------------------------------------------------ while recording
@@ -225,7 +229,7 @@ def _look(flag: Any) -> None:
 _local: Final = threading.local()
 
 
-@contextmanager
+@contextlib.contextmanager
 def only_where(mask: Any) -> Iterator[None]:
     """Errors count only where the mask holds: what a ufunc's ``where`` leaves out has none."""
     _local.mask = mask
@@ -235,7 +239,7 @@ def only_where(mask: Any) -> Iterator[None]:
         _local.mask = None
 
 
-@contextmanager
+@contextlib.contextmanager
 def of_scalars() -> Iterator[None]:
     """Errors are those of NumPy's scalars: named so, and integers that overflow are some."""
     _local.scalars = True

@@ -251,7 +251,9 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
     amount = float(ddof if correction is None else correction)
     if where is True and mean is None:
         attributes = {"axes": axes, "keepdims": keepdims, "correction": amount}
-        return finish(record(op, (value,), attributes), out, op)
+        result = record(op, (value,), attributes)
+        result = _errstate.watch_reduction(value, result, axes, keepdims, "subtract")
+        return finish(result, out, op)
     d = value.type.dtype
     if mean is None:
         count = _count(where, value.type.shape, axes, True, d)

@@ -76,6 +76,8 @@ def _told(call: Any, *arrays: Any) -> tuple[set[str], set[str]]:
     (lambda m, a: m.multiply.reduce(a), (onp.full(3, 1e200),)),
     (lambda m, a: m.sum(a), (onp.array([onp.inf, 1.0]),)),
     (lambda m, a, b: a @ b, (onp.array([[1e200, 1.0]]), onp.array([1e200, 1.0]))),
+    (lambda m, a: a.mean(), (onp.array([onp.inf, -onp.inf]),)),
+    (lambda m, a: a.var(), (onp.array([onp.inf, 1.0]),)),
     (lambda m, s: s[0] / s[1], (A,)),
     (lambda m, s: s[0] * s[1], (onp.array([2**40, 2**40]),)),
     (lambda m, s: s[0] + s[1], (onp.array([100, 100], "i1"),)),
@@ -240,3 +242,19 @@ def test_gradients_go_through_checks() -> None:
         warnings.simplefilter("error")
         slope = lazyloom.grad(f)(np.array([1.0, 2.0]))
         onp.testing.assert_allclose(onp.asarray(slope), onp.log([1.0, 2.0]) + 1)
+
+
+def test_mapped_functions_tell_when_their_result_is_read() -> None:
+    def f(x: Any) -> Any:
+        with np.errstate(divide="raise"):
+            return np.log(x)
+
+    onp.testing.assert_allclose(
+        onp.asarray(lazyloom.vmap(f)(np.array([1.0, 2.0]))), onp.log([1.0, 2.0]))
+    mapped = lazyloom.vmap(f)(np.array([1.0, 0.0]))
+    with pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
+        mapped.tolist()
+    with lazyloom.options(forbid_reads=True):
+        logarithm = f(np.array([0.0]))
+    with pytest.raises(FloatingPointError):
+        logarithm.tolist()
