@@ -519,4 +519,6 @@ def placeholder(type: TensorType, mapping: Any, requires_grad: bool) -> Value:
         node = Node(None, (), None, (type,), trace.sequence, None, 0)
         node.state = MAPPED
         node.lineage = mapping
+        # it has no operands; a gradient goes on at the value it stands for
+        node.grad_mask = 1 if requires_grad else 0
         return hold(node, 0, requires_grad)

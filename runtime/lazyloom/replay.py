@@ -107,8 +107,10 @@ def _on_the_axis(
         flows = tracked and bool(n.grad_mask >> position & 1)
         known = whole.get(m)
         if known is None:
-            # the tape of a function that is differentiated inside ends with it
-            flows = flows and (m.tracked or m.leaf is not None)
+            # the tape of a function that is differentiated inside ends with it; a placeholder of
+            # another mapped function goes on at what it stands for
+            flows = flows and (m.tracked or m.leaf is not None or (
+                m.spec is None and m.grad_mask != 0))
             operands.append(value_of(m, index, flows, memo))
         else:
             x = known[index]

@@ -163,6 +163,8 @@ def over(t: Any, m: Any) -> list[Callable[..., Any]]:
         lambda w, x, v, r, q: t.grad(lambda x: m.sum(t.vmap(t.grad(total(h)))(x)))(x),
         lambda w, x, v, r, q: t.vmap(t.vmap(t.grad(f), (None, 0)), (0, None))(
             t.vmap(lambda s: m.mul(w, s))(r), x),
+        lambda w, x, v, r, q: t.grad(lambda r: m.sum(t.vmap(lambda s: t.grad(
+            lambda y: m.sum(t.vmap(lambda u: m.mul(m.sin(u), s))(y)))(r))(r)))(r),
         lambda w, x, v, r, q: t.jvp(lambda w: t.vjp(f, w, r)[1](m.sum(q))[0], (w,), (v,))[1],
     ]  # fmt: skip
 
