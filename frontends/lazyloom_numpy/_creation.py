@@ -330,7 +330,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *,
 
 def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
     """The coordinates of a grid. See ``numpy.indices``."""
-    dims = dt.shape_tuple(dimensions)
+    dims = dt.shape_tuple(tuple(dimensions))
     target = dt.internal(dtype)
     parts = []
     for axis, n in enumerate(dims):
@@ -441,11 +441,15 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, nda
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ndarray]:
     """Indices of the lower triangle of ``arr``. See ``numpy.tril_indices_from``."""
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
     return tril_indices(arr.shape[-2], k, arr.shape[-1])
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ndarray]:
     """Indices of the upper triangle of ``arr``. See ``numpy.triu_indices_from``."""
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
     return triu_indices(arr.shape[-2], k, arr.shape[-1])
 
 

@@ -37,6 +37,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
     x, position = _flattened(arr, axis)
     n = x.shape[position]
     if not isinstance(obj, lazyloom.Tensor):
+        if isinstance(obj, (float, complex)):
+            raise TypeError(f"delete: an index is an integer, got {obj!r}")
         if isinstance(obj, (list, tuple)):
             obj = onp.asarray(obj, None if len(obj) else onp.int64)
         return take_host(x, onp.delete(onp.arange(n), obj), position)

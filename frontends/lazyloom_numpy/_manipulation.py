@@ -497,6 +497,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     if len(axes) != len(shifts):
         axes = axes * len(shifts) if len(axes) == 1 else axes
         shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+        if len(axes) != len(shifts):
+            raise ValueError(
+                "shape mismatch: objects cannot be broadcast to a single shape: as many shifts as "
+                f"axes are expected, got {len(shifts)} and {len(axes)}")
     moved = [0] * x.ndim
     for s, i in zip(shifts, axes):
         moved[dt.normalize_axis(i, x.ndim)] += int(s)
