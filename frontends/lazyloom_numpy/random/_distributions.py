@@ -197,19 +197,21 @@ class Distributions:
         return finish(above / below, size)
 
     def _noncentral(self, df: Any, nonc: Any, dims: tuple[int, ...]) -> Any:
-        def shifted() -> Any:
-            normal = self._standard("normal", dims)
-            shift = normal + (math.sqrt(nonc) if isinstance(nonc, float) else call("sqrt", nonc))
-            return self._chisquare(df - 1.0, dims) + shift * shift
+        def shift() -> Any:
+            root = math.sqrt(nonc) if isinstance(nonc, float) else call("sqrt", nonc)
+            return call("square", self._standard("normal", dims) + root)
 
         def mixed() -> Any:
-            counts = self._draw("random_poisson", dims, nonc * 0.5)
-            # a NaN would be lost among the counts
-            return self._chisquare(df + call("multiply", counts, 2.0), dims) + nonc * 0.0
+            return df + call("multiply", self._draw("random_poisson", dims, nonc * 0.5), 2.0)
 
+        # a degree of freedom that the normal number takes, or a random number more of them
         if isinstance(df, float):
-            return shifted() if df > 1.0 else mixed()
-        return where(df > 1.0, shifted(), mixed())
+            if df > 1.0:
+                return self._chisquare(df - 1.0, dims) + shift()
+            return self._chisquare(mixed(), dims) + nonc * 0.0  # a NaN stays one
+        usual = df > 1.0
+        degrees = where(usual, df - 1.0, mixed())
+        return self._chisquare(degrees, dims) + where(usual, shift(), nonc * 0.0)
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Any:
         """Noncentral chi-square numbers. As ``numpy.random.Generator.noncentral_chisquare``."""
