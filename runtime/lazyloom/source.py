@@ -12,7 +12,8 @@ import threading
 from types import CodeType
 from typing import Any, Final, final
 
-_HERE: Final = os.path.dirname(os.path.abspath(__file__))
+# the package's, which is not compiled: a compiled module may be told a folder that is not there
+_HERE: Final = os.path.dirname(os.path.abspath(str(sys.modules["lazyloom"].__file__)))
 _internal_folders: Final[list[str]] = [_HERE + os.sep]
 _internal_files: Final[dict[str, bool]] = {}
 _given: Final[Any] = threading.local()
