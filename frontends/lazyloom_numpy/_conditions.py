@@ -26,6 +26,7 @@ _ERRORS: Final = {
     "all-NaN argument": "All-NaN slice encountered",
     "quantile": "Quantiles must be in the range [0, 1]",
     "percentile": "Percentiles must be in the range [0, 100]",
+    "no weight": "Weights sum to zero, can't be normalized",
     "negative weight": "Weights must be non-negative.",
     "zero": "Geometric sequence cannot include zero",
     "range": "autodetected range is not finite",
@@ -36,6 +37,10 @@ _ERRORS: Final = {
 }
 
 
+class NoWeightError(lazyloom.errors.ArgumentError, ZeroDivisionError):
+    """Weights sum to zero, so that there is no mean."""
+
+
 def _warn(data: Any, check: lazyloom.Check) -> None:
     # at the line of the call, whichever line reads
     site = check.site
@@ -43,7 +48,8 @@ def _warn(data: Any, check: lazyloom.Check) -> None:
 
 
 def _refuse(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
-    return lazyloom.errors.ArgumentError(
+    error = NoWeightError if check.kind == "no weight" else lazyloom.errors.ArgumentError
+    return error(
         f"{check.of}: {_ERRORS[check.kind]} (recorded at {check.site})", op=check.of,
         site=str(check.site))  # fmt: skip
 

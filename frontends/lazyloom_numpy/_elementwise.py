@@ -43,13 +43,20 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     else:
         mask = value_of(condition, dt.BOOL)
     if not (isinstance(a, lazyloom.Value) and a.dtype is d):
-        a = param(a, d)
+        a = _param(a, d)
     if not (isinstance(b, lazyloom.Value) and b.dtype is d):
-        b = param(b, d)
+        b = _param(b, d)
     return keep_order(wrap(lazyloom.record_spec(_WHERE, (mask, a, b))), condition, x, y)
 
 
 _WHERE = lazyloom.spec("where", 3)
+
+
+def _param(x: Any, d: Any) -> Any:
+    """As :func:`param`; an int that does not fit is cut, as ``numpy.where`` does."""
+    if type(x) is int and d.kind in "iu" and not dt.in_range(x, d):
+        return dt.unchecked_scalar(x, d)
+    return param(x, d)
 
 
 def rounded(x: Any) -> Any:
@@ -134,11 +141,29 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
     value = value_of(x)
     if value.type.dtype.kind not in "fc":
         return wrap(value)
-    result = record("nan_to_num", (value,), {"nan": float(nan), "posinf": posinf, "neginf": neginf})
+    if all(n is None or isinstance(n, (int, float)) for n in (nan, posinf, neginf)):
+        result = record(
+            "nan_to_num", (value,), {"nan": float(nan), "posinf": posinf, "neginf": neginf})
+    else:
+        result = _replaced(value, nan, posinf, neginf)
     if not copy and isinstance(x, ndarray):
         store("nan_to_num", x, result)
         return x
     return wrap(result)
+
+
+def _replaced(value: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """:func:`nan_to_num` by arrays of replacements."""
+    x = wrap(value)
+    if x.dtype.kind == "c":
+        parts = [_replaced(p.value, nan, posinf, neginf) for p in (x.real, x.imag)]
+        return record("complex", parts)
+    limits = onp.finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    for bad, new in ((TABLE["isnan"](x), nan), (isposinf(x), high), (isneginf(x), low)):
+        x = where(bad, wrap(value_of(new, x.type.dtype)), x)
+    return x.value
 
 
 def real(val: Any) -> Any:
@@ -261,12 +286,23 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
     """Piecewise linear interpolation at ``x`` of points ``(xp, fp)``. See ``numpy.interp``."""
     from ._sorting import argsort, searchsorted, take
 
-    a = wrap(value_of(x, dt.FLOAT64))
+    given = value_of(x)
+    if given.type.dtype.kind == "c":
+        raise TypeError("Cannot cast array data from dtype('complex128') to dtype('float64') "
+                        "according to the rule 'safe'")  # fmt: skip
+    a = wrap(as_value(given, dt.FLOAT64))
     points, values = wrap(value_of(xp, dt.FLOAT64)), wrap(value_of(fp))
+    if points.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if points.size != values.size:
+        raise ValueError("fp and xp are not of the same length.")
     values = values.astype(dt.promote(values.type.dtype, dt.FLOAT64).numpy)
     if period is not None:
         from ._joining import concatenate
 
+        if not isinstance(period, lazyloom.Tensor) and period == 0:
+            raise ValueError("period must be a non-zero value")
+        period = abs(period)
         a, points = a % period, points % period
         order = argsort(points)
         points, values = take(points, order), take(values, order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as onp
@@ -10,6 +11,7 @@ import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
+from ._conditions import unless
 from ._convert import value_of
 from ._joining import concatenate
 from ._linalg import common
@@ -97,6 +99,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def _gradient_rows(y: ndarray, h: Any, edge_order: int) -> ndarray:
     if onp.ndim(h) if not isinstance(h, ndarray) else h.ndim:
         points = _array(h)
+        if points.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if points.size != y.shape[0]:
+            raise ValueError(
+                "when 1d, distances must match the length of the corresponding dimension")
         d = (points[1:] - points[:-1]).reshape((-1,) + (1,) * (y.ndim - 1))
         d1, d2 = d[:-1], d[1:]
         inside = (-(d2 / (d1 * (d1 + d2))) * y[:-2] + ((d2 - d1) / (d1 * d2)) * y[1:-1]
@@ -129,13 +136,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         d: Any = dx
     else:
         points = _array(x)
-        d = diff(points, axis=-1 if points.ndim == 1 else position)
+        d = diff(points, axis=-1 if points.ndim == 1 else axis)
         if points.ndim == 1:
             shape = [1] * a.ndim
             shape[position] = d.shape[0]
             d = d.reshape(tuple(shape))
     after, before = _slices(a, position, slice(1, None), slice(None, -1))
-    return (d * (after + before) / 2.0).sum(position)
+    return (d * (after + before) / 2.0).sum(axis)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *,
@@ -160,6 +167,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         w = broadcast_to(w, x.shape)
     d = dt.promote(x.type.dtype, w.type.dtype, *(() if x.dtype.kind in "fc" else (float,)))
     total = w.sum(axis, dtype=d.numpy, keepdims=keepdims)
+    if not isinstance(weights, lazyloom.Tensor) and w.size == 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    total = unless(total == 0, "no weight", "average", total)
     result = TABLE["multiply"](x, w, dtype=d.numpy).sum(axis, keepdims=keepdims) / total
     return (result, broadcast_to(total, result.shape).copy()) if returned else result
 
@@ -168,6 +178,12 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
         fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
     """The covariance matrix. See ``numpy.cov``."""
     x = _array(m)
+    if x.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if y is not None and _array(y).ndim > 2:
+        raise ValueError("y has more than 2 dimensions")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     if dtype is None:
         dtype = dt.promote(x.type.dtype, dt.FLOAT64).numpy
     x = x.astype(dtype)
@@ -184,13 +200,16 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
         ddof = 0 if bias else 1
     w: Any = None
     if fweights is not None:
-        w = _array(fweights).astype(float)
+        w = _covariance_weights(fweights, "fweights", x.shape[1])
     if aweights is not None:
-        aw = _array(aweights).astype(float)
+        aw = _covariance_weights(aweights, "aweights", x.shape[1])
         w = aw if w is None else w * aw
     if w is None:
         centred = x - x.mean(1, keepdims=True)
         factor: Any = x.shape[1] - ddof
+        if factor <= 0:
+            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+            factor = 0.0
         product = centred
     else:
         total = w.sum()
@@ -205,6 +224,22 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     conjugated = centred.T.conj() if centred.dtype.kind == "c" else centred.T
     result = TABLE["matmul"](product, conjugated) / factor
     return result.squeeze() if result.size == 1 or 1 in result.shape else result
+
+
+def _covariance_weights(given: Any, name: str, count: int) -> ndarray:
+    """Weights of observations, in float64; negative ones are told when a result is read."""
+    w = _array(given)
+    if name == "fweights" and w.dtype.kind not in "biu" and not (
+        isinstance(given, lazyloom.Tensor) or bool((onp.asarray(given) % 1 == 0).all())
+    ):
+        raise TypeError("fweights must be integer")
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if w.size != count:
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if not isinstance(given, lazyloom.Tensor) and (onp.asarray(given) < 0).any():
+        raise ValueError(f"{name} cannot be negative")
+    return unless(w < 0, "negative weight", "cov", w.astype(float))  # type: ignore[no-any-return]
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
@@ -235,7 +270,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return _convolve(x, y, mode, "convolve")
 
 
-def _convolve(a: Any, v: Any, mode: str, name: str) -> Any:
+def _convolve(a: Any, v: Any, mode: Any, name: str) -> Any:
     d, values = common(a, v)
     x, y = (ndarray._wrap(w if w.type.shape else record("reshape", (w,), {"shape": (1,)}))
             for w in values)
@@ -243,6 +278,7 @@ def _convolve(a: Any, v: Any, mode: str, name: str) -> Any:
         raise ValueError("object too deep for desired array")
     if not x.size or not y.size:
         raise ValueError(f"{'a' if not x.size else 'v'} cannot be empty")
+    mode = {0: "valid", 1: "same", 2: "full"}.get(mode, mode) if type(mode) is int else mode
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     m, n = x.size, y.size

@@ -45,6 +45,9 @@ def _is_stable(kind: Any, order: Any, stable: bool | None) -> bool:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    if kind is not None and stable is not None:
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use "
+                         "only one of them.")  # fmt: skip
     return bool(stable) or kind in ("stable", "mergesort")
 
 
@@ -80,17 +83,29 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
               order: Any = None) -> ndarray:  # fmt: skip
     """A copy with the kth element in its sorted place (it is sorted). See NumPy's."""
     value, position = _along(a, axis)
-    n = value.type.shape[position]
-    for k in onp.atleast_1d(kth):
+    _check_kth(kth, value.type.shape[position], kind)
+    return sort(ndarray._wrap(value), position)
+
+
+def _check_kth(kth: Any, n: int, kind: Any) -> None:
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    if isinstance(kth, lazyloom.Tensor):
+        check(as_value(operand(kth)), n, 0, "partition")
+        return
+    host = onp.atleast_1d(kth)
+    if host.dtype.kind not in "iub":
+        raise TypeError("Partition index must be integer")
+    for k in host.ravel():
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
-    return sort(ndarray._wrap(value), position)
 
 
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
                  order: Any = None) -> ndarray:  # fmt: skip
     """Indices that would partition. See ``numpy.argpartition``."""
     value, position = _along(a, axis)
+    _check_kth(kth, value.type.shape[position], kind)
     return argsort(ndarray._wrap(value), position)
 
 
@@ -108,6 +123,10 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     arrays = [_array(k) for k in keys]
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({k.shape for k in arrays}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    if not arrays[0].ndim:
+        return wrap(record("full", (dt.scalar(0, dt.INT64),), {"shape": ()}))  # type: ignore[no-any-return]
     order: Any = None
     for key in arrays:
         if order is None:
@@ -124,8 +143,16 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     x = operand(a)
     if sorter is not None:
-        x = take(wrap(as_value(x)), sorter).value
-    y = operand(v)
+        order = _array(sorter)
+        if order.dtype.kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.shape != as_value(x).type.shape:
+            raise ValueError("sorter.size must equal a.size")
+        try:
+            x = take(wrap(as_value(x)), sorter).value
+        except IndexError:
+            raise ValueError("Sorter index out of range.") from None
+    y = as_value(operand(v))
     d = dt.promote(operand_key(as_value(x)), operand_key(y))
     if d is dt.BOOL:
         d = dt.INT64
