@@ -204,7 +204,8 @@ class ufunc:
             else:
                 if d.kind in "iu" and self.__name__ in _loops.COMPARISONS and not dt.in_range(x, d):
                     return _loops.compare_out_of_range(self.__name__, operands)
-                values.append(dt.scalar(x, d))
+                real = isinstance(x, complex) and d.kind != "c"
+                values.append(dt.unchecked_scalar(x, d) if real else dt.scalar(x, d))
         if plan.compute is not None:
             return plan.compute(values, plan.inputs)
         assert plan.op is not None
@@ -254,18 +255,31 @@ class ufunc:
             return (key[0],) * 3  # ml_dtypes has no such loop, and goes through float32
         given = tuple(k.numpy if isinstance(k, DType) else k for k in key)
         options: dict[str, Any] = {}
+        casting = "same_kind"
         if isinstance(dtype, Loop):
-            options = {"signature": dtype.signature, "casting": dtype.casting}
+            casting = dtype.casting
+            if casting == "unsafe":
+                options["casting"] = casting
+            if dtype.signature is not None:
+                options["signature"] = dtype.signature
         elif dtype is not None:
             options["signature"] = (None,) * self.nin + (dtype.numpy,) * self.nout
         try:
             found = self.np.resolve_dtypes((*given, *(None,) * self.nout), **options)
-            return tuple(map(as_dtype, found))
+            loop = tuple(map(as_dtype, found))
         except TypeError as error:
             # NumPy's own error, or ours for a dtype that is not supported
             if any(isinstance(k, DType) and k.name == "bfloat16" for k in key):
                 return self._resolve_by_trial(key, error)
             raise
+        if casting not in ("same_kind", "unsafe") and self.__name__ not in _loops.ANY_OPERANDS:
+            # NumPy 2.4's resolve_dtypes crashes on a stricter rule that a Python number breaks
+            for position, (k, d) in enumerate(zip(key, loop)):
+                if isinstance(k, DType) and not dt.can_cast(k, d, casting):
+                    raise dt.UFuncTypeError(
+                        f"Cannot cast ufunc '{self.__name__}' input {position} from {k.numpy!r} "
+                        f"to {d.numpy!r} with casting rule '{casting}'")
+        return loop
 
     def _resolve_by_trial(self, key: tuple[Any, ...], error: TypeError) -> tuple[DType, ...]:
         # resolve_dtypes refuses pairs of bfloat16 that the call itself accepts

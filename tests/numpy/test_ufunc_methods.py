@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as onp
@@ -90,6 +91,61 @@ def test_errors_are_of_numpys_types(call: Any) -> None:
     theirs = _attempt(call, onp, x.copy())
     assert isinstance(theirs, Exception), theirs
     _compare(call, x)
+
+
+CALLED = ("add subtract multiply divide power floor_divide equal less bitwise_or maximum arctan2"
+          " sqrt negative absolute isnan invert divmod modf").split()
+GIVEN = ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64"]
+
+
+def _options(draw: Any, function: Any) -> dict[str, Any]:
+    """Some of the arguments that choose the loop, the output and the cast."""
+    found: dict[str, Any] = {}
+    kind = draw(st.sampled_from(["dtype", "sig", "signature", "", ""]))
+    if kind == "dtype":
+        found[kind] = draw(st.sampled_from(GIVEN))
+    elif kind:
+        found[kind] = tuple(draw(st.sampled_from([None, None, *GIVEN]))
+                            for _ in range(function.nargs))
+    if draw(st.booleans()):
+        found["casting"] = draw(st.sampled_from(["no", "equiv", "safe", "same_kind", "unsafe"]))
+    if draw(st.booleans()):
+        found["out"] = tuple(onp.zeros(3, draw(st.sampled_from(GIVEN))) if draw(st.booleans())
+                             else None for _ in range(function.nout))
+        if draw(st.booleans()):
+            found["where"] = onp.array([True, False, True])
+    return found
+
+
+def _ours(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_ours, x))
+    return np.array(x) if isinstance(x, onp.ndarray) else x
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_which_loop_a_call_takes(choice: Any) -> None:
+    """Dtypes and exceptions of calls with any options; nothing runs."""
+    draw = choice.draw
+    name = draw(st.sampled_from(CALLED))
+    theirs = getattr(onp, name)
+    operands = [onp.ones(3, draw(st.sampled_from(GIVEN))) for _ in range(theirs.nin)]
+    options = _options(draw, theirs)
+    if theirs.nin == 2 and options.get("casting") not in ("no", "equiv"):
+        operands[1] = draw(st.sampled_from([operands[1], 1, 2.5, True, onp.float32(2)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = _attempt(lambda: theirs(*operands, **options))
+        found = _attempt(lambda: getattr(np, name)(
+            *map(_ours, operands), **{k: _ours(v) for k, v in options.items()}))
+    if isinstance(expected, Exception):
+        kind = UFUNC_ERROR if isinstance(expected, UFUNC_ERROR) else type(expected)
+        assert isinstance(found, kind), (expected, found)
+        return
+    assert not isinstance(found, Exception), found
+    pairs = zip(found, expected) if isinstance(expected, tuple) else [(found, expected)]
+    assert all(a.dtype == b.dtype and a.shape == b.shape for a, b in pairs)
 
 
 @settings(max_examples=40, deadline=None)
