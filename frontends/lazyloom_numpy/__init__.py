@@ -10,7 +10,8 @@ by printing, ``float(x)``, ``if x:``, ``x.tolist()`` or ``numpy.asarray(x)``. Se
   before. Indices known on the host raise at the call;
 * ``order`` decides strides, flags and what aliases, as NumPy's does; data does not move;
 * floating-point errors are told only where the program asks (``errstate``, ``seterr``), when a
-  result is read: the mode of all is "ignore" until then; singular matrices give NaN or infinities;
+  result is read: the mode of all is "ignore" until then; the ``LinAlgError`` of a singular matrix
+  is raised by the read, too;
 * subnormal numbers count as zero in arithmetic, as XLA has it on a CPU.
 """
 

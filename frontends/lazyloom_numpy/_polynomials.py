@@ -88,6 +88,8 @@ def polydiv(u: Any, v: Any) -> Any:
     dividend, divisor = _coefficients(u) + 0.0, _coefficients(v) + 0.0
     m, n = len(dividend) - 1, len(divisor) - 1
     dtype = dt.promote(dividend.type.dtype, divisor.type.dtype).numpy
+    if m < 0:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
     scale = 1.0 / divisor[0]
     rest = dividend.astype(dtype)
     quotient = []
@@ -113,6 +115,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if count < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     y = p.coeffs if isinstance(p, poly1d) else _array(p)
+    len(y)  # refuses a number
     for _ in range(count):
         y = y[:-1] * arange(len(y) - 1, 0, -1)
     return _as_given(y, p)
@@ -245,7 +248,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     if points.shape[0] != targets.shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
-        rcond = len(points) * float(onp.finfo(points.dtype).eps)
+        rcond = len(points) * onp.finfo(points.dtype).eps
     left, right = vander(points, order), targets
     if w is not None:
         weights = _array(w) + 0.0

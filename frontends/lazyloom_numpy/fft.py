@@ -7,6 +7,7 @@ else; real results have the precision of the argument, float64 for integers.
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import numpy as onp
@@ -123,6 +124,8 @@ def _backward(value: Any, axis: Any, n: Any, norm: str, others: Any = (), s: Any
     """The inverse: complex transforms along others, then to real numbers along an axis."""
     target = _real_dtype(value)
     value = _complex(value)
+    if others:  # NumPy's first transform has made half precision complex64
+        target = value.type.dtype.real
     count = _points(n)
     ndim = len(value.type.shape)
     last = dt.normalize_axis(axis, ndim)
@@ -182,10 +185,20 @@ def _sizes(value: Any, s: Any, axes: Any, halved: bool = False) -> tuple[list[An
             counts[-1] = 2 * (_size(value, places[-1]) - 1)
         return counts, places
     counts = list(s)
-    places = list(range(-len(counts), 0)) if axes is None else [operator.index(a) for a in axes]
+    if axes is None:
+        warnings.warn("`axes` should not be `None` if `s` is not `None` (deprecated in NumPy 2.0)",
+                      DeprecationWarning, stacklevel=4)  # fmt: skip
+        places = list(range(-len(counts), 0))
+    else:
+        places = [operator.index(a) for a in axes]
     if len(counts) != len(places):
         raise ValueError("Shape and axes have different lengths.")
-    return [_size(value, a) if n == -1 else n for n, a in zip(counts, places)], places
+    if None in counts:
+        warnings.warn("`None` in `s` is deprecated since NumPy 2.0; leave `s` out, or pass -1",
+                      DeprecationWarning, stacklevel=4)  # fmt: skip
+        if halved and counts[-1] is None:
+            counts[-1] = 2 * (_size(value, places[-1]) - 1)
+    return [_size(value, a) if n in (-1, None) else n for n, a in zip(counts, places)], places
 
 
 def _several(a: Any, s: Any, axes: Any, norm: Any, out: Any, inverse: bool) -> Any:
@@ -255,6 +268,8 @@ def _frequencies(n: Any, d: Any, dtype: Any, device: Any, whole: bool) -> Any:
     if not isinstance(n, (int, onp.integer)):
         raise ValueError("n should be an integer")
     step = 1.0 / (n * d)
+    if whole and n < 0:
+        raise ValueError("negative dimensions are not allowed")
     if whole:
         # the second half counts up from -(n // 2)
         positions = ifftshift(arange(-(n // 2), (n + 1) // 2, device=device))

@@ -499,8 +499,8 @@ def least_squares(x: Any, y: Any, rcond: Any) -> tuple[Any, Any, Any]:
     m, n = x.shape
     if rcond is None:
         rcond = float(onp.finfo(onp.float64).eps) * max(m, n)
-    elif isinstance(rcond, (int, float)) and rcond < 0:
-        rcond = float(onp.finfo(onp.float64).eps)
+    elif not isinstance(rcond, lazyloom.Tensor):
+        rcond = float(rcond) if rcond >= 0 else float(onp.finfo(onp.float64).eps)
     u, s, vh = svd(x, full_matrices=False)
     large = s > s.max(initial=0) * operand(rcond)
     inverse = where(large, 1.0 / where(large, s, 1.0), 0.0)

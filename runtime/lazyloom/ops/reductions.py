@@ -199,9 +199,12 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
         found = lax.reduce_sum(size, axes)
     else:
         found = lax.reduce_sum(lax.pow(size, constant(size, order)), axes)
-        zero = lax.eq(found, constant(found, 0))
-        root = lax.pow(lax.select(zero, constant(found, 1), found), constant(found, 1 / order))
-        found = lax.select(zero, constant(found, 0), root)
+        if order > 0:
+            zero = lax.eq(found, constant(found, 0))
+            root = lax.pow(lax.select(zero, constant(found, 1), found), constant(found, 1 / order))
+            found = lax.select(zero, constant(found, 0), root)
+        else:
+            found = lax.pow(found, constant(found, 1 / order))
     return finished(x, axes, keepdims, convert(found, real))
 
 

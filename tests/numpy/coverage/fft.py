@@ -82,6 +82,10 @@ CASES: list[Case] = [
     case("numpy.fft.fftfreq", lambda m: m.fft.fftfreq(2.0)),
     case("numpy.fft.rfftfreq", lambda m: m.fft.rfftfreq("3")),
     case("numpy.fft.rfftfreq", lambda m: m.fft.rfftfreq(0)),
+    case(("numpy.fft.fftn", "numpy.fft.irfftn"), lambda m, x: (
+        m.fft.fftn(x, (2, None), (0, 1)), m.fft.irfftn(x, (2, None), (0, 1)), m.fft.fftn(x, (2,)),
+        m.fft.irfftn(x.astype("f2")).dtype), shapes=[((3, 2),)], dtypes=["float32"], scale=8),
+    case("numpy.fft.fftfreq", lambda m: m.fft.fftfreq(-3)),
     case(("numpy.fft.fftshift", "numpy.fft.ifftshift"), lambda m, x: (
         m.fft.fftshift(x), m.fft.ifftshift(x), m.fft.fftshift(x, 0), m.fft.ifftshift(x, -1),
         m.fft.fftshift(x, (0, -1)), m.fft.ifftshift(x, [0])),

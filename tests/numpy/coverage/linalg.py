@@ -214,6 +214,8 @@ CASES: list[Case] = [
     case("numpy.linalg.norm", lambda m, a: [m.linalg.norm(a, p) for p in (
         None, 0, 1, 2, -1, 0.5, m.inf, -m.inf)], shapes=[((4,),), ((0,),)], low=1,
          dtypes=["int8", "float32"], scale=4),
+    case("numpy.linalg.norm", lambda m, a: [m.linalg.norm(x, p) for x in (a / 0, a[:0])
+                                            for p in (-1, -2, 3, m.nan)], shapes=[((2,),)], low=1),
     case("numpy.linalg.norm", lambda m, a: m.linalg.norm(a, "fro"), shapes=[((4,),)]),
     case("numpy.linalg.norm", lambda m, a: m.linalg.norm(a, 3), shapes=[((2, 2),)]),
     case("numpy.linalg.norm", lambda m, a: m.linalg.norm(a, 2), shapes=[((2, 2, 2),), ((),)]),
