@@ -15,7 +15,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from tests.numpy.draws import CONTINUOUS, COUNTS, SHAPE, STANDARD
+from tests.numpy.draws import COLUMNS, CONTINUOUS, COUNTS, MULTINOMIAL, SHAPE, STANDARD, URN
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -236,8 +236,10 @@ def test_limits() -> None:
     assert (x[:, 0] == 2**64 - 1).all() and (x >= 2**63).all()
     assert rng.integers(-128, -127, 3, "i1").tolist() == [-128] * 3
     assert rng.integers(np.array([7, 2]), np.array([3, 3])).tolist() == [7, 2]
-    assert rng.multinomial(np.array([-1, 4]), [0.0, 1.0]).tolist() == [[-1, -1], [0, 4]]
-    assert rng.multivariate_hypergeometric(np.array([2, 3]), 9).tolist() == [-1, -1]
+    wrong = np.array([0.5, onp.nan, 0.1, 0.1])
+    assert (onp.asarray(rng.multinomial(MULTINOMIAL[0], wrong, COLUMNS)) == -1).all()
+    urn = rng.multivariate_hypergeometric(np.array(URN[0]), 151, COLUMNS)
+    assert (onp.asarray(urn) == -1).all()
     assert rng.dirichlet([]).shape == (0,) and rng.multivariate_hypergeometric([], 0).shape == (0,)
 
 
