@@ -151,7 +151,7 @@ def _item(x: ndarray, key: Any) -> Any:
         view = _view(x, parsed)
         if _is_scalar(parsed, key):
             return ScalarArray._wrap(view.value)
-        return view.copy() if copies(key) else view
+        return view.copy("K") if copies(key) else view
     source = x if _keeps_everything(parsed, x.shape) else basic(x, parsed)
     axes, indices, group = _arrays(parsed)
     value = _gather(source.value, axes, indices, group)
