@@ -252,15 +252,16 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
     known = None if isinstance(indices, lazyloom.Tensor) else host_array(indices)
     if known is not None and not known.size:
         known = known.astype(onp.int64)
-    starts = cast_values(indices.value, dt.INT64) if known is None else None
-    if known is not None:
-        if known.ndim != 1:
-            raise ValueError("object of too small depth for desired array" if known.ndim == 0
-                             else "object too deep for desired array")
-        for i in known:
-            if not 0 <= i < size:
-                raise IndexError(f"index {int(i)} out-of-bounds in {name}.reduceat [0, {size})")
+    ndim = indices.ndim if known is None else known.ndim
+    if ndim != 1:
+        raise ValueError("object of too small depth for desired array" if ndim == 0
+                         else "object too deep for desired array")
+    if known is None:
+        starts = _checked_starts(cast_values(indices.value, dt.INT64), size, position, name)
+    else:
         known = known.astype(onp.int64)
+        starts = lazyloom.from_host(known)
+        _in_range(known, size, name)
     d, _, op = _loop(function, value.type.dtype, dtype, "reduceat")
     value = cast_values(value, d)
     if op is None:
@@ -269,15 +270,29 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
                 f"{name}.reduceat: of dtype {d.numpy} it takes only indices that the host knows; "
                 "read them first")
         return _reductions.finish(_part_by_part(function, value, known, position), out, name)
-    if known is not None:
-        if (onp.diff(known) > 0).all() and known.size and name in _SCATTERED:
-            result = _scattered(name, value, known, position)
-            return _reductions.finish(
-                _errstate.watch_reduction(value, result, None, False, "reduceat"), out, name)
-        starts = lazyloom.from_host(known)
     result = record("segment_fold", (value, starts), {"function": op, "axis": position})
     result = _errstate.watch_reduction(value, result, None, False, "reduceat")
     return _reductions.finish(result, out, name)
+
+
+def _in_range(numbers: Any, size: int, name: str) -> None:
+    for bad in [i for i in numbers if not 0 <= i < size][:1]:
+        raise IndexError(f"index {int(bad)} out-of-bounds in {name}.reduceat [0, {size})")
+
+
+def _checked_starts(starts: Any, size: int, axis: int, name: str) -> Any:
+    """Starts that the device knows; out of range they are an error of who reads the result."""
+    known = lazyloom.known_range(starts)
+    if known is not None:
+        _in_range(known, size, name)
+    if known is not None or not starts.type.size or not size:
+        return starts
+    negative = record("less", (starts, dt.scalar(0, dt.INT64)))
+    moved = record("subtract", (starts, dt.scalar(size, dt.INT64)))
+    flag = record(
+        "first_out_of_range", (record("where", (negative, moved, starts)),), {"size": size})
+    return record("checked", (starts, flag), {
+        "kind": "index", "of": f"{name}.reduceat", "info": (axis, size)})[0]
 
 
 def _part_by_part(function: ufunc, value: Any, starts: Any, axis: int) -> Any:
@@ -289,25 +304,6 @@ def _part_by_part(function: ufunc, value: Any, starts: Any, axis: int) -> Any:
         parts.append(reduced(function, None, segment, (0,), True))
     joined = record("concatenate", parts, {"axis": 0})
     return record("moveaxis", (joined,), {"source": (0,), "destination": (axis,)})
-
-
-_SCATTERED: Final = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min"}
-
-
-def _scattered(name: str, value: Any, starts: Any, axis: int) -> Any:
-    """Segments in order, as one update of the elements that they start with."""
-    shape = value.type.shape
-    if value.type.dtype.kind == "b":
-        return record("segment_fold", (value, lazyloom.from_host(starts)), {
-            "function": name, "axis": axis})
-    first = record("take", (value, lazyloom.from_host(starts)), {"axis": axis})
-    others = onp.setdiff1d(onp.arange(starts[0], shape[axis]), starts)
-    if not others.size:
-        return first
-    segment = onp.searchsorted(starts, others, side="right") - 1
-    rest = record("take", (value, lazyloom.from_host(others)), {"axis": axis})
-    return record("index_update", (first, rest, lazyloom.from_host(segment)), {
-        "axes": (axis,), "mode": _SCATTERED[name]})
 
 
 def outer(function: ufunc, a: Any, b: Any, options: dict[str, Any]) -> Any:

@@ -401,8 +401,7 @@ class ufunc:
                  out: Any = None) -> Any:  # fmt: skip
         """Reductions of segments that start at the indices, as ``numpy.ufunc.reduceat``.
 
-        IndexError for indices outside the axis; computed ones that still have to run are
-        taken as the nearest element instead.
+        IndexError for indices outside the axis, of computed ones when the result is read.
         """
         from . import _ufunc_methods as methods
 

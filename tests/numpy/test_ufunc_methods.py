@@ -171,6 +171,17 @@ def test_segments_from_any_starts(starts: list[int], name: str) -> None:
     both(program, onp.arange(7) ** 2, exact=True)
 
 
+def test_computed_starts_out_of_range_are_told_at_the_read() -> None:
+    a = np.arange(5.0)
+    for starts in (np.array([0, 7]), np.array([-1, 2])):
+        with pytest.raises(IndexError, match="out-of-bounds"):
+            np.add.reduceat(a, starts)
+        result = np.add.reduceat(a, starts * 1)
+        with pytest.raises(IndexError, match="out of bounds"):
+            result.tolist()
+    assert np.add.reduceat(a, np.array([0, 3]) * 1).tolist() == [3.0, 7.0]
+
+
 def test_at_of_every_unary_function() -> None:
     x = onp.array([0.25, 0.5, 0.75, 1.0])
     results = []
