@@ -192,7 +192,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
     if len(shape) != 1:
         raise ValueError("object too deep for desired array" if shape else
                          "object of too small depth for desired array")  # fmt: skip
-    if d.kind not in "iub" or d.numpy == onp.uint64:
+    if d.kind not in "iub":
         raise _no_counts(d.numpy)
     least = operator.index(minlength)
     if least < 0:

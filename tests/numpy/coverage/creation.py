@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.numpy.coverage.case import ALL, COMPLEX, FLOATS, NUMERIC, REALS, Case, case
+from tests.numpy.coverage.case import ALL, NUMERIC, REALS, Case, case
 
 CONSTANTS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi", "False_", "True_", "little_endian")
 TYPES = (
@@ -28,7 +28,7 @@ def _n(*names: str) -> tuple[str, ...]:
 CASES: list[Case] = [
     case(_n("zeros_like", "ones_like", "full_like"),
          lambda m, x: (m.zeros_like(x), m.ones_like(x, dtype="i4"), m.full_like(x, 1, shape=(2,))),
-         shapes=[((3,),), ((2, 0),), ((),)], dtypes=ALL),
+         shapes=[((3,),), ((),)], dtypes=ALL),
     case(_n("zeros", "ones", "full"),
          lambda m: (m.zeros(3), m.zeros((2, 3), int), m.zeros((), "c8"), m.ones((2, 1), bool),
                     m.full((2, 2), 3), m.full(2, [1.5, 2], dtype="f4"), m.full((), 1j))),
@@ -57,12 +57,12 @@ CASES: list[Case] = [
     case("numpy.linspace", lambda m, x: (
         m.linspace(x, 3, 5), m.linspace(0, x, 4, endpoint=False, axis=-1),
         m.linspace(-2, 7, 6, dtype=int), m.linspace(1, 2, 1), m.linspace(0, 1, 0),
-        m.linspace(0, 1, 5, retstep=True)), shapes=[((),), ((2,),)], dtypes=NUMERIC),
+        m.linspace(0, 1, 5, retstep=True)), shapes=[((2,),)], dtypes=NUMERIC),
     case(_n("logspace", "geomspace"), lambda m, x: (
         m.logspace(0, 2, 5), m.logspace(x, 2, 3, base=2.0), m.logspace(0, 1, 3, base=[2, 3],
         axis=-1), m.geomspace(1, 1000, 4), m.geomspace(-8, -1, 4), m.geomspace(x, 9, 3, axis=-1),
         m.geomspace(1, 2, 3, endpoint=False, dtype="f4")),
-         shapes=[((),), ((2,),)], dtypes=FLOATS + COMPLEX, low=1, scale=8),
+         shapes=[((2,),)], dtypes=["float32", "complex128"], low=1, scale=8),
     case("numpy.geomspace", lambda m: m.geomspace(0, 2)),
     case(_n("eye", "identity", "tri"), lambda m: (
         m.eye(3), m.eye(2, 4, 1, int), m.eye(3, k=-1, dtype="c8"), m.identity(2),
@@ -70,7 +70,7 @@ CASES: list[Case] = [
         m.tri(3), m.tri(3, 5, 2, int), m.tri(3, k=-1))),
     case(_n("tril", "triu", "diag", "diagflat", "trace"), lambda m, x: (
         m.tril(x), m.triu(x, 1), m.tril(x, -1), m.diag(x), m.diag(x, 1), m.diagflat(x, -1),
-        m.trace(x), m.trace(x, 1)), shapes=[((3, 3),), ((2, 4),)], dtypes=ALL),
+        m.trace(x), m.trace(x, 1)), shapes=[((2, 4),)], dtypes=ALL),
     case(_n("tril", "diag"), lambda m, x: (m.tril(x), m.diag(x, -2)), shapes=[((3,),)]),
     case("numpy.diag", lambda m, x: m.diag(x), shapes=[((2, 2, 2),), ((),)]),
     case(_n("tril_indices", "triu_indices", "tril_indices_from", "triu_indices_from"),
@@ -83,11 +83,11 @@ CASES: list[Case] = [
     case("numpy.fill_diagonal", lambda m, x: [
         m.fill_diagonal(x, 7), x, m.fill_diagonal(x.T, [1, 2]), x,
         m.fill_diagonal(x, 3, wrap=True), x][1::2],
-         shapes=[((3, 3),), ((5, 2),), ((2, 2, 2),)], dtypes=NUMERIC),
+         shapes=[((5, 2),), ((2, 2, 2),)], dtypes=["int64", "complex128"]),
     case(_n("vander", "meshgrid"), lambda m, x, y: (
         m.vander(x), m.vander(x, 2, increasing=True), m.meshgrid(x, y),
         m.meshgrid(x, y, indexing="ij"), m.meshgrid(x, y, sparse=True), m.meshgrid(x)),
-         shapes=[((3,), (2,))], dtypes=NUMERIC),
+         shapes=[((3,), (2,))], dtypes=["int64", "float32"]),
     case(_n("mgrid", "ogrid"), lambda m: (
         m.mgrid[0:3, 1:3], m.mgrid[0:2], m.mgrid[-1:1:5j], m.mgrid[0:1:3j, 0:2:0.5],
         m.ogrid[0:3, 0:2],
