@@ -219,7 +219,10 @@ def random_bernoulli(key: Integer, p: T, *, shape: Ints) -> Array:
     heavy=True, samples=_one(lambda: [{"n": n} for n in (0, 1, 10)]))
 def random_permutation(key: Integer, *, n: int) -> Array:
     """The integers from 0 to n - 1 (int64) in random order."""
-    return convert(_drawn("permutation", key, n), jnp.int64)
+    # of 64 bits no two are equal, so that one sort is enough
+    bits = _drawn("bits", key, (n,), jnp.uint64)
+    _, order = lax.sort_key_val(bits, lax.iota(np.dtype("int32" if n < 2**31 else "int64"), n))
+    return convert(order, jnp.int64)
 
 
 # Normal and relatives
