@@ -21,7 +21,7 @@ _NUMPY_ITSELF: Final = "it is about the installed NumPy, not about arrays; use n
 _CALENDAR: Final = "dates have no place on a device; use numpy for dates and times"
 _POLYNOMIAL: Final = (
     "the classes of numpy.polynomial are out of scope; polyval, polyfit, roots and their kind are "
-    "here, and numpy.polynomial takes numpy.asarray(x)")
+    "here; use numpy.polynomial on numpy.asarray(x)")
 
 #: name: why it is not here, and what to do
 REASONS: Final[dict[str, str]] = {
@@ -35,7 +35,7 @@ REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(("matrix", "asmatrix", "bmat"), _MATRIX),
     **dict.fromkeys(("nditer", "nested_iters", "broadcast"), _LOOPS),
     **dict.fromkeys((
-        "ctypeslib", "core", "lib", "f2py", "get_include", "info", "show_config", "show_runtime",
+        "ctypeslib", "core", "f2py", "get_include", "info", "show_config", "show_runtime",
         "test", "testing", "typing", "dtypes", "getbufsize", "setbufsize", "mintypecode"),
         _NUMPY_ITSELF),
     "ma": _MASKED,
