@@ -19,6 +19,7 @@ _WARNINGS: Final = {
     "all-NaN axis": "All-NaN axis encountered",
     "empty mean": "Mean of empty slice",
     "no degrees of freedom": "Degrees of freedom <= 0 for slice.",
+    "too few to vary": "Degrees of freedom <= 0 for slice",
 }
 
 #: kind: what every read of the result raises as a ValueError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -216,7 +217,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
          where: Any = True) -> Any:  # fmt: skip
     """Arithmetic mean over axes; of integers in float64. See ``numpy.mean``."""
     if dtype is None and out is None and where is True and (
-        isinstance(a, ndarray) and a._type.dtype.is_inexact
+        isinstance(a, ndarray) and a._type.dtype.is_inexact and a._type.size
     ):
         found = _reduced("mean", a, axis, keepdims)
         if found is not None:
@@ -230,7 +231,24 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         count = _count(where, value.type.shape, axes, keepdims, value.type.dtype)
         total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": keepdims})
         return finish(record("divide", (total, count)), out, "mean")
-    return finish(record("mean", (value,), {"axes": axes, "keepdims": keepdims}), out, "mean")
+    result = record("mean", (value,), {"axes": axes, "keepdims": keepdims})
+    if result.type.size and _how_many(value, axes) == 0:
+        result = _warned(result, "empty mean", "mean")
+    return finish(result, out, "mean")
+
+
+def _how_many(value: Any, axes: Any) -> int:
+    """How many elements each result over the axes is of."""
+    shape = value.type.shape
+    return math.prod(shape if axes is None else [shape[i] for i in axes])
+
+
+def _warned(value: Any, kind: str, of: str) -> Any:
+    """The value, whose readers are warned in any case: what is wrong is known of the shape."""
+    from . import _conditions as _conditions  # registers the warnings
+
+    flag = full_value((), True, dt.BOOL)
+    return record("checked", (value, flag), {"kind": kind, "of": of})[0]
 
 
 def _count(where: Any, shape: tuple[int, ...], axes: Any, keepdims: bool, d: DType) -> Any:
@@ -253,6 +271,8 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
         attributes = {"axes": axes, "keepdims": keepdims, "correction": amount}
         result = record(op, (value,), attributes)
         result = _errstate.watch_reduction(value, result, axes, keepdims, "subtract")
+        if result.type.size and _how_many(value, axes) <= amount:
+            result = _warned(result, "too few to vary", op)
         return finish(result, out, op)
     d = value.type.dtype
     if mean is None:

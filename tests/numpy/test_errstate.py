@@ -258,3 +258,20 @@ def test_mapped_functions_tell_when_their_result_is_read() -> None:
         logarithm = f(np.array([0.0]))
     with pytest.raises(FloatingPointError):
         logarithm.tolist()
+
+
+@pytest.mark.parametrize("call", [
+    lambda m: m.mean(m.zeros(0)), lambda m: m.zeros((0, 3)).mean(0), lambda m: m.mean(m.arange(0)),
+    lambda m: m.zeros(0).var(), lambda m: m.std(m.ones(1), ddof=1), lambda m: m.ones(3).std(ddof=3),
+    lambda m: m.zeros((3, 0)).mean(0), lambda m: m.ones((2, 1)).var(1, ddof=1),
+    lambda m: m.ones(3).var(),
+])  # fmt: skip
+def test_means_and_variances_of_too_little(call: Any) -> None:
+    texts = []
+    for module in (np, onp):
+        with warnings.catch_warnings(record=True) as caught, onp.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            result = onp.asarray(call(module))
+        texts.append(([str(w.message) for w in caught], result.tolist()))
+    assert texts[0][0] == texts[1][0]
+    onp.testing.assert_array_equal(texts[0][1], texts[1][1])
