@@ -71,12 +71,18 @@ _switches: Final[list[Callable[[bool], None]]] = []
 class _Active:
     """Whether ufuncs have plans that look for errors."""
 
-    on = False
+    __slots__ = ("on",)
+    on: bool
+
+
+#: ``on`` says for the whole process whether some thread looks for floating-point errors
+ACTIVE: Final = _Active()
+ACTIVE.on = False
 
 
 def active() -> bool:
     """Whether some thread looks for floating-point errors."""
-    return _Active.on
+    return ACTIVE.on
 
 
 def on_switch(function: Callable[[bool], None]) -> None:
@@ -88,8 +94,8 @@ def _switch() -> None:
     """Have the frontend look for errors exactly if some thread wants it."""
     with _switching:
         wanted = len(_checking) > 0
-        if wanted != _Active.on:
-            _Active.on = wanted
+        if wanted != ACTIVE.on:
+            ACTIVE.on = wanted
             for function in _switches:
                 function(wanted)
 

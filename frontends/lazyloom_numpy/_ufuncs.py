@@ -598,4 +598,4 @@ def cast_values(value: Any, target: DType, casting: str = "unsafe") -> Any:
 def _cast(value: Any, target: DType) -> Any:
     """A cast that the program wrote, with a check while floating-point errors are looked for."""
     result = record("cast", (value,), {"dtype": target})
-    return _errstate.watch("cast", (value,), result) if _errstate.active() else result
+    return _errstate.watch("cast", (value,), result) if _errstate.ACTIVE.on else result
