@@ -25,10 +25,10 @@ def _seed_sequence(seed: Any) -> Any:
     if isinstance(seed, ndarray):
         seed = seed.read()
     words = onp.asarray(seed)
-    if words.dtype.kind not in "iub":
-        raise TypeError(f"seed: {type(seed).__name__} {seed!r} was given, expected integers")
     if not words.size:
         raise ValueError("Seed must be non-empty")
+    if words.dtype.kind not in "iub":
+        raise TypeError(f"seed: {type(seed).__name__} {seed!r} was given, expected integers")
     if words.ndim > 1:
         raise ValueError("Seed array must be 1-d")
     if words.min() < 0 or words.max() >= 2**32:
