@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef
-from tests.ops import checks, test_folds, test_rules_a, test_rules_b
+from tests.ops import checks, test_folds, test_rules_a, test_rules_b, test_rules_linalg
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> str | None:
@@ -46,12 +46,13 @@ OWN: dict[str, Any] = {
 }  # fmt: skip
 
 #: compared by what they are made of, since their factors are not unique
-FACTORED = frozenset(test_rules_b.FACTORS)
+FACTORED = frozenset(test_rules_linalg.FACTORS)
 
 
 def reference_of(op: OpDef) -> Any:
     """The NumPy or SciPy function of an op's operands and attributes, or None."""
-    for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES):
+    for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES,
+                  test_rules_linalg.REFERENCES):  # fmt: skip
         if op.name in table:
             return table[op.name]
     return checks.dotted(op.reference) if op.reference else None
@@ -69,8 +70,8 @@ def check_reference(op: OpDef, sample: Sample, results: list[np.ndarray]) -> Non
         inferred=op.infer([checks.type_of(o) for o in sample.operands], attributes))
     checks.check_types(SimpleNamespace(
         computed=[checks.type_of(r).text for r in results], inferred=run.inferred, sample=sample))
-    if op.name in test_rules_b.FACTORS:
-        test_rules_b._check_factors(op.name, run)
+    if op.name in test_rules_linalg.FACTORS:
+        test_rules_linalg.check_factors(op.name, run)
         return
     reference = reference_of(op)
     if reference is not None:
