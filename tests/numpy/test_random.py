@@ -293,8 +293,9 @@ r.multivariate_normal([0, 1, 2], onp.eye(2)); r.multivariate_normal([0, 1], onp.
 r.multivariate_normal([0, 1], [[1, 2], [2, 1]], check_valid="raise")
 r.multivariate_normal([0, 1], onp.eye(2), check_valid="a"); m.random.default_rng(1.5)
 m.random.default_rng(-1); m.random.RandomState(-1); m.random.RandomState(2**32)
-m.random.seed([]); m.random.rand((2, 3)); l.choice([[1, 2]]); l.dirichlet([1, 0]); l.multinomial(5, [.5, .6, .3])
-l.randint(5, 3); l.randint(0, 300, dtype="u1"); l.random_integers(5, 3)
+m.random.seed([]); m.random.rand((2, 3)); l.choice([[1, 2]]); l.dirichlet([1, 0])
+l.multinomial(5, [.5, .6, .3]); l.randint(5, 3)
+l.randint(0, 300, dtype="u1"); l.random_integers(5, 3)
 """
 
 

@@ -1,4 +1,4 @@
-"""``jax``, ``jnp`` and ``lax`` for op definitions, imported on first use.
+"""``jax`` and parts of it for op definitions, imported on first use.
 
 The op table is read at import and must not import JAX; the functions in it run
 only while an op is lowered.
@@ -23,3 +23,4 @@ class _LazyModule:
 jax: Any = _LazyModule("jax")
 jnp: Any = _LazyModule("jax.numpy")
 lax: Any = _LazyModule("jax.lax")
+extend_random: Any = _LazyModule("jax.extend.random")

@@ -10,7 +10,6 @@ smoothly.
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -20,7 +19,7 @@ import numpy as np
 from ..dtypes import CLASSES_SORTED, DType, float32, uint8, uint16, uint32, uint64
 from . import rules
 from ._helpers import broadcast_to, constant, convert, widened
-from ._jax import jax, jnp, lax
+from ._jax import extend_random, jax, jnp, lax
 from .kinds import Array, Floating, Integer, Ints, T
 from .samples import Generator, Sample
 from .spec import OpDef, op
@@ -80,7 +79,7 @@ def _new_key(seed: Any) -> Any:
 @functools.cache
 def _implementation() -> Any:
     """JAX's distributions over our Threefry, which gives the bits that JAX's own gives."""
-    return importlib.import_module("jax.extend.random").define_prng_impl(
+    return extend_random.define_prng_impl(
         key_shape=(2,), seed=_new_key, random_bits=_random_bits,
         split=lambda key, shape: jnp.stack(_counted(key, shape), -1),
         fold_in=lambda key, data: jnp.stack(_threefry(key, *_new_key(data))),
