@@ -34,6 +34,11 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
     return None if axis is None else dt.normalize_axes(axis, ndim)
 
 
+#: what NumPy casts to an output of any dtype
+_ANY_CAST: Final = frozenset({
+    "mean", "var", "sum", "prod", "max", "min", "cumsum", "cumprod", "nanmax", "nanmin"})
+
+
 def finish(value: Any, out: Any, name: str) -> Any:
     """The result as an array, or written into ``out``."""
     if out is None:
@@ -43,7 +48,7 @@ def finish(value: Any, out: Any, name: str) -> Any:
     if out.shape != value.type.shape:
         raise ValueError(
             f"{name}: output parameter has shape {out.shape}, expected {value.type.shape}")
-    store(name, out, value, "unsafe" if name in ("mean", "std", "var") else "same_kind")
+    store(name, out, value, "unsafe" if name in _ANY_CAST else "same_kind")
     return out
 
 

@@ -82,6 +82,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
     if x.dtype.kind not in "fc":
+        if x.dtype == bool:
+            TABLE["subtract"](x, x)  # raises, as there is no difference of bools
         x = x.astype(float)
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")

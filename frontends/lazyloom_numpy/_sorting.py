@@ -74,6 +74,8 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
     if kind is None and stable is None:
         stable = True
     steady = _is_stable(kind, order, stable)
+    if axis in (-1, 0) and not _array(a).ndim:
+        axis = None  # as if a 0-d array had one axis
     value, position = _along(a, axis)
     attributes = {"axis": position, "descending": bool(descending), "stable": steady}
     return ndarray._wrap(record("argsort", (value,), attributes))

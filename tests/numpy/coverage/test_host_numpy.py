@@ -33,8 +33,8 @@ HERE: dict[str, dict[str, set[str]]] = {
         "_inserting": {"arange", "delete", "flatnonzero"}, "_selecting": {
             "arange", "repeat", "flatnonzero", "zeros"},
         "_counting": {"nonzero"}, "_keys": {"zeros"}, "_flat": {"zeros"},
-        "_ufunc_methods": {"arange", "argsort", "diff", "empty_like", "flatnonzero",
-                           "searchsorted", "setdiff1d"}},
+        "_ufunc_methods": {"arange", "argsort", "empty_like", "flatnonzero",
+                           "searchsorted"}},
     "how a polynomial's coefficients begin, read for the result's shape": {
         "_polynomials": {"flatnonzero", "isclose"}},
     "printing": {
