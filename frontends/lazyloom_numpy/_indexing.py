@@ -51,6 +51,8 @@ def basic(x: ndarray, parsed: list[Entry]) -> ndarray:
     restricts = reshapes = False
     axis = 0
     for e in parsed:
+        if e.kind == "gap":
+            continue
         if e.kind == "new" or e.inserted:
             out_shape.append(1)
             out_strides.append(0)
@@ -86,7 +88,7 @@ def _view(x: ndarray, parsed: list[Entry]) -> ndarray:
     result = basic(x, parsed)
     axis = len(result.shape)
     for e in reversed(parsed):
-        if e.kind == "int":
+        if e.kind == "int" or e.kind == "gap":
             continue
         axis -= 1
         if e.kind == "pick":
@@ -163,7 +165,7 @@ def _arrays(parsed: list[Entry]) -> tuple[tuple[int, ...], list[Any], int]:
 
     The last counts the basic view's axes before them; 0 where something stands between.
     """
-    kinds = [e for e in parsed if e.kind != "int"]
+    kinds = [e for e in parsed if e.kind != "int" and e.kind != "gap"]
     axes = tuple(i for i, e in enumerate(kinds) if e.kind in ("array", "pick"))
     indices = [e.array for e in kinds if e.kind in ("array", "pick")]
     positions = [i for i, e in enumerate(parsed) if e.kind in ("array", "pick", "int")]

@@ -29,7 +29,8 @@ class Entry:
     """What happens to one axis of the array (or to a new one).
 
     Attributes:
-        kind: ``"int"``, ``"slice"``, ``"new"``, ``"pick"`` or ``"array"``.
+        kind: ``"int"``, ``"slice"``, ``"new"``, ``"pick"``, ``"array"``, or ``"gap"`` for an
+            Ellipsis that stands for no axis: arrays on both sides of it are still apart.
         start, step, length: of a slice; an int has its position as start.
         array: a Value of integers, checked, of ``"array"`` and ``"pick"`` (0-d).
         given: the Value that it was made of.
@@ -130,6 +131,8 @@ def parse(key: Any, shape: tuple[int, ...]) -> list[Entry]:
     axis = 0
     for k in items:
         if k is Ellipsis:
+            if ellipses and used == ndim:
+                parsed.append(Entry("gap"))
             for _ in range(ndim - used):
                 parsed.append(Entry("slice", length=shape[axis]))
                 axis += 1

@@ -112,7 +112,7 @@ def test_chosen_cases() -> None:
         (onp.array([True, False]), slice(None), i), True, False, (True, 0), onp.array(True),
         (slice(0, 0),), (slice(5, 1),), onp.array([], int), onp.zeros((2, 3), bool), [],
         (Ellipsis,), (), onp.int8(1), (slice(None), slice(None), slice(3, None, -2)),
-        (i, slice(1, 3), 2), (slice(None), 1, i), ([True, False], 1),
+        (i, slice(1, 3), 2), (slice(None), 1, i), ([True, False], 1), (slice(None), i, ..., i),
     ]  # fmt: skip
     for key in keys:
         same(t[ours(key)], x[key], exact=True)
