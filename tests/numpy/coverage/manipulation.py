@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.numpy.coverage.case import ALL, NUMERIC, Case, case
 
-FEW = ["int32", "float64", "complex128"]
+FEW = ["int32", "float64"]
 MODES = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect",
          "symmetric", "wrap")  # fmt: skip
 
@@ -36,7 +36,7 @@ CASES: list[Case] = [
         m.ravel(x.T, "K"), m.transpose(x), m.transpose(x, (1, 0, 2)), m.permute_dims(x, (2, 0, 1)),
         m.swapaxes(x, 0, -1), m.moveaxis(x, 0, -1), m.moveaxis(x, (0, 1), (-1, 0)),
         m.rollaxis(x, 2), m.rollaxis(x, 0, 3), m.matrix_transpose(x)),
-         shapes=[((2, 3, 4),), ((1, 3, 0),)], dtypes=FEW),
+         shapes=[((2, 3, 4),)], dtypes=FEW),
     case(_n("expand_dims", "squeeze", "atleast_1d", "atleast_2d", "atleast_3d"), lambda m, x: (
         m.expand_dims(x, 0), m.expand_dims(x, (0, -1)), m.squeeze(m.expand_dims(x, (0, 1)), 1),
         m.squeeze(x), m.atleast_1d(x, 3), m.atleast_2d(x), m.atleast_3d(x)),
@@ -57,7 +57,7 @@ CASES: list[Case] = [
         m.stack([x, y]), m.stack([x, y], -1), m.vstack([x, y]), m.hstack([x, y]),
         m.dstack([x, y]), m.column_stack([x, y]), m.row_stack((x, y)), m.append(x, y),
         m.append(x, y, -1)), shapes=[((3,), (3,)), ((2, 2), (2, 2))],
-         dtypes=[*FEW, ("int32", "float32"), ("bool", "uint8")]),
+         dtypes=["complex128", ("int32", "float32"), ("bool", "uint8")]),
     case("numpy.concatenate", lambda m, x, y: m.concatenate([x, y]), shapes=[((3,), (2, 2)),
          ((), ())]),
     case("numpy.stack", lambda m, x, y: m.stack([x, y]), shapes=[((3,), (2,))]),
@@ -76,7 +76,7 @@ CASES: list[Case] = [
     case(_n("tile", "repeat", "resize"), lambda m, x: (
         m.tile(x, 2), m.tile(x, (2, 1, 2)), m.repeat(x, 2), m.repeat(x, 3, axis=0),
         m.repeat(x, [1, 2], axis=-1), m.resize(x, (3, 3)), m.resize(x, 2)),
-         shapes=[((2,),), ((3, 2),)], dtypes=FEW),
+         shapes=[((3, 2),)], dtypes=FEW),
     case(_n("delete", "insert"), lambda m, x: (
         m.delete(x, 1), m.delete(x, [0, -1], 0), m.delete(x, slice(None, None, 2), 1),
         m.delete(x, m.array([True, False, False]), 0), m.insert(x, 1, 9), m.insert(x, 1, 9, axis=1),
@@ -93,7 +93,9 @@ CASES: list[Case] = [
          shapes=[((6,),), ((3, 2),)], dtypes=["int32", "float64"], low=0, high=2,
          reads="the shape depends on data"),
     case("numpy.pad", lambda m, x: [m.pad(x, ((2, 1), (0, 3)), mode) for mode in MODES],
-         shapes=[((3, 2),), ((1, 4),)], dtypes=["int32", "float64"]),
+         shapes=[((3, 2),)], dtypes=["int32", "float64"]),
+    case("numpy.pad", lambda m, x: [m.pad(x, 2, mode) for mode in ("reflect", "wrap", "mean")],
+         shapes=[((1, 4),)]),
     case("numpy.pad", lambda m, x: (
         m.pad(x, 1), m.pad(x, (1, 2), constant_values=(4, 5)),
         m.pad(x, {0: 1, -1: (2, 0)}, constant_values=3), m.pad(x, 2, "mean", stat_length=2),
@@ -106,7 +108,7 @@ CASES: list[Case] = [
     case("numpy.pad", lambda m, x: m.pad(x, 1, "unknown"), shapes=[((3,),)]),
     case("numpy.pad", lambda m, x: m.pad(x, -1), shapes=[((3,),)]),
     case("numpy.pad", lambda m, x: m.pad(x, 1, "edge", stat_length=2), shapes=[((3,),)]),
-    case("numpy.copyto", _copied, shapes=[((2, 3), (2, 3))], dtypes=NUMERIC),
+    case("numpy.copyto", _copied, shapes=[((2, 3), (2, 3))], dtypes=NUMERIC[::2]),
     case("numpy.copyto", lambda m, x: m.copyto(x, 1.5), shapes=[((3,),)], dtypes=["int32"]),
     case(_n("astype", "may_share_memory", "shares_memory", "isfortran"), lambda m, x: (
         m.astype(x, "f4"), m.astype(x, x.dtype, copy=False) is x, m.may_share_memory(x, x[::2]),
@@ -123,7 +125,7 @@ CASES: list[Case] = [
         m.packbits(x), m.packbits(x, axis=0), m.packbits(x, -1, bitorder="little"),
         m.unpackbits(m.abs(x).astype("u1")), m.unpackbits(x.astype("u1"), axis=1, count=5),
         m.unpackbits(x.astype("u1"), axis=0, count=-3, bitorder="little")),
-         shapes=[((3, 9),)], dtypes=["bool", "uint8", "int32"]),
+         shapes=[((3, 9),)], dtypes=["bool", "int32"]),
     case("numpy.packbits", lambda m, x: m.packbits(x), shapes=[((3,),)], dtypes=["float32"]),
-    case(_n("reshape",), lambda m, x: m.reshape(x, (2, -1, 2)), shapes=[((8,),)], dtypes=ALL),
+    case(_n("reshape",), lambda m, x: m.reshape(x, (2, -1, 2)), shapes=[((8,),)], dtypes=ALL[:4]),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.numpy.coverage.case import COMPLEX, FLOATS, NUMERIC, REALS, Case, case
+from tests.numpy.coverage.case import FLOATS, Case, case
 
 METHODS = (
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
@@ -46,7 +46,7 @@ CASES: list[Case] = [
         m.average(x), m.average(x, 0), m.average(x, 1, keepdims=True), m.average(x, weights=w + 5),
         m.average(x, axis=1, weights=w[0] + 5), m.average(x, 0, w + 5, returned=True),
         m.average(x, 0, returned=True), m.average(x, (0, 1), w + 5)),
-         shapes=[((2, 3), (2, 3))], dtypes=NUMERIC, scale=8),
+         shapes=[((2, 3), (2, 3))], dtypes=["int64", "complex128"], scale=8),
     case("numpy.average", lambda m, x: m.average(x, weights=[1, 2]), shapes=[((2, 3),)]),
     case(_n("cov", "corrcoef"), lambda m, x, y: (
         m.cov(x), m.cov(x, y), m.cov(x, rowvar=False), m.cov(x, bias=True), m.cov(x, ddof=2),
@@ -59,7 +59,7 @@ CASES: list[Case] = [
         m.histogram(x, 3, density=True), m.histogram(x, 3, weights=m.abs(x)),
         m.histogram(x, [-1, 0, 3], weights=m.arange(9.0), density=True), m.histogram(x[:0]),
         m.histogram_bin_edges(x, 5), m.histogram(x * 0, 2)),
-         shapes=[((9,),)], dtypes=["int32", "float32", "float64"]),
+         shapes=[((9,),)], dtypes=["int32", "float32"]),
     case(_n("histogram", "histogram_bin_edges"), lambda m, x: [
         m.histogram_bin_edges(x, rule) for rule in RULES] + [m.histogram(x, "auto", range=(-1, 2))],
          shapes=[((20,),)], dtypes=["int32", "float64"], reads="the number of bins is a shape"),
@@ -77,14 +77,14 @@ CASES: list[Case] = [
         m.diff(x), m.diff(x, 2, axis=0), m.diff(x, prepend=0), m.diff(x, append=x[:, :1]),
         m.diff(x, n=0), m.ediff1d(x), m.ediff1d(x, to_begin=x[0], to_end=[7]), m.trapezoid(x),
         m.trapezoid(x, dx=0.5, axis=0), m.trapezoid(x, x=[0, 1, 3, 4]), m.diff(x, 9)),
-         shapes=[((3, 4),)], dtypes=["int32", "uint8", "float32", "complex128"]),
+         shapes=[((3, 4),)], dtypes=["uint8", "float32", "complex128"]),
     case("numpy.diff", lambda m, x: m.diff(x), shapes=[((4,),)], dtypes=["bool"]),
     case("numpy.diff", lambda m, x: m.diff(x), shapes=[((),)]),
     case("numpy.gradient", lambda m, x: (
         m.gradient(x), m.gradient(x, 2.0), m.gradient(x, 1, 2), m.gradient(x, axis=1),
         m.gradient(x, edge_order=2), m.gradient(x, [0, 1, 3], axis=0, edge_order=2),
         m.gradient(x, [0.0, 1, 3], 0.5), m.gradient(x, m.array([0, 1, 3, 4.5]), axis=-1)),
-         shapes=[((3, 4),)], dtypes=["int32", "float32", "complex128"], scale=8),
+         shapes=[((3, 4),)], dtypes=["int32", "complex128"], scale=8),
     case("numpy.gradient", lambda m, x: m.gradient(x), shapes=[((1,),)]),
     case("numpy.gradient", lambda m, x: m.gradient(x, 1, 2), shapes=[((4,),)]),
     case(_n("interp", "unwrap"), lambda m, x, y: (
@@ -92,7 +92,7 @@ CASES: list[Case] = [
         m.interp(x, y, m.arange(5), period=3), m.interp(0.5, [0, 1], [1j, 2]),
         m.unwrap(y), m.unwrap(x, axis=0), m.unwrap(y, discont=4), m.unwrap(y, period=3),
         m.interp([-1, 0.5, 9], [0.0], [7.0])),
-         shapes=[((2, 3), (5,))], dtypes=REALS, scale=8),
+         shapes=[((2, 3), (5,))], dtypes=["int64", "float64"], scale=8),
     case("numpy.interp", lambda m: m.interp(1, [], [])),
     case(_n("convolve", "correlate"), lambda m, x, y: [
         f(a, b, mode) for f in (m.convolve, m.correlate) for mode in ("full", "same", "valid")
@@ -103,14 +103,14 @@ CASES: list[Case] = [
     case(_n("round", "around", "fix", "nan_to_num", "angle"), lambda m, x: (
         m.round(x), m.round(x, 1), m.around(x, -1), m.fix(x.real), m.nan_to_num(x / 0),
         m.nan_to_num(x / 0, nan=1, posinf=2, neginf=-3), m.angle(x), m.angle(x, deg=True)),
-         shapes=[((6,),), ((),)], dtypes=["int32", "float32", "complex128"], scale=8),
+         shapes=[((6,),)], dtypes=["int32", "float32", "complex128"], scale=8),
     case("numpy.round", lambda m, x: (m.round(x), m.round(x, 2), m.round(x, -1)),
          shapes=[((3,),)], dtypes=["bool", "uint8", "float16"]),
     case(_n("real", "imag", "real_if_close", "iscomplex", "isreal", "iscomplexobj", "isrealobj"),
          lambda m, x: (
              m.real(x), m.imag(x), m.real_if_close(x), m.real_if_close(x + 1e-20j), m.iscomplex(x),
              m.isreal(x), m.iscomplexobj(x), m.isrealobj(x), m.real(3 + 1j), m.isreal([1, 1j])),
-         shapes=[((3,),)], dtypes=["int32", "float32", *COMPLEX],
+         shapes=[((3,),)], dtypes=["int32", "float32", "complex64"],
          reads="real_if_close decides on the dtype"),
     case(_n("isposinf", "isneginf", "isclose", "allclose", "array_equal", "array_equiv"),
          lambda m, x: (
