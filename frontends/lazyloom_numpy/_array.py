@@ -7,7 +7,6 @@ dtype objects, strides (which decide where a reshape is a view), operators and m
 from __future__ import annotations
 
 import math
-import operator
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -620,21 +619,6 @@ class ScalarArray(ndarray):
 
     def __trunc__(self) -> int:
         return math.trunc(float(self))
-
-
-def _immutable(symbol: str) -> Any:
-    plain = getattr(operator, symbol)
-
-    def method(self: Any, other: Any) -> Any:
-        return plain(self, other)
-
-    method.__name__ = f"__i{symbol.strip('_')}__"
-    return method
-
-
-for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_",
-                "xor", "lshift", "rshift"):  # fmt: skip
-    setattr(ScalarArray, f"__i{_symbol.strip('_')}__", _immutable(_symbol))
 
 
 def wrap(value: Any) -> Any:

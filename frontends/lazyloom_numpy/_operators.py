@@ -7,6 +7,7 @@ Everything else, and whatever fails, goes through the ufunc of that name.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -32,21 +33,37 @@ def _general(function: Any) -> Callable[..., Any]:
     if function.nin == 1:
         return lambda a: function(a)
 
-    def operator(a: Any, b: Any) -> Any:
+    def operation(a: Any, b: Any) -> Any:
         return _u.binary(function, a, b)
 
-    return operator
+    return operation
 
 
 def _in_place(function: Any) -> Callable[..., Any]:
-    def operator(target: Any, other: Any) -> Any:
+    def operation(target: Any, other: Any) -> Any:
         return _u.inplace(function, target, other)
 
-    return operator
+    return operation
+
+
+def _immutable(symbol: str) -> Callable[..., Any]:
+    plain = getattr(operator, symbol)
+
+    def method(self: Any, other: Any) -> Any:
+        return plain(self, other)
+
+    method.__name__ = f"__i{symbol.strip('_')}__"
+    return method
 
 
 def register(array: type, scalar: type) -> None:
-    """Give the array class its operators; ``scalar`` is the class of 0-d results."""
+    """Give the array class its operators; ``scalar`` is the class of 0-d results.
+
+    Like a number's, a scalar's operators in place make a new one.
+    """
+    for symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_",
+                   "or_", "xor", "lshift", "rshift"):  # fmt: skip
+        setattr(scalar, f"__i{symbol.strip('_')}__", _immutable(symbol))
     functions = [_u.TABLE[name] for name in UFUNCS]
     operators = Operators(
         array, scalar, [_general(f) for f in functions],
