@@ -14,7 +14,7 @@ from .derived_maps import jvp_spec
 from .graph import Node, Value
 from .pull import as_value, visit_below
 from .recording import record_spec
-from .tape import Recomputed, operand
+from .tape import Recomputed, again_if_dropped, operand
 
 
 def push(
@@ -53,8 +53,11 @@ def push(
         for n in order:
             if visited[n] and n.tracked and n not in sources:
                 _through(n, known, keep, memo)
-                # what was computed again for this op alone must not keep the trace from a cut
-                graph.hold_cuts(False)
+            if n in last:
+                # while its operands are known: later they would have to be computed once more
+                again_if_dropped(n, memo)
+            # what goes from op to op is little, so that the trace may be cut between any two
+            graph.hold_cuts(False)
             for m in n.inputs:
                 if isinstance(m, Node) and last[m] is n:
                     memo.values.pop(m, None)

@@ -44,10 +44,8 @@ def replay(
             graph.hold_cuts(False)
             for m in n.inputs:
                 # what is used no more must not become an output where the trace is cut
-                if isinstance(m, Node) and last[m] is n:
-                    memo.values.pop(m, None)
-                    if m not in kept:
-                        whole.pop(m, None)
+                if isinstance(m, Node) and last[m] is n and m not in kept:
+                    whole.pop(m, None)
         graph.set_grad_enabled(before)
         found: list[tuple[Value, bool]] = []
         for r in results:

@@ -130,6 +130,15 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
     return memo.values[node]
 
 
+def again_if_dropped(node: Node, memo: Recomputed) -> None:
+    """Record a node's op again if some of its data was dropped."""
+    if node.state == DONE and node.spec is not None:
+        for index in range(len(node.types)):
+            if _is_dropped(node, index):
+                _again(node, memo)
+                return
+
+
 def recompute(value: Value) -> Value:
     """A computed value whose data was dropped, recorded again."""
     try:
