@@ -15,11 +15,12 @@ from . import _dtypes as dt
 from . import _reductions
 from ._array import ndarray, wrap
 from ._conditions import unless
-from ._elementwise import where
+from ._creation import arange
+from ._elementwise import rounded, where
 from ._manipulation import _array
 from ._quantiles import percentile
 from ._selecting import compress
-from ._sorting import searchsorted
+from ._sorting import searchsorted, sort
 from ._spaced import linspace
 from ._ufuncs import TABLE
 
@@ -114,12 +115,15 @@ def _stone(x: ndarray, range: Any) -> Any:
     most = max(100, int(n**0.5))
     if n <= 1:
         return width * 0.0
-    losses = []
-    for count in _range(1, most + 1):
-        shares = histogram(x, count, range)[0] / n
-        losses.append((2 - (n + 1) * (shares * shares).sum()) / (width / count))
-    best = _reductions.argmin(_stacked(losses)) + 1
-    return width / best
+    # all histograms of 1 to ``most`` bins at once: how many elements lie below each edge
+    low, high = range
+    bins, edge = arange(1, most + 1)[:, None], arange(most + 1)[None]
+    edges = where(edge == bins, high, rounded(edge * ((high - low) / bins)) + low)
+    below = where(edge == bins, n, searchsorted(sort(x), edges))
+    counts = where(edge[:, 1:] <= bins, below[:, 1:] - below[:, :-1], 0) / n
+    losses = (2 - (n + 1) * (counts * counts).sum(1)) / (width / bins[:, 0])
+    best = _reductions.argmin(losses) + 1
+    return where(width == 0, 0.0, width / best)
 
 
 def _stacked(parts: list[Any]) -> ndarray:
