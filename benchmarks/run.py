@@ -106,7 +106,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.list:
         for name in NAMES:
-            print(f"{name:16}{workload_of(name).title}")
+            print(f"{name:20}{workload_of(name).title}")
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "results.json"
