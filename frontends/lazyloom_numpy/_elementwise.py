@@ -271,16 +271,6 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool((x == y).all())
 
 
-def sinc(x: Any) -> Any:
-    """``sin(pi x) / (pi x)``, 1 at 0. See ``numpy.sinc``."""
-    a = wrap(value_of(x))
-    if a.type.dtype.kind not in "fc":
-        a = a.astype(float)
-    y = a * onp.pi
-    y = where(y == 0, onp.pi * 1.0e-20, y)
-    return where(a == 0, 1.0, TABLE["sin"](y) / y).astype(a.dtype)
-
-
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
            period: Any = None) -> Any:  # fmt: skip
     """Piecewise linear interpolation at ``x`` of points ``(xp, fp)``. See ``numpy.interp``."""
