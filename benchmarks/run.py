@@ -37,9 +37,13 @@ def workload_of(name: str) -> Workload:
     return found
 
 
+def today() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
 def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -> Json:
     """One workload's part of the results."""
-    result: Json = {"title": workload.title, "about": workload.about}
+    result: Json = {"title": workload.title, "about": workload.about, "date": today()}
     reason = workload.needs()
     if reason:
         return {**result, "skipped": reason, "tables": {}, "targets": []}
@@ -114,7 +118,7 @@ def main() -> int:
     workloads = [workload_of(name) for name in names]
     needed = {c.peer for w in workloads if not w.needs() for c in w.contenders}
     results: Json = {"format": 2, "machine": machine.describe(), "quick": options.quick,
-                     "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+                     "date": today(),
                      "load": {"start": machine.load()}, "versions": {}, "absent": {},
                      "workloads": {}}  # fmt: skip
     if options.only and file.exists():
@@ -122,6 +126,8 @@ def main() -> int:
         if before.get("format") == results["format"] and before["quick"] == options.quick:
             results["versions"], results["absent"] = before["versions"], before["absent"]
             results["workloads"] = before["workloads"]
+            for found in results["workloads"].values():
+                found.setdefault("date", before["date"])
     versions, absent = probe([p for p in peers.PEERS if p in needed])
     for peer in peers.PEERS:
         if peer in needed:

@@ -102,8 +102,9 @@ def page(results: Json) -> str:
         lines += ["", "Absent: " + "; ".join(
             f"{name} ({reason})" for name, reason in results["absent"].items()) + "."]
     lines += ["", *_targets(results)]
-    for name, workload in results["workloads"].items():
-        lines += ["", f"## {workload['title']}", "", workload["about"]]
+    for workload in results["workloads"].values():
+        measured = f" Measured {workload['date']}." if "date" in workload else ""
+        lines += ["", f"## {workload['title']}", "", workload["about"] + measured]
         if workload.get("skipped"):
             lines += ["", f"Skipped: {workload['skipped']}."]
             continue
@@ -111,7 +112,6 @@ def page(results: Json) -> str:
             lines += ["", *_table(table_name, table)]
         if workload.get("plot"):
             lines += ["", f"![{workload['title']}: the figures as bars]({workload['plot']})"]
-        del name
     return "\n".join(lines) + "\n"
 
 
