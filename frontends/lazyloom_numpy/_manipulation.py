@@ -398,13 +398,25 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
 # ------------------------------------------------------------- splitting, repeating
 
 
+def _cuts(given: Any) -> list[int] | None:
+    """Where to split; None where it is a number of parts, which has no length."""
+    try:
+        len(given)
+    except TypeError:
+        return None
+    if isinstance(given, ndarray):
+        given = given.tolist()
+    return [operator.index(i) for i in given]
+
+
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Parts (views) at indices, or of nearly equal size. See ``numpy.array_split``."""
     x = _array(ary)
     position = dt.normalize_axis(axis, x.ndim)
     n = x.shape[position]
-    if hasattr(indices_or_sections, "__index__"):
-        sections = operator.index(indices_or_sections)
+    cuts = _cuts(indices_or_sections)
+    if cuts is None:
+        sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(n, sections)
@@ -412,14 +424,14 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
         for i in range(sections):
             bounds.append(bounds[-1] + each + (i < extra))
     else:
-        bounds = [0, *(int(i) for i in indices_or_sections), n]
+        bounds = [0, *cuts, n]
     before = (slice(None),) * position
     return [x[(*before, slice(a, b))] for a, b in zip(bounds[:-1], bounds[1:])]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Parts (views) at indices, or of equal size. See ``numpy.split``."""
-    if hasattr(indices_or_sections, "__index__"):
+    if _cuts(indices_or_sections) is None:
         n = _array(ary).shape[axis]
         if n % int(indices_or_sections):
             raise ValueError("array split does not result in an equal division")

@@ -526,6 +526,8 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
             return found
     if short:
         return None
+    if function.__name__ == "multiply" and (_repeats(a, b) or _repeats(b, a)):
+        return NotImplemented  # Python repeats the sequence
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
@@ -534,6 +536,12 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         with _errstate.of_scalars():
             return wrap(function.compute_values(operands))
     return keep_order(wrap(function.compute_values(operands)), a, b)
+
+
+def _repeats(sequence: Any, count: Any) -> bool:
+    """Whether a product is ``[0] * n``, as it is with NumPy's scalars of integers."""
+    return (type(count) is ScalarArray and isinstance(sequence, (list, tuple))
+            and count.dtype.kind in "iu")  # fmt: skip
 
 
 def _scalars(*operands: Any) -> bool:

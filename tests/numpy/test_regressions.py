@@ -77,3 +77,24 @@ def test_a_factorization_that_another_process_lowered(
             for given in ("a", "a + a")]  # fmt: skip
     # the second is another program, compiled from the lowering that the first left on disk
     assert float(runs[0][0]) == 2 * float(runs[1][0]) and int(runs[1][1]) > 0
+
+
+def test_a_sequence_times_a_computed_count_repeats() -> None:
+    for module in (onp, np):
+        count = module.array([1, 2]).max()
+        assert [0] * count == [0, 0] and count * (1,) == (1, 1) and [0] * (count + 1) == [0] * 3
+        assert module.multiply(count, [3, 4]).tolist() == [6, 8]
+        assert ([3, 4] * module.array([1, 2])).tolist() == [3, 8]
+
+
+def test_split_where_groups_begin() -> None:
+    for module in (onp, np):
+        groups = module.array([0, 0, 1, 2, 2])
+        starts = module.flatnonzero(module.diff(groups)) + 1
+        for split in (module.split, module.array_split):
+            parts = split(module.arange(5), starts)
+            assert [part.tolist() for part in parts] == [[0, 1], [2], [3, 4]]
+        assert [p.tolist() for p in module.split(module.arange(4), starts[0])] == [[0, 1], [2, 3]]
+        assert [p.tolist() for p in module.split(module.arange(3), starts[:1])] == [[0, 1], [2]]
+        with pytest.raises(TypeError):
+            module.split(module.arange(4), [1.5])
