@@ -7,6 +7,7 @@ dtype objects, strides (which decide where a reshape is a view), operators and m
 from __future__ import annotations
 
 import math
+import numbers
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -619,6 +620,9 @@ class ScalarArray(ndarray):
 
     def __trunc__(self) -> int:
         return math.trunc(float(self))
+
+
+numbers.Number.register(ScalarArray)  # so that numpy.isscalar says yes, as for NumPy's scalars
 
 
 def wrap(value: Any) -> Any:

@@ -61,6 +61,10 @@ def host_value(given: Any, dtype: Any = None) -> Any:
     """The data, copied to the device. Sequences that hold arrays are stacked instead."""
     if isinstance(given, (list, tuple)) and contains_tensor(given):
         return _stack(given, dtype)
+    if hasattr(given, "__array__") and not isinstance(given, (onp.ndarray, onp.generic)):
+        given = given.__array__()
+        if isinstance(given, lazyloom.Tensor):  # of a class written for NumPy
+            return as_value(given.value, None if dtype is None else dt.internal(dtype))
     array = host_array(given, dtype)
     dt.internal(array.dtype)
     return lazyloom.from_host(array.astype(array.dtype.newbyteorder("="), order="C", copy=False))

@@ -23,6 +23,8 @@ def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[
 
             return clip(*inputs, **kwargs)
         return NotImplemented
+    if method == "at" and isinstance(inputs[0], onp.ndarray):
+        return function.at(*_on_host(inputs))
     out = kwargs.get("out")
     if out is not None and any(isinstance(o, onp.ndarray) for o in out):
         return _into_numpy(ours, method, inputs, kwargs)
@@ -35,12 +37,12 @@ def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[
 def _into_numpy(ours: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     out = kwargs.pop("out")
     call = ours if method == "__call__" else getattr(ours, method)
-    if method == "at":
-        raise TypeError("a NumPy array cannot be updated in place at lazyloom indices")
     result = call(*inputs, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
+    # a call leaves alone what its mask leaves out; a reduction's mask is about what it reads
+    where = asnumpy(kwargs.get("where", True)) if method == "__call__" else True
     for target, r in zip(out, results):
-        onp.copyto(target, onp.asarray(r), casting="same_kind")
+        onp.copyto(target, onp.asarray(r), casting="same_kind", where=where)
     return out if len(out) > 1 else out[0]
 
 
@@ -50,7 +52,7 @@ def array_function(func: Any, args: Any, kwargs: Any) -> Any:
 
     module: Any = lazyloom_numpy
     for part in func.__module__.split(".")[1:]:
-        if part.startswith("_") or part == "lib":
+        if part.startswith("_"):
             continue
         module = getattr(module, part, None)
         if module is None:
@@ -59,11 +61,22 @@ def array_function(func: Any, args: Any, kwargs: Any) -> Any:
     if ours is None or ours is func:
         return NotImplemented
     given = (args, kwargs)
-    if any(_is_out_of_scope(leaf, func.__name__) for leaf in _leaves(given)):
+    if _writes_to_numpy(func.__name__, args, kwargs) or any(
+        _is_out_of_scope(leaf, func.__name__) for leaf in _leaves(given)
+    ):
         # NumPy's own is asked, and what is ours is read
         args, kwargs = _on_host(given)
         return func(*args, **kwargs)
     return ours(*args, **kwargs)
+
+
+#: what writes to its first argument
+_WRITERS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+
+
+def _writes_to_numpy(function: str, args: Any, kwargs: dict[str, Any]) -> bool:
+    target = args[0] if function in _WRITERS and args else kwargs.get("out")
+    return isinstance(target, onp.ndarray)
 
 
 def _leaves(given: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,3 +99,37 @@ def test_split_where_groups_begin() -> None:
         assert [p.tolist() for p in module.split(module.arange(3), starts[:1])] == [[0, 1], [2]]
         with pytest.raises(TypeError):
             module.split(module.arange(4), [1.5])
+
+
+def test_numpy_s_functions_that_write_to_numpy_s_arrays() -> None:
+    results = []
+    for module in (onp, np):
+        x, host = module.arange(3.0), onp.full(3, 5.0)
+        onp.copyto(host, x, where=module.array([True, False, True]))
+        onp.add(x, x[2], out=host, where=module.array([True, False, True]))
+        onp.put(host, module.array([0]), x[1])
+        onp.add.at(host, module.array([1, 1]), module.array([2.0, 3.0]))
+        table, total = onp.zeros((3, 3)), onp.zeros(())
+        onp.fill_diagonal(table, x)
+        assert onp.sum(x, out=total) is total
+        results.append((host.tolist(), table.tolist(), total.tolist()))
+        assert onp.lib.stride_tricks.sliding_window_view(x, 2).tolist() == [[0, 1], [1, 2]]
+    assert results[0] == results[1]
+
+
+def test_results_of_no_dimension_are_numbers_to_numpy() -> None:
+    for module in (onp, np):
+        total = module.arange(3).sum()
+        assert isinstance(total, numbers.Number) and module.isscalar(total)
+        assert not module.isscalar(module.arange(3)) and not module.isscalar(module.array(3))
+        onp.testing.assert_equal(total, 3)
+
+
+def test_an_object_that_gives_an_array_of_ours() -> None:
+    for module in (onp, np):
+        class Signal:
+            def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+                return module.arange(3.0)  # noqa: B023
+
+        assert module.asarray(Signal()).tolist() == [0, 1, 2] and module.sum(Signal()) == 3
+        assert module.array(Signal(), dtype=module.int64).dtype == module.int64
