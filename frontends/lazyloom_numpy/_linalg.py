@@ -131,6 +131,10 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
         equation, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
         equation, arrays = _equation(operands)
+    if len(arrays) == 1 and dtype is None and out is None and order == "K":
+        view = _einsum_view(equation, arrays[0])
+        if view is not None:
+            return view
     d, values = common(*arrays)
     if dtype is not None or out is not None:
         # NumPy computes in the type of the output
@@ -141,6 +145,26 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
         raise TypeError(f"einsum: the result has dtype {d.name}, which casting '{casting}' does "
                         f"not allow to be written into {out.type.dtype.name}")  # fmt: skip
     return finish(result, out, "einsum")
+
+
+def _einsum_view(equation: str, x: Any) -> ndarray | None:
+    """The writeable view where an array's axes are put in order or on a diagonal, not summed."""
+    from ._manipulation import diagonal_view
+
+    given, _, wanted = equation.partition("->")
+    if (not isinstance(x, ndarray) or not wanted.isalpha() or set(given) != set(wanted)
+            or len(given) != x.ndim or len(set(wanted)) < len(wanted)):  # fmt: skip
+        return None
+    for letter in wanted:
+        while given.count(letter) > 1:
+            i = given.index(letter)
+            j = given.index(letter, i + 1)
+            if x.shape[i] != x.shape[j]:
+                return None
+            x = diagonal_view(x, 0, i, j, True)
+            given = given[:i] + given[i + 1 : j] + given[j + 1 :] + letter
+    view: ndarray = x.transpose([given.index(letter) for letter in wanted])
+    return view
 
 
 def kron(a: Any, b: Any) -> Any:

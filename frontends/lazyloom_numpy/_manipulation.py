@@ -338,10 +338,15 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     i, j = dt.normalize_axis(axis1, x.ndim, "axis1"), dt.normalize_axis(axis2, x.ndim, "axis2")
     if i == j:
         raise ValueError("axis1 and axis2 cannot be the same")
+    return diagonal_view(x, int(offset), i, j, False)
+
+
+def diagonal_view(x: ndarray, offset: int, i: int, j: int, writeable: bool) -> ndarray:
+    """The diagonal of two axes, as the last axis of a view."""
     strides = element_strides(x)
     rest = [s for n, s in enumerate(strides) if n not in (i, j)]
-    step = views.Diagonal(int(offset), i, j)
-    return alias(x, step, (*rest, strides[i] + strides[j]), False)
+    step = views.Diagonal(offset, i, j)
+    return alias(x, step, (*rest, strides[i] + strides[j]), writeable)
 
 
 # ---------------------------------------------------------------------- broadcast

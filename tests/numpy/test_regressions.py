@@ -133,3 +133,15 @@ def test_an_object_that_gives_an_array_of_ours() -> None:
 
         assert module.asarray(Signal()).tolist() == [0, 1, 2] and module.sum(Signal()) == 3
         assert module.array(Signal(), dtype=module.int64).dtype == module.int64
+
+
+def test_einsum_of_one_array_is_a_view() -> None:
+    results = []
+    for module in (onp, np):
+        x = module.zeros((3, 3, 2))
+        module.einsum("iij->ji", x)[1] = [1, 2, 3]
+        module.einsum("ijk->kji", x)[0, 1, 2] = 7
+        assert module.einsum("ijk->kji", x).tolist() == x.T.tolist()
+        assert module.einsum("iij->j", x).tolist() == [0, 6]
+        results.append(x.tolist())
+    assert results[0] == results[1]
