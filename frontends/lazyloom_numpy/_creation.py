@@ -398,7 +398,7 @@ def _matrix(m: Any, name: str) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
-    """The diagonal of a matrix (a copy), or a matrix of a diagonal. See ``numpy.diag``."""
+    """A matrix's diagonal (a read-only view), or a matrix of a diagonal. See ``numpy.diag``."""
     value = value_of(v)
     ndim = len(value.type.shape)
     if ndim == 1:
@@ -406,7 +406,9 @@ def diag(v: Any, k: int = 0) -> ndarray:
             record("diag_embed", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
     if ndim != 2:
         raise ValueError("Input must be 1- or 2-d.")
-    return ndarray._wrap(record("diagonal", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
+    from ._manipulation import diagonal
+
+    return diagonal(v if isinstance(v, ndarray) else ndarray._wrap(value), k)
 
 
 def diagflat(v: Any, k: int = 0) -> ndarray:

@@ -145,3 +145,13 @@ def test_einsum_of_one_array_is_a_view() -> None:
         assert module.einsum("iij->j", x).tolist() == [0, 6]
         results.append(x.tolist())
     assert results[0] == results[1]
+
+
+def test_the_diagonal_of_a_matrix_sees_later_writes() -> None:
+    for module in (onp, np):
+        x = module.zeros((2, 3))
+        d = module.diag(x, 1)
+        x[0, 1] = 4
+        assert d.tolist() == [4, 0]
+        with pytest.raises(ValueError, match="read-only"):
+            d[0] = 1
