@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os as _os
 import sys as _sys
-from typing import NoReturn as _NoReturn
+from typing import Any as _Any
 
 import lazyloom as _lazyloom
 
@@ -142,8 +142,16 @@ def __dir__() -> list[str]:
     return sorted(n for n in globals() if not n.startswith("_") and n != "annotations")
 
 
-def __getattr__(name: str) -> _NoReturn:
-    """Only called for names that are not here: says why."""
+def __getattr__(name: str) -> _Any:
+    """Only called for names that are not here yet: imports the rare ones, or says why not."""
+    if name == "testing":
+        from importlib import import_module
+
+        return import_module("lazyloom_numpy.testing")
+    if name == "typing":
+        from numpy import typing
+
+        return typing
     from ._absent import refuse
 
-    refuse(name)
+    return refuse(name)

@@ -36,7 +36,7 @@ REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(("nditer", "nested_iters", "broadcast"), _LOOPS),
     **dict.fromkeys((
         "ctypeslib", "core", "f2py", "get_include", "info", "show_config", "show_runtime",
-        "test", "testing", "typing", "dtypes", "getbufsize", "setbufsize", "mintypecode"),
+        "test", "dtypes", "getbufsize", "setbufsize", "mintypecode"),
         _NUMPY_ITSELF),
     "ma": _MASKED,
     "memmap": "memory maps are out of scope, as data lives on a device; use numpy.memmap, and "

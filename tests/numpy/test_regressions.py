@@ -155,3 +155,16 @@ def test_the_diagonal_of_a_matrix_sees_later_writes() -> None:
         assert d.tolist() == [4, 0]
         with pytest.raises(ValueError, match="read-only"):
             d[0] = 1
+
+
+def test_assertions_of_numpy_testing() -> None:
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(x * 2, [2.0, 4.0])
+    np.testing.assert_equal({"a": [x, x.sum()]}, {"a": [onp.array([1.0, 2.0]), 3.0]})
+    np.testing.assert_almost_equal(x.sum(), 3.0)
+    np.testing.assert_array_less(x, np.array([2.0, 3.0]))
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        np.testing.assert_array_equal(x, x + np.array([0.0, 1.0]))
+    with np.testing.assert_raises(ValueError):
+        np.zeros(2) + np.zeros(3)
+    assert np.typing.NDArray is onp.typing.NDArray
