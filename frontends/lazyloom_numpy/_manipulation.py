@@ -23,7 +23,7 @@ from ._array import (
 from ._assigning import fitted, shape_text
 from ._convert import operand, operand_key, value_of
 from ._info import check_device
-from ._layout import hide_owner
+from ._layout import axis_order, hide_owner
 from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
@@ -128,8 +128,7 @@ def ravel(a: Any, order: str = "C") -> ndarray:
     """One-dimensional, a view where possible. See ``numpy.ravel``."""
     x = _array(a)
     if order == "K":
-        steps = [abs(s) for s in element_strides(x)]
-        return ravel(transpose(x, sorted(range(x.ndim), key=lambda i: -steps[i])))
+        return ravel(transpose(x, axis_order(x.shape, [element_strides(x)])))
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
         return ravel(transpose(x))
     if order not in ("C", "F", "A"):

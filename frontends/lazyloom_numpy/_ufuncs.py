@@ -251,7 +251,7 @@ class ufunc:
     def _resolve(self, key: tuple[Any, ...], dtype: Any) -> tuple[DType, ...]:
         if not any(isinstance(k, DType) for k in key):  # only Python numbers
             key = tuple(dt.DEFAULT_OF_WEAK[k] for k in key)
-        if self.__name__ == "matmul" and key[0] is key[1] and key[0] is _BFLOAT16:
+        if self.signature is not None and set(key) == {_BFLOAT16}:
             return (key[0],) * 3  # ml_dtypes has no such loop, and goes through float32
         given = tuple(k.numpy if isinstance(k, DType) else k for k in key)
         options: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -65,12 +65,20 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
 
 
-def known_range(value: Value) -> tuple[int, int] | None:
-    """The least and the largest of integers that were given from the host, or None.
+#: results that are positions along the op's axis
+_POSITIONS: Final = frozenset([("argsort", 0), ("sort_with_indices", 1)])
 
-    None where only the device knows them, or there are none. Reads nothing.
+
+def known_range(value: Value) -> tuple[int, int] | None:
+    """Bounds of integers that are known without running anything, or None.
+
+    Of those that were given from the host, the least and the largest; of pending positions
+    in a sorted array, the ends of its axis. None where only the device knows, or there are none.
     """
     node = value.node
+    spec = node.spec
+    if spec is not None and (spec.op.name, value.index) in _POSITIONS and value.type.size:
+        return 0, value.type.shape[spec.attrs["axis"]] - 1
     buffer = node.buffers[value.index] if node.buffers is not None else None
     if buffer is None:
         return None

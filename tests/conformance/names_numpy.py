@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as onp
 
+import lazyloom
 import lazyloom_numpy as np
 
 Call = Callable[[list[Any], dict[str, Any]], Any]
@@ -95,7 +96,22 @@ def _slice(x: list[Any], a: dict[str, Any]) -> Any:
     return x[0][tuple(map(slice, a["starts"], a["stops"], strides))]
 
 
+def _in_range(indices: Any, size: int) -> bool:
+    known = lazyloom.known_range(indices.value)
+    return known is None or (known[0] >= -size and known[1] < size)
+
+
+def _take(x: list[Any], a: dict[str, Any]) -> Any:
+    if x[1].dtype.kind == "u":
+        return np.take(x[0], x[1], axis=a["axis"], mode="clip")
+    if not _in_range(x[1], x[0].shape[a["axis"]]):
+        return NotImplemented  # the op stops at the ends, NumPy raises
+    return np.take(x[0], x[1], axis=a["axis"])
+
+
 def _take_along_axis(x: list[Any], a: dict[str, Any]) -> Any:
+    if not _in_range(x[1], x[0].shape[a["axis"]]):
+        return NotImplemented
     other = [s.shape[:a["axis"] % s.ndim] + s.shape[a["axis"] % s.ndim + 1:] for s in x]
     if other[0] != other[1]:
         return NotImplemented  # the op cuts, NumPy broadcasts
@@ -152,8 +168,7 @@ NUMPY: dict[str, Call] = {
     "triu": lambda x, a: np.triu(x[0], a["k"]),
     "tril": lambda x, a: np.tril(x[0], a["k"]),
     "diagonal": lambda x, a: np.diagonal(x[0], a["offset"], a["axis1"], a["axis2"]),
-    "take": lambda x, a: np.take(x[0], x[1], axis=a["axis"], mode="clip") if (
-        x[1].dtype.kind == "u") else np.take(x[0], x[1], axis=a["axis"]),
+    "take": _take,
     "take_along_axis": _take_along_axis,
     "einsum": lambda x, a: np.einsum(a["equation"], *x),
     "vecdot": lambda x, a: np.vecdot(x[0], x[1], axis=a["axis"]),

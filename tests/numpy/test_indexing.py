@@ -183,8 +183,9 @@ def test_errors_of_assignment() -> None:
         x[0, 0] = 1j
     with pytest.raises(ValueError, match="read-only"):
         np.broadcast_to(np.zeros(3), (2, 3))[0, 0] = 1
-    with pytest.raises(TypeError, match="item assignment"):
-        x[0, 0][...] = 1
+    element = x[0, 0]
+    element[...] = 1  # where NumPy has an immutable scalar
+    assert element == 1 and not x.any()
 
 
 def test_an_index_in_a_loop_compiles_once() -> None:
