@@ -149,3 +149,27 @@ def test_steps_keep_nothing_of_those_before(read: bool) -> None:
         assert live() - before <= 4096
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not memory.mappings(), reason="the system does not tell of mappings")
+def test_programs_go_before_the_process_has_no_mappings_left(
+    nothing_learned: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(n: int) -> None:
+        y = rec("sin", host(np.ones(n)))
+        assert y.read().shape == (n,)
+
+    run(1)
+    start = memory.mappings()
+    for n in range(2, 12):
+        run(n)
+    ten = memory.mappings() - start
+    assert ten >= 10
+    monkeypatch.setattr(memory, "BETWEEN", 4)
+    monkeypatch.setattr(memory, "MAPPED", (start + 2 * ten) / memory.most_mappings())
+    for n in range(12, 70):
+        run(n)
+    gc.collect()
+    assert len(memory.entries()) < 50
+    assert memory.mappings() < start + 5 * ten
+    run(3)  # gone or not, it is found again

@@ -11,8 +11,14 @@ from typing import Any
 
 from ..program import Program, Structure
 
-#: programs kept in memory; the least recently used go first
+#: programs kept in memory, of those that donate and of those that do not; the least recently
+#: used go first
 CAPACITY = 4096
+#: XLA maps a program's machine code in 12 pieces or more, and a process may have so many
+#: mappings (65,530 by default on Linux): programs go when this part of them is in use
+MAPPED = 0.5
+#: how many programs are made between two looks at the mappings
+BETWEEN = 32
 #: how many different demands of one program are remembered
 KEPT = 8
 
@@ -113,19 +119,42 @@ class Entry:
 _entries: tuple[dict[Structure, Entry], dict[Structure, Entry]] = ({}, {})
 _lock = threading.Lock()
 _clock = 0
+_made = 0
+
+
+def mappings() -> int:
+    """How many mappings of memory the process has; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/maps", "rb") as f:
+            return f.read().count(b"\n")
+    except OSError:
+        return 0
+
+
+def most_mappings() -> int:
+    """How many mappings the system lets a process have."""
+    try:
+        with open("/proc/sys/vm/max_map_count", "rb") as f:
+            return int(f.read())
+    except (OSError, ValueError):
+        return 65_530
 
 
 def entry_of(structure: Structure, donate: bool) -> Entry:
     """The entry of a structure, made if missing."""
-    global _clock
+    global _clock, _made
     table = _entries[1 if donate else 0]
     found = table.get(structure)
     if found is None:
         with _lock:
             found = table.get(structure)
             if found is None:
+                _made += 1
                 if len(table) >= CAPACITY:
                     _forget(table)
+                elif _made % BETWEEN == 0 and mappings() > MAPPED * most_mappings():
+                    for each in _entries:
+                        _forget(each)
                 found = table[structure] = Entry(structure, donate)
     _clock += 1
     found.used = _clock
