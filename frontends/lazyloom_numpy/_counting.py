@@ -47,11 +47,6 @@ def coordinates(flat: Any, shape: tuple[int, ...]) -> list[Any]:
     return found[::-1]
 
 
-def select_true(value: Any, mask: Any, axis: int, function: str) -> Any:
-    """The slices of a Value along an axis where a 1-d mask (a Value) is true; reads the count."""
-    return record("take", (value, flat_positions(mask, function)), {"axis": axis})
-
-
 def host_positions(mask: onp.ndarray[Any, Any]) -> list[Any]:
     """:func:`flat_positions` and :func:`coordinates` of a mask that is on the host."""
     return [lazyloom.from_host(i) for i in onp.nonzero(mask)]

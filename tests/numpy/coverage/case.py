@@ -20,8 +20,6 @@ import lazyloom_numpy as np
 from tests.numpy.helpers import data, flattened, same
 
 BOOL = ["bool"]
-SIGNED = ["int8", "int32", "int64"]
-UNSIGNED = ["uint8", "uint64"]
 INTS = ["int32", "int64", "uint8"]
 FLOATS = ["float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
