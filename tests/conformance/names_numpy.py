@@ -102,6 +102,8 @@ def _in_range(indices: Any, size: int) -> bool:
 
 
 def _take(x: list[Any], a: dict[str, Any]) -> Any:
+    if x[1].dtype == onp.uint64:
+        return NotImplemented  # NumPy refuses the cast
     if x[1].dtype.kind == "u":
         return np.take(x[0], x[1], axis=a["axis"], mode="clip")
     if not _in_range(x[1], x[0].shape[a["axis"]]):
