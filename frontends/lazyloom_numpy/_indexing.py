@@ -250,7 +250,8 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
         return
     parsed = parse(key, x.shape)
     if all(e.kind != "array" for e in parsed):
-        _set_basic(_view(x, parsed), value, mode, key)
+        # views of a scalar result are arrays of their own; its one element is the whole
+        _set_basic(x if type(x) is ScalarArray else _view(x, parsed), value, mode, key)
         return
     whole = _keeps_everything(parsed, x.shape)
     target = x if whole else basic(x, parsed)
