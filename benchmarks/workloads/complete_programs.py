@@ -24,7 +24,7 @@ SIZES: dict[str, tuple[str, dict[str, dict[str, int]]]] = {
                {"small": {"clusters": 12, "images": 1000},
                 "large": {"clusters": 60, "images": 1437}}),
     "kalman": ("Kalman filter and smoother",
-               {"small": {"targets": 40, "steps": 40}, "large": {"targets": 4000, "steps": 40}}),
+               {"small": {"targets": 40, "steps": 40}, "large": {"targets": 400, "steps": 40}}),
     "image": ("edges of an image", {"small": {"n": 96}, "large": {"n": 768}}),
     "nbody": ("n-body in place", {"small": {"bodies": 64, "steps": 60},
                                   "large": {"bodies": 700, "steps": 60}}),
