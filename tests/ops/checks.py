@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import ml_dtypes
 import numpy as np
+import pytest
 
 from lazyloom.dtypes import as_dtype, complex128, float64
 from lazyloom.ops.samples import Sample, random_source, samples
@@ -191,3 +192,10 @@ def infer(name: str, types: list[str | None], attributes: Mapping[str, Any] | No
         dtype, *sizes = text.split()
         given.append(tensor_type(tuple(map(int, sizes)), as_dtype(dtype)))
     return op.infer(given, op.canonical_attributes(attributes or {}))
+
+
+def refuses(name: str, types: Any, attributes: Any, error: type[Exception], text: str) -> None:
+    """Assert that the op's rule raises that error, in these words."""
+    with pytest.raises(error) as caught:
+        infer(name, types, attributes)
+    assert str(caught.value) == text
