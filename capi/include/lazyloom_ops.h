@@ -1772,18 +1772,21 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
 }
 
 /* One of the indices that is not in -size .. size - 1, int64; 0 where all are.
-   On a CPU it is the first one in row-major order. Raises ArgumentError where size is not
-   positive, since 0 is then out of range itself.
+   Without negative none below 0 is in range either. On a CPU it is the first one in row-
+   major order. Raises ArgumentError where size is not positive, since 0 is then out of range
+   itself.
      indices: an integer type
      size: int
+     negative: bool, default true
    Source: NumPy's check of an index */
 static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices, int64_t size,
-                                                             loom_tensor *result) {
+                                                             bool negative, loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[1];
+  loom_attr attributes_[2];
   fixed_[0] = loom_t(indices);
   attributes_[0] = loom_attr_int("size", size);
-  return loom_record_("first_out_of_range", fixed_, 1, attributes_, 1, result, 1);
+  attributes_[1] = loom_attr_bool("negative", negative);
+  return loom_record_("first_out_of_range", fixed_, 1, attributes_, 2, result, 1);
 }
 
 /* The first size positions (int64), in row-major order, where x is not zero.
@@ -4530,9 +4533,10 @@ static inline LOOM_CHECK loom_status loom_scatter_along_axis_with(loom_operand x
   return loom_record_("scatter_along_axis", fixed_, 3, attributes_, 2, result, 1);
 }
 
-/* Where each of values would go into the ascending 1-d sorted, int64.
-   side is "left" (before equal elements) or "right" (after them). Raises ShapeError,
-   ArgumentError.
+/* Where each of values would go into sorted, which ascends along its last axis, int64.
+   A sorted of one dimension serves values of any shape; one of more serves those whose shape
+   is its own but for the last axis, row by row. side is "left" (before equal elements) or
+   "right" (after them). Raises ShapeError, ArgumentError.
      sorted: T
      values: T
      T: one dtype, a real number (not bool, not complex)

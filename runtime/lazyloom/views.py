@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .dtypes import DType
+from .dtypes import DType, complex64, complex128, float32, float64
 from .dtypes import int64 as _int64
 from .errors import AliasError, ArgumentError, ShapeError
 from .graph import Value
@@ -415,6 +415,78 @@ class Imag(ViewStep):
     def put(self, base: Value, new: Value) -> Value:
         found: Value = record("complex", [record("real", [base]), new])
         return found
+
+
+class Conj(ViewStep):
+    """The complex conjugates; of a real tensor, itself."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        return t
+
+    def forward(self, base: Value) -> Value:
+        if not base.dtype.is_complex:
+            return base
+        found: Value = record("conj", [base])
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        return self.forward(new)
+
+
+class AsReal(ViewStep):
+    """Real and imaginary parts of a complex tensor as a last axis of size 2."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if not t.dtype.is_complex:
+            raise ArgumentError(f"view_as_real: {t.text} given, expected a complex dtype")
+        return tensor_type((*t.shape, 2), t.dtype.real, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        parts = [record("real", [base]), record("imag", [base])]
+        found: Value = record("stack", parts, {"axis": len(base.shape)})
+        return found
+
+    def put(self, base: Value, new: Value) -> Value:
+        return _joined(new)
+
+
+class AsComplex(ViewStep):
+    """Complex numbers from a last axis of size 2 that holds real and imaginary parts."""
+
+    __slots__ = ()
+
+    def out_type(self, t: TensorType) -> TensorType:
+        if t.dtype not in (float32, float64) or not t.shape or t.shape[-1] != 2:
+            raise ArgumentError(
+                f"view_as_complex: {t.text} given, expected float32 or float64 and a last axis of "
+                "size 2")
+        return tensor_type(
+            t.shape[:-1], complex64 if t.dtype is float32 else complex128, t.placement)
+
+    def forward(self, base: Value) -> Value:
+        return _joined(base)
+
+    def put(self, base: Value, new: Value) -> Value:
+        parts = [record("real", [new]), record("imag", [new])]
+        found: Value = record("stack", parts, {"axis": len(new.shape)})
+        return found
+
+
+def _joined(x: Value) -> Value:
+    """The complex numbers whose parts are along the last axis."""
+    shape = x.shape[:-1]
+    zeros = (0,) * len(shape)
+    ones = (1,) * len(x.shape)
+    parts: list[Value] = []
+    for i in (0, 1):
+        attributes = {"starts": (*zeros, i), "stops": (*shape, i + 1), "strides": ones}
+        parts.append(record("reshape", [record("slice", [x], attributes)], {"shape": shape}))
+    found: Value = record("complex", parts)
+    return found
 
 
 class Bitcast(ViewStep):

@@ -35,8 +35,9 @@ type_of = checks.type_of
 
 
 
-def _first_out_of_range(indices: np.ndarray, *, size: int) -> np.ndarray:
-    bad = [i for i in indices.reshape(-1).tolist() if not -size <= i < size]
+def _first_out_of_range(indices: np.ndarray, *, size: int, negative: bool) -> np.ndarray:
+    least = -size if negative else 0
+    bad = [i for i in indices.reshape(-1).tolist() if not least <= i < size]
     return np.array(bad[0] if bad else 0)
 
 

@@ -151,7 +151,8 @@ NUMPY: dict[str, Call] = {
     "argmin": lambda x, a: np.argmin(x[0], axis=a["axis"], keepdims=a["keepdims"]),
     "sort": _ascending("sort"),
     "argsort": _ascending("argsort"),
-    "searchsorted": lambda x, a: np.searchsorted(x[0], x[1], side=a["side"]),
+    "searchsorted": lambda x, a: np.searchsorted(x[0], x[1], side=a["side"])
+    if x[0].ndim == 1 else NotImplemented,
     "reshape": lambda x, a: np.reshape(x[0], a["shape"]),
     "transpose": lambda x, a: np.transpose(x[0], a["axes"]),
     "moveaxis": lambda x, a: np.moveaxis(x[0], a["source"], a["destination"]),

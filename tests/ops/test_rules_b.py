@@ -465,7 +465,8 @@ REFERENCES: dict[str, Any] = {
     "avg_pool": _avg_pool, "adaptive_avg_pool": _adaptive(np.mean),
     "adaptive_max_pool": _adaptive(np.max),
     "sort": _sort, "argsort": _argsort, "sort_with_indices": _sort_pair, "top_k": _top_k,
-    "searchsorted": lambda s, v, *, side: np.searchsorted(s, v, side),
+    "searchsorted": lambda s, v, *, side: np.searchsorted(s, v, side) if s.ndim == 1 else np.stack(
+        [np.searchsorted(row, at, side) for row, at in zip(s, v, strict=True)]),
 }  # fmt: skip
 
 @pytest.mark.parametrize("name", MINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..dtypes import int64
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from ..types import tensor_type
 from .rules import (
     Attributes,
@@ -62,7 +62,14 @@ def top_k(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 
 def searchsorted(op: OpDef, types: Operands, attrs: Attributes) -> Types:
-    """The values' shape, int64; the first operand is 1-d."""
-    check_ndim(op, types, 0, 1)
+    """The values' shape, int64; sorted rows and values have the same leading dimensions."""
+    rows, values = operand(types, 0), operand(types, 1)
+    if not rows.shape:
+        check_ndim(op, types, 0, 1)
     check_choice(op, "side", attrs["side"], ("left", "right"))
-    return one(operand(types, 1).shape, int64)
+    if rows.ndim > 1 and rows.shape[:-1] != values.shape[:-1]:
+        raise ShapeError(
+            f"{op.name}: operand 'values' has shape {values.shape}, expected "
+            f"{(*rows.shape[:-1], 'any')}: the shape of operand 'sorted' but for its last axis",
+            op=op.name)
+    return one(values.shape, int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dtypes import DType
 from . import rules_sorting as rules
-from ._jax import jnp, lax
+from ._jax import jax, jnp, lax
 from .cases import Cases, case, distinct, rough
 from .indexing import take_along_axis
 from .kinds import Array, T
@@ -28,6 +28,10 @@ _EXACT_IN_FLOAT32 = frozenset(
 
 def _ascending(rng: np.random.Generator, dtype: DType) -> Host:
     return np.arange(0, 10, 2).astype(dtype.numpy)
+
+
+def _ascending_rows(rng: np.random.Generator, dtype: DType) -> Host:
+    return np.arange(12).reshape(2, 6).astype(dtype.numpy)
 
 
 @op(
@@ -110,18 +114,25 @@ def top_k(x: T, *, k: int, axis: int = -1, largest: bool = True) -> Array:
     samples=Cases(
         case(_ascending, (2, 3)),
         case(_ascending, np.array([2.0, 4.0, 9.0, np.nan, -1.0], np.float32), side="right"),
-        case(_ascending, ()), case((0,), (3,)), case(_ascending, (0,))),
+        case(_ascending, ()), case((0,), (3,)), case(_ascending, (0,)),
+        case(_ascending_rows, (2, 3)), case(_ascending_rows, (2, 4), side="right")),
 )  # fmt: skip
 def searchsorted(sorted: T, values: T, *, side: str = "left") -> Array:
-    """Where each of ``values`` would go into the ascending 1-d ``sorted``, int64.
+    """Where each of ``values`` would go into ``sorted``, which ascends along its last axis, int64.
 
-    ``side`` is ``"left"`` (before equal elements) or ``"right"`` (after them). Raises
-    ShapeError, ArgumentError.
+    A ``sorted`` of one dimension serves values of any shape; one of more serves those whose
+    shape is its own but for the last axis, row by row. ``side`` is ``"left"`` (before equal
+    elements) or ``"right"`` (after them). Raises ShapeError, ArgumentError.
     """
-    if not sorted.shape[0] or not values.size:
+    if not sorted.size or not values.size:
         return lax.full(values.shape, 0, "int64")
-    found = jnp.searchsorted(sorted, values, side=side)
-    return lax.convert_element_type(found, "int64")
+
+    def search(row: Array, values: Array) -> Array:
+        return lax.convert_element_type(jnp.searchsorted(row, values, side=side), "int64")
+
+    for _ in sorted.shape[:-1]:
+        search = jax.vmap(search)
+    return search(sorted, values)
 
 
 def _largest_float32(x: Array, k: int, axis: int, largest: bool) -> Array:

@@ -56,20 +56,23 @@ position.family = "checked"  # type: ignore[attr-defined]
         case([0, 2, -3, 5, 9], size=5), case([0, 2, -3], size=3),
         case(integers([[0, -1], [-4, 7]], np.int8), size=3),
         case(integers([3, 200], np.uint8), size=100), case(integers([2**40, 1]), size=7),
-        case(integers(4, np.uint64), size=4), case(integers([]), size=2)),
+        case(integers(4, np.uint64), size=4), case(integers([]), size=2),
+        case([0, 2, -3], size=3, negative=False), case([0, 2], size=3, negative=False)),
 )  # fmt: skip
-def first_out_of_range(indices: Integer, *, size: int) -> Array:
+def first_out_of_range(indices: Integer, *, size: int, negative: bool = True) -> Array:
     """One of the indices that is not in ``-size .. size - 1``, int64; 0 where all are.
 
-    On a CPU it is the first one in row-major order. Raises ArgumentError where ``size`` is not
-    positive, since 0 is then out of range itself.
+    Without ``negative`` none below 0 is in range either. On a CPU it is the first one in
+    row-major order. Raises ArgumentError where ``size`` is not positive, since 0 is then out of
+    range itself.
     """
     large = _wide(indices)
     if large.dtype.itemsize == 4 and size > 2**31 - 1:
-        return lax.full((), 0, "int64")
+        large = lax.convert_element_type(large, "int64")
     bad = lax.ge(large, lax.full_like(large, size))
     if indices.dtype.kind != "u":
-        bad = lax.bitwise_or(bad, lax.lt(large, lax.full_like(large, -size)))
+        least = -size if negative else 0
+        bad = lax.bitwise_or(bad, lax.lt(large, lax.full_like(large, least)))
     found = lax.convert_element_type(
         lax.select(bad, large, lax.full_like(large, 0)), "int64")
 
