@@ -14,7 +14,16 @@ import lazyloom as _lazyloom
 
 _lazyloom.skip_folder(_os.path.dirname(__file__))
 
-from . import _dtypes, _methods, accelerator, autograd, cuda, linalg, random  # noqa: E402
+from . import (  # noqa: E402
+    _dtypes,
+    _methods,
+    accelerator,
+    autograd,
+    cuda,
+    linalg,
+    random,
+    return_types,
+)
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
 from ._functions import (  # noqa: E402
@@ -34,6 +43,8 @@ from ._grad_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
+from ._out import NAMES as TAKES_OUT  # noqa: E402
+from ._out import taking_out  # noqa: E402
 from ._promotion import can_cast, combine, promote_types  # noqa: E402
 from ._repr import set_printoptions  # noqa: E402
 from ._tensor import Tensor  # noqa: E402
@@ -44,7 +55,7 @@ _methods.attach()
 for _module in (pointwise, reductions, views, shaping, linear, indexing, sorting, creation, random):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
-            globals()[_name] = _function
+            globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
 for _name, _dtype in _dtypes.NAMES.items():
     globals()[_name] = _dtype
 
@@ -105,5 +116,6 @@ __all__ = [
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
     "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "nn",
     "no_grad", "numel", "optim", "pi", "preserve_format", "promote_types", "random", "result_type",
+    "return_types",
     "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "strided", "utils",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ import lazyloom
 
 from .._core import axis, cast, record
 from .._tensor import Tensor, operand
+from ..return_types import named
 from .indexing import nonzero_values
 
 _wrap = Tensor._wrap
-_Sort = namedtuple("sort", ["values", "indices"])
-_TopK = namedtuple("topk", ["values", "indices"])
-_KthValue = namedtuple("kthvalue", ["values", "indices"])
+_Sort = named("sort", "values", "indices")
+_TopK = named("topk", "values", "indices")
+_KthValue = named("kthvalue", "values", "indices")
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:

@@ -1,0 +1,127 @@
+"""``out=``: results written into tensors that the caller gives.
+
+Functions of the ``torch`` namespaces take it, methods do not. Hot functions have a parameter
+``out`` of their own and call :func:`into`; all others get it from :func:`taking_out`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, MutableMapping
+from typing import Any
+
+import lazyloom
+
+from . import _dtypes
+from ._core import cast
+from ._promotion import can_cast
+from ._tensor import Tensor
+
+#: functions of ``torch`` that take it
+NAMES = frozenset("""
+    abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr all amax amin aminmax
+    angle any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
+    asin asinh atan atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor bmm bucketize cat ceil chain_matmul cholesky
+    cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip column_stack complex concat
+    concatenate conj_physical copysign cos cosh cross cummax cummin cumprod cumsum deg2rad diag
+    diff digamma div divide dot dstack empty eq erf erfc erfinv exp exp2 expm1 eye fix float_power
+    floor floor_divide fmax fmin fmod frac frexp full gather gcd ge geqrf ger greater
+    greater_equal gt heaviside histc histogram hstack hypot i0 igamma igammac index_add index_copy
+    index_reduce index_select inner inverse isin isneginf isposinf kron kthvalue lcm ldexp le lerp
+    less less_equal lgamma linspace log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logdet
+    logical_and logical_not logical_or logical_xor logit logspace logsumexp lt lu lu_solve
+    lu_unpack masked_select matmul matrix_power max maximum mean median min minimum mm mode moveaxis
+    msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum
+    narrow_copy ne neg negative nextafter nonzero norm normal not_equal ones orgqr ormqr outer
+    polar polygamma pow prod qr quantile rad2deg rand randint randn randperm range reciprocal
+    remainder renorm round row_stack rsqrt scatter scatter_add scatter_reduce searchsorted sgn
+    sigmoid sign signbit sin sinc sinh slogdet softmax sort sqrt square stack std std_mean sub
+    subtract sum svd take take_along_dim tan tanh tensordot topk triangular_solve tril triu
+    true_divide trunc var var_mean vdot view_copy vstack where xlogy zeros
+    alias_copy as_strided_copy diagonal_copy expand_copy permute_copy slice_scatter split_copy
+    split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
+    log_softmax
+""".split())
+
+#: those whose results have by default the dtype of what they are written to
+_TYPED = frozenset({
+    "arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand", "randint",
+    "randn", "randperm", "range", "zeros", "sum", "prod", "nansum", "mean", "nanmean", "cumsum",
+    "cumprod",
+})
+
+
+def _write(out: Any, made: Tensor) -> Tensor:
+    if not isinstance(out, Tensor):
+        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    value = made._operand()
+    if lazyloom.grad_enabled() and (value.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad; leave out= away, or compute under torch.no_grad()")
+    kind = out._type
+    if value.dtype is not kind.dtype:
+        given, here = _dtypes.of(value.dtype), out.dtype
+        if not can_cast(given, here):
+            raise RuntimeError(
+                f"result type {given!r} can't be cast to the desired output type {here!r}")
+        value = cast(value, kind.dtype)
+    if value.shape == kind.shape:
+        return out._assign(value)
+    if kind.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape "
+            f"{list(kind.shape)}, which does not match the required output shape "
+            f"{list(value.shape)}. Give an empty tensor, or resize it with out.resize_(0).",
+            stacklevel=4)
+    if out._steps:
+        raise RuntimeError(
+            f"out is a view of shape {list(kind.shape)}, but the result has shape "
+            f"{list(value.shape)}; a view keeps its shape")
+    out._set(lazyloom.Storage(value.detach()), (), value.type)
+    out._strides = None
+    return out
+
+
+def into(out: Any, made: Any) -> Any:
+    """Write results into the tensor or tensors given as ``out``; what was written to.
+
+    The shape is changed where it differs (with a warning unless ``out`` was empty). Raises
+    RuntimeError where gradients would be lost or a dtype would lose its kind, TypeError for
+    what is no tensor.
+    """
+    if isinstance(made, Tensor):
+        if isinstance(out, (tuple, list)) and len(out) == 1:
+            out = out[0]
+        return _write(out, made)
+    if not isinstance(out, (tuple, list)) or len(out) != len(made):
+        raise TypeError(f"out must be a tuple of {len(made)} Tensors, not {out!r}")
+    written = [_write(o, m) for o, m in zip(out, made, strict=True)]
+    make = getattr(type(made), "_make", type(made))
+    return make(written)
+
+
+def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a keyword argument ``out`` besides its own."""
+    if "out" in inspect.signature(function).parameters:
+        return function
+    typed = function.__name__ in _TYPED
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        if typed and kwargs.get("dtype") is None and isinstance(out, Tensor):
+            kwargs["dtype"] = out.dtype
+        return into(out, function(*args, **kwargs))
+
+    return wrapper
+
+
+def give_out(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
+    """Let the functions of those names in a namespace take ``out``."""
+    for name in names:
+        namespace[name] = taking_out(namespace[name])
