@@ -47,6 +47,8 @@ from ._out import NAMES as TAKES_OUT  # noqa: E402
 from ._out import taking_out  # noqa: E402
 from ._promotion import can_cast, combine, promote_types  # noqa: E402
 from ._repr import set_printoptions  # noqa: E402
+from ._settings import FUNCTIONS as _settings  # noqa: E402
+from ._settings import backends  # noqa: E402
 from ._tensor import Tensor  # noqa: E402
 from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402
 
@@ -59,6 +61,12 @@ for _module in (pointwise, reductions, views, shaping, linear, indexing, sorting
 for _name, _dtype in _dtypes.NAMES.items():
     globals()[_name] = _dtype
 
+globals().update(_settings)
+
+#: the version of PyTorch whose names and behaviour are followed
+__version__ = "2.13.0"
+
+newaxis = None
 strided = "torch.strided"
 contiguous_format = "torch.contiguous_format"
 preserve_format = "torch.preserve_format"
@@ -101,7 +109,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*shapes))
 
 
-from . import nn, optim, utils  # noqa: E402
+from . import nn, optim, testing, utils  # noqa: E402
 from ._functions.activations import FUNCTIONS as _activations  # noqa: E402
 from .serialization import load, save  # noqa: E402
 
@@ -110,12 +118,15 @@ for _name in ("softmax", "log_softmax", "dropout", "layer_norm", "embedding", "c
         globals()[_name] = _activations[_name]
 
 __all__ = [
-    "Generator", "Size", "Tensor", "accelerator", "autograd", "broadcast_shapes", "can_cast",
+    "Generator", "Size", "Tensor", "__version__", "accelerator", "autograd", "backends",
+    "broadcast_shapes", "can_cast",
     "contiguous_format", "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
     "finfo", "fork_rng",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
-    "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "nn",
+    "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "newaxis",
+    "nn",
     "no_grad", "numel", "optim", "pi", "preserve_format", "promote_types", "random", "result_type",
     "return_types",
-    "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "strided", "utils",
+    "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "strided", "testing",
+    "utils",
 ]  # fmt: skip

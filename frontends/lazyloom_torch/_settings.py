@@ -1,0 +1,116 @@
+"""Settings of PyTorch that programs make at their start, and what they mean here.
+
+What is recorded is compiled by XLA anyway, and the same program gives the same results each
+time: such settings are accepted, kept and given back, and change nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+_kept: dict[str, Any] = {
+    "deterministic": False, "warn_only": False, "precision": "highest",
+    "threads": os.cpu_count() or 1, "interop_threads": 1, "warn_always": False,
+}
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The model or function itself: what it records is compiled whether or not this is called.
+
+    As a decorator with options it gives a decorator. TypeError for what cannot be called.
+    """
+    if model is None:
+        found: Callable[[Any], Any] = lambda m: compile(m, **options)  # noqa: E731
+        return found
+    if not callable(model):
+        raise TypeError(f"compile() takes a module or function, not {type(model).__name__}")
+    return model
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Kept only: results are deterministic."""
+    _kept.update(deterministic=bool(mode), warn_only=bool(warn_only))
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What :func:`use_deterministic_algorithms` was told."""
+    return bool(_kept["deterministic"])
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What :func:`use_deterministic_algorithms` was told."""
+    return bool(_kept["warn_only"])
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Kept only: float32 products are computed in float32. ValueError for another word."""
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
+    _kept["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What :func:`set_float32_matmul_precision` was told."""
+    return str(_kept["precision"])
+
+
+def _threads(name: str) -> tuple[Callable[[int], None], Callable[[], int]]:
+    def put(num: int) -> None:
+        if isinstance(num, bool) or not isinstance(num, int) or num < 1:
+            raise RuntimeError(f"a number of threads must be a positive int, not {num!r}")
+        _kept[name] = num
+
+    def get() -> int:
+        return int(_kept[name])
+
+    put.__doc__ = "Kept only: XLA has one pool of threads. RuntimeError for less than 1."
+    get.__doc__ = "The number that was set; at first the number of processors."
+    return put, get
+
+
+set_num_threads, get_num_threads = _threads("threads")
+set_num_interop_threads, get_num_interop_threads = _threads("interop_threads")
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: XLA decides (on CPUs it flushes subnormal numbers to zero)."""
+    return False
+
+
+def set_warn_always(b: bool) -> None:
+    """Kept only."""
+    _kept["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What :func:`set_warn_always` was told."""
+    return bool(_kept["warn_always"])
+
+
+def _part(**settings: Any) -> SimpleNamespace:
+    return SimpleNamespace(is_available=lambda: False, **settings)
+
+
+#: ``torch.backends``: settings of libraries that are not used; assignments are kept
+backends = SimpleNamespace(
+    cudnn=_part(benchmark=False, deterministic=False, enabled=False, allow_tf32=False),
+    cuda=SimpleNamespace(
+        is_built=lambda: False,
+        matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True)),
+    mps=SimpleNamespace(is_available=lambda: False, is_built=lambda: False),
+    mkl=_part(), mkldnn=_part(enabled=False), openmp=_part(), opt_einsum=_part(enabled=True),
+)
+
+FUNCTIONS: dict[str, Any] = {
+    f.__name__: f for f in (
+        compile, use_deterministic_algorithms, are_deterministic_algorithms_enabled,
+        is_deterministic_algorithms_warn_only_enabled, set_float32_matmul_precision,
+        get_float32_matmul_precision, set_flush_denormal, set_warn_always, is_warn_always_enabled)
+} | {
+    "set_num_threads": set_num_threads, "get_num_threads": get_num_threads,
+    "set_num_interop_threads": set_num_interop_threads,
+    "get_num_interop_threads": get_num_interop_threads,
+}
