@@ -9,7 +9,14 @@ import numpy as np
 
 from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef
-from tests.ops import checks, test_folds, test_rules_a, test_rules_b, test_rules_linalg
+from tests.ops import (
+    checks,
+    test_folds,
+    test_recurrent,
+    test_rules_a,
+    test_rules_b,
+    test_rules_linalg,
+)
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> str | None:
@@ -53,7 +60,7 @@ FACTORED = frozenset(test_rules_linalg.FACTORS)
 def reference_of(op: OpDef) -> Any:
     """The NumPy or SciPy function of an op's operands and attributes, or None."""
     for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES,
-                  test_rules_linalg.REFERENCES):  # fmt: skip
+                  test_rules_linalg.REFERENCES, test_recurrent.REFERENCES):  # fmt: skip
         if op.name in table:
             return table[op.name]
     return checks.dotted(op.reference) if op.reference else None

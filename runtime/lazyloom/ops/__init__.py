@@ -24,6 +24,7 @@ from . import normalization as normalization
 from . import pooling as pooling
 from . import random as random
 from . import random_rejection as random_rejection
+from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shape as shape
 from . import sorting as sorting
