@@ -6,16 +6,25 @@ The tape is the graph itself (:mod:`lazyloom.tape`), gone through by :mod:`lazyl
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from . import graph
 from .errors import GradientError
 from .graph import Node, Value, hold
-from .pull import Pull, as_value, check_values
+from .pull import Inspector, Observers, Pull, as_value, check_values
 from .recording import record
 from .scalars import Scalar
 from .tape import free
+
+#: gets the complete cotangent of a value, and gives the one to go on with
+Observer: TypeAlias = "Callable[[Value], Value]"
+
+
+def _by_node(observers: Mapping[Value, Observer] | None) -> Observers | None:
+    if not observers:
+        return None
+    return {(v.node, v.index): f for v, f in observers.items()}
 
 
 def make_leaf(value: Value, token: object) -> Value:
@@ -50,6 +59,7 @@ def gradients(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None = None, *, create_graph: bool = False,
     retain_graph: bool = True, allow_unused: bool = False,
+    observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
 ) -> list[Value | None]:  # fmt: skip
     """Cotangents of ``inputs`` given those of ``outputs``.
 
@@ -64,12 +74,17 @@ def gradients(
         create_graph: record the pass so that it can be differentiated again.
         retain_graph: False frees the tape afterwards.
         allow_unused: give None for an input that no output depends on, instead of raising.
+        observers: functions of the cotangents of some values, each called once, when the
+            cotangent is complete; what it returns takes the cotangent's place.
+        inspect: called for every op that was gone through, later ones first, with its node and
+            the cotangents of operands that were found (None among them means zero).
 
     Raises:
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
-    results, visited = pull_back(outputs, inputs, cotangents, create_graph, allow_unused)
+    results, visited = pull_back(outputs, inputs, cotangents, create_graph, allow_unused,
+                                 _by_node(observers), inspect)  # fmt: skip
     if not retain_graph:
         free(visited)
     return results
@@ -78,13 +93,14 @@ def gradients(
 def pull_back(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
+    observers: Observers | None = None, inspect: Inspector | None = None,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that was gone through."""
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = Pull(outputs, cotangents, targets, create_graph)
+        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect)
         pull.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
@@ -105,6 +121,7 @@ def pull_back(
 def backward(
     outputs: Sequence[Value], cotangents: Sequence[Value | None] | None = None, *,
     retain_graph: bool = False, create_graph: bool = False,
+    observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
 ) -> list[tuple[object, Value]]:  # fmt: skip
     """Gradients of every leaf that the outputs depend on, as (token, gradient).
 
@@ -113,7 +130,7 @@ def backward(
     """
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = Pull(outputs, cotangents, None, create_graph)
+        pull = Pull(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
         pull.run()
         pull.leaves.sort(key=lambda leaf: leaf[1].seq)
         results = [

@@ -6,13 +6,14 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
 from . import cuts, graph
 from .derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError, again
 from .graph import MAPPED, PENDING, Node, Value
+from .host_rules import Custom
 from .ops.spec import lookup
 from .recording import record, record_spec, record_two
 from .scalars import Scalar
@@ -21,6 +22,10 @@ from .tape import Recomputed, operand, value_of
 from .types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
+#: what is called with the cotangent of a result once it is complete; gives the one to go on with
+Observers: TypeAlias = "Mapping[tuple[Node, int], Callable[[Value], Value]]"
+#: called with each node that cotangents were pulled through, and with those of its operands
+Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
 
 
 def visit_below(
@@ -77,13 +82,16 @@ class Pull:
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
-                 "memo")
+                 "memo", "observers", "inspect")
 
     def __init__(
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
         targets: set[tuple[Node, int]] | None, create_graph: bool,
+        observers: Observers | None = None, inspect: Inspector | None = None,
     ) -> None:  # fmt: skip
         self.create_graph: bool = create_graph
+        self.observers: Any = observers
+        self.inspect: Any = inspect
         self.targets: set[tuple[Node, int]] | None = targets
         #: what has come in so far, one a result
         self.cotangents: dict[Node, list[Any]] = {}
@@ -133,26 +141,65 @@ class Pull:
         given: list[int] = []
         cotangents: list[Any] = []
         targets = self.targets
+        hosted = n.leaf is not None and isinstance(n.leaf, Custom)
+        if self.observers is not None:
+            self._observe(n, arrived)
         for index, cotangent in enumerate(arrived):
             if cotangent is None:
                 continue
             if targets is not None:
                 if (n, index) in targets:
                     self.found[(n, index)] = cotangent
-            elif n.leaf is not None:
+            elif n.leaf is not None and not hosted:
                 self.found[(n, index)] = cotangent
                 self.leaves.append((n.leaf, n, index))
             given.append(index)
             cotangents.append(cotangent)
         newest: Any = None
         if n.tracked and given:
-            newest = self._through(n, given, cotangents)
+            newest = self._hosted(n, arrived) if hosted else self._through(n, given, cotangents)
         # What was computed again for n is needed no more: later nodes are through. While
         # there is more of it, a cut would make an output of each.
         if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
             graph.hold_cuts(False)
             if isinstance(newest, Value):
                 cuts.at_seam(newest.node)
+
+    def _observe(self, n: Node, arrived: list[Any]) -> None:
+        for index, cotangent in enumerate(arrived):
+            if cotangent is not None:
+                seen = self.observers.get((n, index))
+                if seen is not None:
+                    arrived[index] = seen(as_value(cotangent, n, index))
+
+    def _hosted(self, n: Node, arrived: list[Any]) -> Any:
+        """:meth:`_through` for a node whose rule is a function of the host."""
+        rule: Any = n.leaf
+        keep = self.create_graph
+
+        def result_of(index: int) -> Value:
+            return value_of(n, index, keep and n.types[index].dtype.is_inexact, self.memo)
+
+        cotangents = [
+            None if c is None else as_value(c, n, i) for i, c in enumerate(arrived)]
+        inputs = n.inputs[rule.results :]
+        indices = n.indices
+        types = [
+            _input_type(n, p) for p in range(rule.results, len(n.inputs))]
+        found = rule.pulled(types, result_of, cotangents)
+        if self.inspect is not None:
+            self.inspect(n, found)
+        newest: Any = None
+        for at, m in enumerate(inputs):
+            position = rule.results + at
+            if found[at] is None or not n.grad_mask >> position & 1 or not isinstance(m, Node):
+                continue
+            if m.types[0 if indices is None else indices[position]].dtype.is_inexact and (
+                self.visited.get(m, False)
+            ):
+                newest = found[at]
+                self._add(m, 0 if indices is None else indices[position], newest)
+        return newest
 
     def _through(self, n: Node, given: list[int], cotangents: list[Any]) -> Any:
         """Add the cotangents of a node's operands to theirs; gives the last of them."""
@@ -182,6 +229,8 @@ class Pull:
         results: Any = self._from_residuals(n, spec, wrt, given, cotangents)
         if results is None:
             results = self._from_operands(n, spec, wrt, given, cotangents)
+        if self.inspect is not None:
+            self.inspect(n, results)
         newest: Any = None
         for at, position in enumerate(wrt):
             newest = results[at]

@@ -12,9 +12,10 @@ from typing import Any
 from . import graph
 from .derived_maps import jvp_spec
 from .graph import Node, Value
+from .host_rules import Custom
 from .pull import as_value, visit_below
 from .recording import record_spec
-from .tape import Recomputed, again_if_dropped, operand
+from .tape import Recomputed, again_if_dropped, operand, value_of
 
 
 def push(
@@ -95,9 +96,36 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
     if not moving:
         return
     types = n.types
+    if n.leaf is not None and isinstance(n.leaf, Custom):
+        _through_host(n, n.leaf, dict(zip(moving, tangents, strict=True)), known, keep, memo)
+        return
     operands: list[Any] = [operand(n, p, keep, memo) for p in range(len(inputs))]
     found = record_spec(jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
     made = iter(found if isinstance(found, tuple) else (found,))
     for index, t in enumerate(types):
         if t.dtype.is_inexact:
             known[(n, index)] = next(made)
+
+
+def _through_host(
+    n: Node, rule: Custom, moving: dict[int, Any], known: dict[tuple[Node, int], Any],
+    keep: bool, memo: Recomputed,
+) -> None:  # fmt: skip
+    """:func:`_through` for a node whose rule is a function of the host."""
+
+    def result_of(index: int) -> Value:
+        return value_of(n, index, keep and n.types[index].dtype.is_inexact, memo)
+
+    tangents: list[Value | None] = []
+    for position in range(rule.results, len(n.inputs)):
+        tangent = moving.get(position)
+        m = n.inputs[position]
+        if tangent is None:
+            tangents.append(None)
+        else:
+            assert isinstance(m, Node)
+            tangents.append(
+                as_value(tangent, m, 0 if n.indices is None else n.indices[position]))
+    for index, tangent in enumerate(rule.pushed(n.types, result_of, tangents)):
+        if tangent is not None and n.types[index].dtype.is_inexact:
+            known[(n, index)] = tangent

@@ -12,6 +12,7 @@ from typing import Any
 from . import graph
 from .derived_maps import vmap_spec
 from .graph import MAPPED, Node, Value
+from .host_rules import Custom
 from .recording import record, record_spec
 from .tape import Recomputed, value_of
 
@@ -122,6 +123,8 @@ def _on_the_axis(
     result = record_spec(spec, operands, False, n.site)
     results = result if isinstance(result, tuple) else (result,)
     results[0].node.freed = n.freed
+    if n.leaf is not None and isinstance(n.leaf, Custom):
+        results[0].node.leaf = n.leaf.on_an_axis()
     return results
 
 

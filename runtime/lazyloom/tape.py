@@ -13,6 +13,7 @@ from . import graph
 from .compiled import ALONE
 from .errors import GradientError
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
+from .host_rules import Custom
 from .observe import counters
 from .recording import record_spec
 from .scalars import Scalar
@@ -125,7 +126,10 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
         finally:
             graph.set_grad_enabled(before)
         counters["recomputed_ops"] += 1
-        memo.add(n, fresh if isinstance(fresh, tuple) else (fresh,))
+        values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
+        if n.leaf is not None and isinstance(n.leaf, Custom):
+            values[0].node.leaf = n.leaf
+        memo.add(n, values)
         stack.pop()
     return memo.values[node]
 
@@ -155,6 +159,8 @@ def free(nodes: dict[Node, bool]) -> None:
         for n in nodes:
             if n.tracked and n.state != DEAD:
                 n.freed = True
+                if n.leaf is not None and isinstance(n.leaf, Custom):
+                    n.leaf = None
                 if n.state == DONE:
                     graph.release_inputs(n, work)
         graph.kill_all(work)

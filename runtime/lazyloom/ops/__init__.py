@@ -12,6 +12,7 @@ from . import contraction as contraction
 from . import convolution as convolution
 from . import creation as creation
 from . import cumulative as cumulative
+from . import custom as custom
 from . import elementwise as elementwise
 from . import embedding as embedding
 from . import fft as fft
