@@ -16,7 +16,7 @@ from lazyloom.errors import ArgumentError, DTypeError, ShapeError
 from lazyloom.ops import lookup
 from tests.ops import checks
 
-MINE = checks.ops_of("linalg", "fft")
+MINE = checks.ops_of("linalg", "factors", "fft")
 Array = np.ndarray
 
 
@@ -41,6 +41,52 @@ def _triangular_solve(a: Array, b: Array, *, left_side: bool, lower: bool, trans
     return np.swapaxes(turned, -1, -2)
 
 
+def _permutation(pivots: Array, *, size: int) -> Array:
+    found = np.broadcast_to(np.arange(size, dtype=np.int32), (*pivots.shape[:-1], size)).copy()
+    for at in np.ndindex(pivots.shape[:-1]):
+        for i, k in enumerate(pivots[at]):
+            found[at][[i, k]] = found[at][[k, i]]
+    return found
+
+
+def _lu_factor(x: Array) -> tuple[Array, Array]:
+    """Elimination by Gauss with the largest pivot of each column."""
+    lu = x.copy()
+    steps = min(x.shape[-2:])
+    pivots = np.zeros((*x.shape[:-2], steps), np.int32)
+    for at in np.ndindex(x.shape[:-2]):
+        a = lu[at]
+        for i in range(steps):
+            p = pivots[at][i] = i + np.argmax(abs(a[i:, i].real) + abs(a[i:, i].imag))
+            a[[i, p]] = a[[p, i]]
+            a[i + 1:, i] /= a[i, i]
+            a[i + 1:, i + 1:] -= np.outer(a[i + 1:, i], a[i, i + 1:])
+    return lu, pivots
+
+
+def _householder_product(a: Array, taus: Array) -> Array:
+    m, n = a.shape[-2:]
+    found = np.zeros_like(a)
+    for at in np.ndindex(a.shape[:-2]):
+        q = np.eye(m, dtype=a.dtype)
+        for i in range(taus.shape[-1]):
+            v = np.where(np.arange(m) > i, a[at][:, i], np.arange(m) == i)
+            q = q - taus[at][i] * np.outer(q @ v, v.conj())
+        found[at] = q[:, :n]
+    return found
+
+
+def _cholesky_failure(x: Array, *, upper: bool) -> Array:
+    full = np.tril(x) + np.swapaxes(np.tril(x, -1).conj(), -1, -2)
+    if upper:
+        full = np.triu(x) + np.swapaxes(np.triu(x, 1).conj(), -1, -2)
+    found = np.zeros(x.shape[:-2], np.int32)
+    for at in np.ndindex(x.shape[:-2]):
+        minors = [np.linalg.det(full[at][:k, :k]).real > 0 for k in range(1, x.shape[-1] + 1)]
+        found[at] = 0 if all(minors) else minors.index(False) + 1
+    return found
+
+
 REFERENCES: dict[str, Any] = {
     "fft": lambda x, *, axes, inverse, norm: (np.fft.ifftn if inverse else np.fft.fftn)(
         x, axes=axes, norm=norm),
@@ -48,6 +94,10 @@ REFERENCES: dict[str, Any] = {
     "irfft": lambda x, *, axes, length, norm: np.fft.irfftn(
         x, [*(x.shape[a] for a in axes[:-1]), length], axes, norm),
     "qr_raw": lambda x: np.linalg.qr(x, "raw"),
+    "lu_factor": _lu_factor, "pivots_to_permutation": _permutation,
+    "householder_product": _householder_product, "cholesky_failure": _cholesky_failure,
+    "pinv_within": lambda x, atol, rtol, *, hermitian: np.linalg.pinv(
+        np.tril(x) + _adjoint(np.tril(x, -1)) if hermitian else x, rcond=1e-6),
     "is_singular": lambda x: np.linalg.det(x) == 0,
     "cholesky": _cholesky, "triangular_solve": _triangular_solve,
     "solve": np.linalg.solve, "slogdet": lambda x: tuple(np.linalg.slogdet(x)),
@@ -69,7 +119,7 @@ FACTORS: dict[str, Any] = {
 }
 
 #: complex vectors have any phase; the derivative keeps it still, LAPACK does not
-PHASES = ("eigh", "svd")
+PHASES = ("eigh", "svd", "svd_full")
 
 
 @pytest.mark.parametrize("name", MINE)

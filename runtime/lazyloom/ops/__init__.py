@@ -15,6 +15,7 @@ from . import cumulative as cumulative
 from . import custom as custom
 from . import elementwise as elementwise
 from . import embedding as embedding
+from . import factors as factors
 from . import fft as fft
 from . import folds as folds
 from . import functions as functions

@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import DType
 from . import rules_linalg as rules
 from ._jax import jax, jnp, lax
-from .cases import Cases, case
+from .cases import Cases, case, rough
 from .contraction import matmul
 from .kinds import Array, T
 from .samples import Host, data
@@ -239,18 +239,57 @@ def svd(x: T) -> Array:
     return tuple(lax.linalg.svd(x, full_matrices=False))
 
 
+def _svd_full(x: Array) -> Any:
+    found = jax.custom_jvp(lambda x: tuple(lax.linalg.svd(x, full_matrices=True)))
+    found.defjvp(_svd_full_jvp)
+    return found(x)
+
+
+def _svd_full_jvp(primals: Any, tangents: Any) -> Any:
+    # the first columns move as those of ``svd`` do, the others are held
+    (x,), (d,) = primals, tangents
+    full_u, s, full_vh = _svd_full(x)
+    k = s.shape[-1]
+    u, vh = full_u[..., :, :k], full_vh[..., :k, :]
+    v, uh = _adjoint(vh), _adjoint(u)
+    inner = matmul(matmul(uh, d), v)
+    ds = lax.real(jnp.diagonal(inner, axis1=-2, axis2=-1)) if x.dtype.kind == "c" else (
+        jnp.diagonal(inner, axis1=-2, axis2=-1))
+    row, column = s[..., None, :], s[..., :, None]
+    itself = jnp.eye(k, dtype=bool)
+    gaps = jnp.where(itself, 1, (row - column) * (row + column))
+    f = jnp.where(itself, 0, 1 / gaps).astype(x.dtype)
+    right, left = row.astype(x.dtype) * inner, column.astype(x.dtype) * inner
+    du = matmul(u, f * (right + _adjoint(right)))
+    dv = matmul(v, f * (left + _adjoint(left)))
+    if x.dtype.kind == "c":
+        inverse = (1 / jnp.where(s == 0, 1, s)).astype(x.dtype)
+        turn = jnp.where(itself, (inner - _adjoint(inner)) / 2 * inverse[..., None, :], 0)
+        du = du + matmul(u, turn)
+    m, n = x.shape[-2:]
+    if m > n:
+        moved = matmul(d, v)
+        du = du + (moved - matmul(u, matmul(uh, moved))) / row.astype(x.dtype)
+    if n > m:
+        moved = matmul(_adjoint(d), u)
+        dv = dv + (moved - matmul(v, matmul(vh, moved))) / row.astype(x.dtype)
+    du = jnp.concatenate([du, jnp.zeros_like(full_u[..., :, k:])], -1)
+    dvh = jnp.concatenate([_adjoint(dv), jnp.zeros_like(full_vh[..., k:, :])], -2)
+    return (full_u, s, full_vh), (du, ds, dvh)
+
+
 @op(
     rules.svd_full, T="precise", source="array API linalg.svd, full_matrices", heavy=True,
-    outputs=("u", "s", "vh"), tolerance=16.0, differentiable=False,
-    samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+    residuals=True, outputs=("u", "s", "vh"), tolerance=16.0,
+    samples=Cases(rough((3, 2)), rough((2, 2, 3)), rough((0, 2)), case((3, 3))),
 )  # fmt: skip
 def svd_full(x: T) -> Array:
     """As ``svd``, but with square u (..., m, m) and vh (..., n, n).
 
-    The columns that ``svd`` does not have are any that complete a basis, so that there
-    is no derivative. Raises ShapeError, DTypeError.
+    The columns that ``svd`` does not have are any that complete a basis: they have no
+    derivative. Raises ShapeError, DTypeError.
     """
-    return tuple(lax.linalg.svd(x, full_matrices=True))
+    return _svd_full(x)
 
 
 @op(

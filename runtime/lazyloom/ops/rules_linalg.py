@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..dtypes import bool_
+from ..dtypes import bool_, int32
 from ..errors import ArgumentError, ShapeError
 from ..types import TensorType, tensor_type
-from .rules import Attributes, Operands, Types, check_choice, complex_of, one
+from .rules import Attributes, Operands, Types, check_choice, complex_of, one, operand
 from .rules_shape import check_matrix
 
 if TYPE_CHECKING:
@@ -60,6 +60,55 @@ def solution(op: OpDef, types: Operands, attrs: Attributes) -> Types:
             f"{'rows' if left else 'columns'}, expected {a.shape[-1]} as the matrices of operand "
             f"'a' of shape {a.shape}", op=op.name)
     return (b,)
+
+
+def failure(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """An int32 per square matrix."""
+    return one(_square(op, types).shape[:-2], int32)
+
+
+def lu(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The operand's own type, and min(m, n) int32 per matrix."""
+    x = check_matrix(op, types, 0)
+    return (x, tensor_type((*x.shape[:-2], min(x.shape[-2:])), int32))
+
+
+def permutation(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """``size`` int32 in place of the last axis."""
+    pivots, size = operand(types, 0), attrs["size"]
+    if not pivots.shape or pivots.shape[-1] > size:
+        raise ShapeError(
+            f"{op.name}: operand 'pivots' has shape {pivots.shape}, expected {size} or fewer along "
+            "the last axis, as attribute 'size' says", op=op.name)
+    return one((*pivots.shape[:-1], size), int32)
+
+
+def reflections(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The type of the vectors; no more factors than columns, no more columns than rows."""
+    a, taus = check_matrix(op, types, 0), operand(types, 1)
+    m, n = a.shape[-2:]
+    if m < n:
+        raise ShapeError(
+            f"{op.name}: operand 'a' has shape {a.shape}, expected no more columns than rows",
+            op=op.name)
+    if taus.shape[:-1] != a.shape[:-2] or not taus.shape or taus.shape[-1] > n:
+        raise ShapeError(
+            f"{op.name}: operand 'taus' has shape {taus.shape}, expected {a.shape[:-2]} and {n} or "
+            f"fewer along the last axis, as operand 'a' of shape {a.shape} asks", op=op.name)
+    return (a,)
+
+
+def pinv_within(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(..., m, n) gives (..., n, m); the limits have the leading axes."""
+    x = _square(op, types) if attrs["hermitian"] else check_matrix(op, types, 0)
+    for i in (1, 2):
+        limit = operand(types, i)
+        if limit.shape != x.shape[:-2]:
+            raise ShapeError(
+                f"{op.name}: operand {op.operand_name(i)!r} has shape {limit.shape}, expected "
+                f"{x.shape[:-2]}, a number per matrix of operand 'x' of shape {x.shape}",
+                op=op.name)
+    return one((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
 
 
 def qr(op: OpDef, types: Operands, attrs: Attributes) -> Types:
