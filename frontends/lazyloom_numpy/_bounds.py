@@ -7,7 +7,7 @@ anything that depends on an index out of range raises the IndexError.
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as onp
 
@@ -42,24 +42,4 @@ def check(value: Any, size: int, axis: int | None, of: str) -> Any:
     if size == 0:
         place = "" if axis is None else f"axis {axis} with "
         raise IndexError(f"indices are out of bounds for {place}size 0")
-    key = (size, axis, of, value.type.dtype)
-    specs = _specs.get(key)
-    if specs is None:
-        specs = _specs[key] = _specs_for(*key)
-    if not specs:
-        return value
-    return lazyloom.record_spec(specs[1], (value, lazyloom.record_one(specs[0], value)))[0]
-
-
-#: what is recorded for indices of a dtype, by the axis's size and number and the op; nothing
-#: where the dtype holds no index out of range
-_specs: Final[dict[Any, tuple[lazyloom.Spec, ...]]] = {}
-
-
-def _specs_for(size: int, axis: int | None, of: str, dtype: Any) -> tuple[lazyloom.Spec, ...]:
-    limits = onp.iinfo(dtype.numpy)
-    if limits.min >= -size and limits.max < size:
-        return ()
-    attributes = {"kind": "index", "of": of, "info": (-1 if axis is None else axis, size)}
-    return (lazyloom.spec("first_out_of_range", 1, {"size": size}),
-            lazyloom.spec("checked", 2, attributes))  # fmt: skip
+    return lazyloom.check_indices(value, size, axis, of)

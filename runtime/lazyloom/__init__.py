@@ -15,6 +15,7 @@ from typing import Any
 from . import cuts as _cuts  # registers itself with the graph
 from . import dtypes, errors, operators, ops, views
 from .autodiff import backward, gradients
+from .bounds import check_indices
 from .checks import Check
 from .checks import register as register_check
 from .differentiate import grad, value_and_grad
@@ -122,10 +123,10 @@ def cache_dir() -> str:
 __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
     "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
-    "cache_dir", "clear_site", "custom", "dlpack_device", "dtypes", "errors", "evaluations",
-    "from_dlpack", "from_host", "grad", "grad_enabled", "gradients", "hessian", "jacfwd",
-    "jacobian", "jacrev", "jvp", "known_range", "last_evaluation", "operators", "ops", "options",
-    "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
+    "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
+    "evaluations", "from_dlpack", "from_host", "grad", "grad_enabled", "gradients", "hessian",
+    "jacfwd", "jacobian", "jacrev", "jvp", "known_range", "last_evaluation", "operators", "ops",
+    "options", "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
     "record_spec", "record_two", "register_check", "register_op", "set_grad_enabled", "set_option",
     "set_site", "skip_folder", "source", "spec", "stats", "sync", "tensor_type", "to_dlpack",
     "value_and_grad", "views", "vjp", "vmap",
