@@ -189,6 +189,12 @@ def _seed(shape: Any, dtype: torch.dtype, i: int) -> torch.Tensor:
     return torch.from_numpy(np.array(values)).to(dtype)
 
 
+def pending(made: list[Any]) -> list[lazyloom.Value]:
+    """The frontend's results and gradients of attempted samples."""
+    return [t.value for _, mine, _, _, g in made
+            for t in tensors((mine, g[0] if g else ()), lazyloom_torch.Tensor)]
+
+
 class Walk:
     """One entry at one dtype."""
 
@@ -298,11 +304,9 @@ class Walk:
         return found, expected
 
     def _judge(self, made: list[Any]) -> None:
-        values = [t.value for _, mine, _, _, g in made
-                  for t in tensors((mine, g[0] if g else ()), lazyloom_torch.Tensor)]
         try:
             signal.alarm(SECONDS)
-            evaluate(values)
+            evaluate(pending(made))
         except Exception:  # told below, at the sample that it belongs to
             pass
         finally:
@@ -417,6 +421,28 @@ def walk(op: Any, dtype: torch.dtype, parts: tuple[str, ...] = ("forward",),
         return None
     signal.signal(signal.SIGALRM, _alarm)
     return Walk(op, dtype, most).run(parts)
+
+
+def together(ops: list[Any], dtype: torch.dtype, most: int) -> list[Result]:
+    """Compare the first samples of several entries, whose results are one program."""
+    signal.signal(signal.SIGALRM, _alarm)
+    walks = [(Walk(op, dtype, most), ours(op)) for op in ops]
+    attempts = []
+    for w, function in walks:
+        grad = w._differentiable()
+        samples = w._samples(grad) if function is not None else []
+        w.result.samples = len(samples)
+        if function is None:
+            w.result.fail("forward", 0, "there is no such function")
+        attempts.append([m for m in (w._attempt(function, i, s, grad)
+                                     for i, s in enumerate(samples)) if m is not None])
+    try:
+        evaluate([v for made in attempts for v in pending(made)])
+    except Exception:  # told at the sample that it belongs to
+        pass
+    for (w, _), made in zip(walks, attempts, strict=True):
+        w._judge(made)
+    return [w.result for w, _ in walks]
 
 
 def line(r: Result) -> str:
