@@ -159,7 +159,10 @@ class Tensor:
         storage = self._storage
         if not self._steps:
             found = storage.value
-        elif self._cached is not None and self._cached_version == storage.version:
+        elif self._cached is not None and self._cached_version == storage.version and (
+            not self._cached.node.freed
+        ):
+            # one whose tape a backward pass freed is read anew, so that gradients flow again
             found = self._cached
         else:
             found = storage.value

@@ -15,9 +15,9 @@ import lazyloom
 from lazyloom import Value
 from lazyloom.errors import GradientError
 
-from ._core import record
-from ._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from ._tensor import Leaf, RemovableHandle, Tensor, operand
+from .._core import record
+from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._tensor import Leaf, RemovableHandle, Tensor, operand
 
 _wrap = Tensor._wrap
 
@@ -215,7 +215,7 @@ def grad(
     results: list[Tensor | None] = []
     for t, g in zip(ins, found, strict=True):
         if g is None and materialize_grads:
-            from ._functions.creation import zeros_like
+            from .._functions.creation import zeros_like
 
             results.append(zeros_like(t))
         elif g is None and not allow_unused:
@@ -302,7 +302,7 @@ class _Functional:
     @staticmethod
     def jacobian(func: Callable[..., Tensor], inputs: Any, create_graph: bool = False) -> Any:
         """All partial derivatives: shape ``output.shape + input.shape`` for each input."""
-        from ._functions.shaping import stack
+        from .._functions.shaping import stack
 
         single = isinstance(inputs, Tensor)
         ins = [t if create_graph else t.detach().clone().requires_grad_()
@@ -326,7 +326,7 @@ class _Functional:
             flat = first.reshape(-1)
             rows = [grad([flat[i]], [x], retain_graph=True, materialize_grads=True)[0]
                     for i in range(flat.numel())]
-        from ._functions.shaping import stack
+        from .._functions.shaping import stack
 
         return stack(rows).reshape(*x.shape, *x.shape)
 
