@@ -26,6 +26,7 @@ from . import (  # noqa: E402
 )
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
+from ._formats import FUNCTIONS as _formats  # noqa: E402
 from ._functions import (  # noqa: E402
     creation,
     indexing,
@@ -62,14 +63,12 @@ for _name, _dtype in _dtypes.NAMES.items():
     globals()[_name] = _dtype
 
 globals().update(_settings)
+globals().update(_formats)
 
 #: the version of PyTorch whose names and behaviour are followed
 __version__ = "2.13.0"
 
 newaxis = None
-strided = "torch.strided"
-contiguous_format = "torch.contiguous_format"
-preserve_format = "torch.preserve_format"
 
 
 def is_tensor(obj: Any) -> bool:
@@ -120,13 +119,13 @@ for _name in ("softmax", "log_softmax", "dropout", "layer_norm", "embedding", "c
 __all__ = [
     "Generator", "Size", "Tensor", "__version__", "accelerator", "autograd", "backends",
     "broadcast_shapes", "can_cast",
-    "contiguous_format", "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
+    "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
     "finfo", "fork_rng",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
     "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "newaxis",
     "nn",
-    "no_grad", "numel", "optim", "pi", "preserve_format", "promote_types", "random", "result_type",
+    "no_grad", "numel", "optim", "pi", "promote_types", "random", "result_type",
     "return_types",
-    "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "strided", "testing",
+    "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "testing",
     "utils",
 ]  # fmt: skip

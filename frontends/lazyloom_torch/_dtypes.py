@@ -182,6 +182,12 @@ class device:  # noqa: N801
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __enter__(self) -> device:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing: there is one device."""
+
 
 CPU = device("cpu")
 

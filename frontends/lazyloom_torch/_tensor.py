@@ -24,6 +24,7 @@ from . import _dtypes
 from ._core import axis
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch
+from ._formats import strided
 
 
 class Leaf:
@@ -421,7 +422,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     is_sparse = False
     is_quantized = False
     is_meta = False
-    layout = "torch.strided"
+    layout = strided
 
     @property
     def _version(self) -> int:

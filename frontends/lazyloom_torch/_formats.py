@@ -1,0 +1,65 @@
+"""Layouts, memory formats and the default device: names that programs pass on.
+
+Tensors are dense, and how they lie in memory is XLA's choice: a memory format is accepted
+wherever PyTorch takes one, and changes neither values nor ``stride()``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._dtypes import CPU, check_device, device
+
+
+class layout:  # noqa: N801  (PyTorch's name)
+    """A kind of storage; ``torch.strided`` is the only one."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> Any:
+        return _named, (self._name,)
+
+
+class memory_format(layout):  # noqa: N801  (PyTorch's name)
+    """An order of dimensions in memory, such as ``torch.channels_last``."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format, preserve_format, channels_last, channels_last_3d = (
+    memory_format(n)
+    for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"))
+_ALL = {f._name: f for f in (
+    strided, contiguous_format, preserve_format, channels_last, channels_last_3d)}
+
+
+def _named(name: str) -> layout:
+    return _ALL[name]
+
+
+def set_default_device(device: Any) -> None:
+    """Accept the CPU, the only device there is. RuntimeError for another."""
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """The CPU."""
+    return CPU
+
+
+class OutOfMemoryError(RuntimeError):
+    """Raised by accelerators that run out of memory; programs catch it."""
+
+
+FUNCTIONS: dict[str, Any] = {
+    **_ALL, "layout": layout, "memory_format": memory_format,
+    "set_default_device": set_default_device, "get_default_device": get_default_device,
+    "OutOfMemoryError": OutOfMemoryError,
+}
