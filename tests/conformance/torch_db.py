@@ -92,6 +92,8 @@ class Result:
     inplace_samples: int = 0
     out: int = 0
     out_samples: int = 0
+    errors: int = 0
+    errors_samples: int = 0
     reads: int = 0
     seconds: float = 0.0
     first: dict[str, str] = field(default_factory=dict)
@@ -399,6 +401,28 @@ class Walk:
                 self.result.fail("out", i, f"{type(error).__name__}: {error}")
         self._count("out", made)
 
+    def _errors(self, function: Callable[..., Any]) -> None:
+        """Calls that PyTorch refuses, with the class of exception that it raises."""
+        if self.op.error_inputs_func is None or self.dtype is not torch.float32:
+            return
+        for i, wrong in enumerate(self.op.error_inputs("cpu")):
+            sample, convert = wrong.sample_input, Converter()
+            self.result.errors_samples += 1
+            try:
+                args = [convert(sample.input), *(convert(a) for a in sample.args)]
+                kwargs = {k: convert(v) for k, v in sample.kwargs.items()}
+                found = function(*args, **kwargs)
+                for t in tensors(found, lazyloom_torch.Tensor):
+                    t.read()
+            except wrong.error_type:
+                self.result.errors += 1
+            except Exception as error:
+                self.result.fail("errors", i, f"{type(error).__name__}: {error}; expected "
+                                              f"{wrong.error_type.__name__} {wrong.error_regex}")
+            else:
+                self.result.fail("errors", i, f"no error; expected {wrong.error_type.__name__} "
+                                              f"{wrong.error_regex}")
+
     def _count(self, part: str, made: list[Any]) -> None:
         for at in range(0, len(made), TOGETHER):
             try:
@@ -448,7 +472,7 @@ def together(ops: list[Any], dtype: torch.dtype, most: int) -> list[Result]:
 def line(r: Result) -> str:
     """One entry's result as text."""
     counts = f"forward {r.forward}/{r.samples}"
-    for part in ("backward", "inplace", "out"):
+    for part in ("backward", "inplace", "out", "errors"):
         of = getattr(r, f"{part}_samples")
         if of:
             counts += f", {part} {getattr(r, part)}/{of}"
@@ -470,7 +494,8 @@ def main() -> None:
     ask.add_argument("--names", default="*", help="patterns of names, separated by commas")
     ask.add_argument("--names-file", help="a file with one name a line")
     ask.add_argument("--dtypes", default="float32")
-    ask.add_argument("--parts", default="forward,inplace,out", help="forward has backward with it")
+    ask.add_argument("--parts", default="forward,inplace,out,errors",
+                     help="forward has backward with it")
     ask.add_argument("--most", type=int, help="only so many samples an entry")
     ask.add_argument("--write", help="a JSON file to add the results to")
     ask.add_argument("--verbose", action="store_true", help="lines of entries that agree, too")
@@ -499,6 +524,7 @@ def main() -> None:
     print(f"{n} entries: {sum(r.ok_forward for r in results)} pass forward; "
           f"{len(grads)} differentiable: {sum(r.ok_backward for r in grads)} pass backward; "
           f"in-place {_passed(results, 'inplace')}; out= {_passed(results, 'out')}; "
+          f"errors {_passed(results, 'errors')}; "
           f"{sum(r.reads > 0 for r in results)} with unlisted reads")
 
 
