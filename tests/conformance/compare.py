@@ -16,6 +16,7 @@ from tests.ops import (
     test_rules_a,
     test_rules_b,
     test_rules_linalg,
+    test_windows,
 )
 
 
@@ -60,7 +61,8 @@ FACTORED = frozenset(test_rules_linalg.FACTORS)
 def reference_of(op: OpDef) -> Any:
     """The NumPy or SciPy function of an op's operands and attributes, or None."""
     for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES,
-                  test_rules_linalg.REFERENCES, test_recurrent.REFERENCES):  # fmt: skip
+                  test_rules_linalg.REFERENCES, test_recurrent.REFERENCES,
+                  test_windows.REFERENCES):  # fmt: skip
         if op.name in table:
             return table[op.name]
     return checks.dotted(op.reference) if op.reference else None

@@ -5,6 +5,7 @@ the table and does not import JAX.
 """
 
 from . import activations as activations
+from . import alignment as alignment
 from . import attention as attention
 from . import casts as casts
 from . import compare as compare
@@ -28,11 +29,13 @@ from . import random as random
 from . import random_rejection as random_rejection
 from . import recurrent as recurrent
 from . import reductions as reductions
+from . import resampling as resampling
 from . import shape as shape
 from . import sorting as sorting
 from . import spec
 from . import status as status
 from . import structural as structural
+from . import windows as windows
 from .spec import OpDef, lookup, names, op, table
 
 __all__ = ["OpDef", "lookup", "names", "op", "spec", "table"]

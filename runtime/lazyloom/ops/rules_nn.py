@@ -102,6 +102,22 @@ def batch_norm_infer(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     return (x,)
 
 
+def running_moments(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Two vectors, as the first two operands are; operand ``momentum`` is 0-d."""
+    mean = operand(types, 0)
+    for i in range(1, 4):
+        t = operand(types, i)
+        if t.shape != mean.shape:
+            raise ShapeError(
+                f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, expected "
+                f"{mean.shape} as operand 'mean' has", op=op.name)
+    if operand(types, 4).ndim:
+        raise ShapeError(
+            f"{op.name}: operand 'momentum' has shape {operand(types, 4).shape}, expected ()",
+            op=op.name)
+    return (mean, mean)
+
+
 # Losses
 
 
@@ -161,6 +177,32 @@ def pairwise_loss(op: OpDef, types: Operands, attrs: Attributes) -> Types:
         if t is not None:
             check_broadcast(op, t, i, x.shape, "the shape of the first operand")
     return _reduced(op, attrs, x.shape, x)
+
+
+def ctc_loss(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(T, N, classes), (N, S) and two of (N,) give (N,)."""
+    logs, targets = operand(types, 0), operand(types, 1)
+    if logs.ndim != 3 or logs.shape[2] == 0:
+        raise ShapeError(
+            f"{op.name}: operand 'log_probabilities' has shape {logs.shape}, expected (steps, "
+            "batch, classes), 1 class or more", op=op.name)
+    batch = logs.shape[1]
+    if targets.ndim != 2 or targets.shape[0] != batch:
+        raise ShapeError(
+            f"{op.name}: operand 'targets' has shape {targets.shape}, expected ({batch}, labels) "
+            f"for operand 'log_probabilities' of shape {logs.shape}", op=op.name)
+    for i in (2, 3):
+        t = operand(types, i)
+        if t.shape != (batch,):
+            raise ShapeError(
+                f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, expected "
+                f"({batch},) for operand 'log_probabilities' of shape {logs.shape}", op=op.name)
+    if not 0 <= attrs["blank"] < logs.shape[2]:
+        raise ArgumentError(
+            f"{op.name}: attribute 'blank' is {attrs['blank']}, expected 0 to "
+            f"{logs.shape[2] - 1}, a class of operand 'log_probabilities' of shape {logs.shape}",
+            op=op.name)
+    return one((batch,), logs.dtype)
 
 
 # Attention, embedding, dropout

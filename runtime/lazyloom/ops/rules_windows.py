@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError
-from ..types import TensorType
-from .rules import Attributes, Operands, Shape, Types, check_at_least, one, operand
+from ..types import TensorType, tensor_type
+from .rules import (
+    Attributes,
+    Operands,
+    Shape,
+    Types,
+    check_at_least,
+    check_choice,
+    one,
+    operand,
+)
 
 if TYPE_CHECKING:
     from .spec import OpDef
@@ -120,19 +130,89 @@ def conv_transpose(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     return one((x.shape[0], weight.shape[1] * groups, *spatial), x.dtype)
 
 
-def pool(op: OpDef, types: Operands, attrs: Attributes) -> Types:
-    """A window of attribute ``window`` moves over as many last axes."""
-    x = operand(types, 0)
-    window = attrs["window"]
-    n = len(window)
-    if not 1 <= n <= x.ndim:
+def _window(op: OpDef, attrs: Attributes, most: int, of: str) -> Shape:
+    """Attribute ``window``, of at most so many sizes."""
+    window: Shape = attrs["window"]
+    if not 1 <= len(window) <= most:
         raise ArgumentError(
-            f"{op.name}: attribute 'window' is {window}, expected 1 to {x.ndim} sizes for operand "
-            f"'x' of shape {x.shape}", op=op.name)
+            f"{op.name}: attribute 'window' is {window}, expected 1 to {most} sizes for {of}",
+            op=op.name)
     if any(w < 1 for w in window):
         raise ArgumentError(
             f"{op.name}: attribute 'window' is {window}, expected sizes of 1 or more", op=op.name)
-    return one((*x.shape[:-n], *_windows(op, x, x.shape[-n:], window, attrs)), x.dtype)
+    return window
+
+
+def _places(op: OpDef, types: Operands, attrs: Attributes) -> tuple[Shape, Shape]:
+    """The axes that the window does not move over, and its places along the others."""
+    x = operand(types, 0)
+    window = _window(op, attrs, x.ndim, f"operand 'x' of shape {x.shape}")
+    n = len(window)
+    return x.shape[:-n], _windows(op, x, x.shape[-n:], window, attrs)
+
+
+def pool(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """A window of attribute ``window`` moves over as many last axes."""
+    lead, places = _places(op, types, attrs)
+    return one((*lead, *places), operand(types, 0).dtype)
+
+
+def pool_indices(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """As ``pool``, but int64."""
+    lead, places = _places(op, types, attrs)
+    return one((*lead, *places), int64)
+
+
+def patches(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """The axes of a window that moves over as many last axes, then those of its places."""
+    lead, places = _places(op, types, attrs)
+    return one((*lead, *attrs["window"], *places), operand(types, 0).dtype)
+
+
+def patches_sum(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Attribute ``sizes`` in place of the axes of a window and of its places."""
+    x = operand(types, 0)
+    window = _window(op, attrs, x.ndim // 2, f"operand 'x' of shape {x.shape}")
+    n = len(window)
+    sizes: Shape = attrs["sizes"]
+    if len(sizes) != n or any(s < 0 for s in sizes):
+        raise ArgumentError(
+            f"{op.name}: attribute 'sizes' is {sizes}, expected {n} sizes of 0 or more, one for "
+            "each of attribute 'window'", op=op.name)
+    lead = x.shape[:x.ndim - 2 * n]
+    places = _windows(op, tensor_type((*lead, *sizes), x.dtype), sizes, window, attrs)
+    if x.shape[x.ndim - 2 * n:] != (*window, *places):
+        raise ShapeError(
+            f"{op.name}: operand 'x' has shape {x.shape}, expected the last axes "
+            f"{(*window, *places)}, those of attribute 'window' and of its places in {sizes}",
+            op=op.name)
+    return one((*lead, *sizes), x.dtype)
+
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def grid_sample(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """(N, C, spatial...) at places (N, ..., number of spatial axes) give (N, C, ...)."""
+    x, grid = operand(types, 0), operand(types, 1)
+    check_choice(op, "mode", attrs["mode"], MODES)
+    check_choice(op, "padding", attrs["padding"], PADDINGS)
+    n = x.ndim - 2
+    if n not in (2, 3) or n == 3 and attrs["mode"] == "bicubic":
+        raise ShapeError(
+            f"{op.name}: operand 'x' has shape {x.shape}, expected (N, C, H, W) or, unless "
+            "attribute 'mode' is 'bicubic', (N, C, D, H, W)", op=op.name)
+    if grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != n:
+        raise ShapeError(
+            f"{op.name}: operand 'grid' has shape {grid.shape}, expected {x.ndim} axes, the first "
+            f"of size {x.shape[0]} and the last of size {n}, for operand 'x' of shape {x.shape}",
+            op=op.name)
+    if 0 in x.shape[2:] and grid.size:
+        raise ShapeError(
+            f"{op.name}: operand 'x' has shape {x.shape}, expected spatial sizes of 1 or more",
+            op=op.name)
+    return one((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
 
 
 def adaptive_pool(op: OpDef, types: Operands, attrs: Attributes) -> Types:
