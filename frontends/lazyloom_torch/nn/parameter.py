@@ -6,6 +6,8 @@ from typing import Any
 
 import lazyloom
 
+from .. import _dtypes
+from .._dtypes import Size
 from .._tensor import Tensor, operand
 
 
@@ -36,6 +38,15 @@ class Parameter(Tensor):
                     "Only Tensors of floating point and complex dtype can require gradients")
             self._make_leaf()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) in memo:
+            found: Parameter = memo[id(self)]
+            return found
+        made: Any = super().__deepcopy__(memo)
+        if made._leaf is not None:
+            made._leaf.grad = None
+        return made  # type: ignore[no-any-return]
+
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
@@ -43,7 +54,86 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A tensor that a Module registers as a buffer when it is assigned."""
 
-    def __init__(self, data: Tensor, *, persistent: bool = True) -> None:
-        value = operand(data).detach()
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        if data is None:
+            super().__init__()
+        else:
+            value = operand(data).detach()
+            self._set(lazyloom.Storage(value), (), value.type)
+        self.persistent = persistent
+
+
+class UninitializedTensorMixin:
+    """A parameter or buffer of a lazy module, whose shape is not known yet.
+
+    ``materialize(shape)`` makes it what it is to be; until then only ``dtype``, ``device`` and
+    the like can be asked for.
+    """
+
+    _becomes: type[Tensor]
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give it a shape, and memory without particular contents."""
+        from .._functions.creation import empty
+
+        _dtypes.check_device(device)
+        kind = self.dtype if dtype is None else dtype  # type: ignore[attr-defined]
+        self.__class__ = self._becomes  # type: ignore[assignment]
+        self.data = empty(tuple(shape), dtype=kind)
+
+    @property
+    def shape(self) -> Size:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes.")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self._again()
+        return memo[id(self)]
+
+    def _again(self) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of a lazy module, whose shape is not known yet."""
+
+    _becomes = Parameter
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        from .._functions.creation import empty
+
+        _dtypes.check_device(device)
+        Parameter.__init__(self, empty(0, dtype=dtype), requires_grad)
+
+    def _again(self) -> UninitializedParameter:
+        return type(self)(self.requires_grad, dtype=self.dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer of a lazy module, whose shape is not known yet."""
+
+    _becomes = Tensor
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None,
+                 persistent: bool = True) -> None:  # fmt: skip
+        from .._functions.creation import empty
+
+        _dtypes.check_device(device)
+        value = operand(empty(0, dtype=dtype))
         self._set(lazyloom.Storage(value), (), value.type)
         self.persistent = persistent
+
+    def _again(self) -> UninitializedBuffer:
+        return type(self)(dtype=self.dtype, persistent=self.persistent)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)

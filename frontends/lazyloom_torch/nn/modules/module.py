@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
 
 import lazyloom
 
 from ... import _dtypes
 from ..._grad_mode import no_grad
-from ..._tensor import RemovableHandle, Tensor
+from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
+from . import _hooks
+from ._hooks import (
+    Global,
+    Hooked,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ._state import IncompatibleKeys, Stateful
+
+_TABLES = (
+    "_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
 
 
-class IncompatibleKeys(NamedTuple):
-    """What :meth:`Module.load_state_dict` did not find, and what it did not expect."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return (f"IncompatibleKeys(missing_keys={self.missing_keys}, "
-                f"unexpected_keys={self.unexpected_keys})")
-
-
-class Module:
+class Module(Hooked, Stateful):
     """A part of a network: parameters, buffers and other modules, and a ``forward``.
 
     Parameters and modules register themselves when they are assigned as attributes.
@@ -35,123 +41,148 @@ class Module:
 
     training: bool
 
-    def __init__(self) -> None:
-        put = object.__setattr__
-        put(self, "training", True)
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks",
-                     "_forward_pre_hooks", "_backward_hooks"):
-            put(self, name, {})
-        put(self, "_non_persistent", set())
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes no arguments, but got {args} {kwargs}")
+        own = self.__dict__
+        own["training"] = True
+        for name in _TABLES:
+            own[name] = {}
+        own["_non_persistent_buffers_set"] = set()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        pre, post, back = self._forward_pre_hooks, self._forward_hooks, self._backward_hooks
-        if not pre and not post and not back:
+        if not self._hooked:
             return self.forward(*args, **kwargs)
-        for hook in list(pre.values()):
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        result = self.forward(*args, **kwargs)
-        for hook in list(post.values()):
-            changed = hook(self, args, result)
-            if changed is not None:
-                result = changed
-        if back:
-            _watch_backward(self, args, result)
-        return result
+        return _hooks.call(self, args, kwargs)
+
+    _call_impl = __call__
 
     # -- registration ---------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
         groups = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name)
+            if "_parameters" not in groups:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
-            if "_modules" not in groups:
-                raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name)
-            self._modules[name] = value
-        elif isinstance(value, Buffer):
-            self._forget(name)
-            self.register_buffer(name, value, value.persistent)
         elif name in groups.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type(value).__name__}' as parameter '{name}' "
                     "(torch.nn.Parameter or None expected)")
-            self._parameters[name] = None
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if "_modules" not in groups:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            self._modules[name] = _hooks.registered(Global.modules, self, name, value)
         elif name in groups.get("_modules", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{type(value).__name__}' as child module '{name}' "
                     "(torch.nn.Module or None expected)")
             self._modules[name] = None
+        elif isinstance(value, Buffer):
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif name in groups.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.Tensor or "
-                    "None expected)")
-            self._buffers[name] = value
+                    f"cannot assign '{type(value).__name__}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)")
+            self._buffers[name] = _hooks.registered(Global.buffers, self, name, value)
         else:
             object.__setattr__(self, name, value)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, kept: str) -> None:
+        """Take a name out of all groups but the one that it is to be set in."""
+        groups = self.__dict__
         for group in ("_parameters", "_modules", "_buffers"):
-            self.__dict__.get(group, {}).pop(name, None)
-        self.__dict__.pop(name, None)
+            if group != kept:
+                groups.get(group, {}).pop(name, None)
+        if kept != "_buffers":
+            self._non_persistent_buffers_set.discard(name)
+        groups.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
         groups = self.__dict__
-        if "_modules" in groups:
-            for group in (groups["_modules"], groups["_parameters"], groups["_buffers"]):
-                if name in group:
-                    return group[name]
+        for group in ("_parameters", "_buffers", "_modules"):
+            found = groups.get(group)
+            if found is not None and name in found:
+                return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
         for group in (self._parameters, self._buffers, self._modules):
             if name in group:
                 del group[name]
+                self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+        names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
+        return sorted(n for n in names if not n[:1].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _TABLES:
+            self.__dict__.setdefault(name, {})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    def _check_name(self, kind: str, name: Any, group: str) -> None:
+        if group not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."; got {name!r}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__[group]:
+            raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Register a parameter, or None for one that this configuration lacks."""
-        if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameter before Module.__init__() call")
-        if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)")
-        if "." in name or not name:
-            raise KeyError(f"parameter name can't contain \".\" nor be empty: {name!r}")
+        """Register a parameter, or None for one that this configuration lacks.
+
+        Raises KeyError for a name that is taken, TypeError for what is no parameter and
+        ValueError for one that was computed.
+        """
+        self._check_name("parameter", name, "_parameters")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)")
+            param = _hooks.registered(Global.parameters, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register a tensor that is state but no parameter."""
+        """Register a tensor that is state but no parameter; persistent ones are saved.
+
+        Raises KeyError for a name that is taken and TypeError for what is no tensor.
+        """
+        self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor "
                 "or None required)")
-        if "." in name or not name:
-            raise KeyError(f"buffer name can't contain \".\" nor be empty: {name!r}")
-        self.__dict__.pop(name, None)
-        self._buffers[name] = tensor
-        (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
+        self._buffers[name] = _hooks.registered(Global.buffers, self, name, tensor)
+        (self._non_persistent_buffers_set.discard if persistent else
+         self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Register a child module."""
+        """Register a child module. Raises KeyError for a name that is taken."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._modules[name] = module
+        self._check_name("module", name, "_modules")
+        self._modules[name] = _hooks.registered(Global.modules, self, name, module)
 
     register_module = add_module
 
@@ -172,11 +203,13 @@ class Module:
                 below = f"{prefix}.{name}" if prefix else name
                 yield from child.named_modules(memo, below, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly below this one, each once."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -184,28 +217,34 @@ class Module:
                 yield name, child
 
     def children(self) -> Iterator[Module]:
+        """The modules directly below this one, each once."""
         for _, child in self.named_children():
             yield child
 
-    def _named(self, group: str, prefix: str, recurse: bool, unique: bool
-               ) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self, get_members_fn: Callable[[Module], Iterable[tuple[str, Any]]], prefix: str = "",
+        recurse: bool = True, remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
         seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=unique) if recurse else [
-            (prefix, self)]
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if (
+            recurse) else [(prefix, self)]
         for path, module in modules:
-            for name, tensor in getattr(module, group).items():
-                if tensor is None or (unique and id(tensor) in seen):
+            for name, member in get_members_fn(module):
+                if member is None or id(member) in seen:
                     continue
-                seen.add(id(tensor))
-                yield (f"{path}.{name}" if path else name), tensor
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (f"{path}.{name}" if path else name), member
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """Parameters with dotted names, each once."""
-        return self._named("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse,
+                                   remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once."""
         for _, p in self.named_parameters(recurse=recurse):
             yield p
 
@@ -213,9 +252,11 @@ class Module:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Buffers with dotted names, each once."""
-        return self._named("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse,
+                                   remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once."""
         for _, b in self.named_buffers(recurse=recurse):
             yield b
 
@@ -223,20 +264,49 @@ class Module:
         """The module at a dotted name. Raises AttributeError."""
         module: Module = self
         for part in target.split(".") if target else ():
-            found = module._modules.get(part)
-            if found is None:
+            if not hasattr(module, part):
                 raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
-            module = found
+            module = getattr(module, part)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{part}` is not an nn.Module")
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a dotted name; with ``strict`` only in place of another."""
+        path, _, name = target.rpartition(".")
+        if not name:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module).__name__}")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted name. Raises AttributeError."""
+        found = self._at(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted name. Raises AttributeError."""
         path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._parameters.get(name)
+        self._at(target)
+        found = self.get_submodule(path)._buffers.get(name)
         if found is None:
-            raise AttributeError(f"{type(self).__name__} has no parameter `{target}`")
-        parameter: Parameter = found
-        return parameter
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _at(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        return getattr(module, name)
 
     # -- changing all of it ---------------------------------------------------------------
 
@@ -247,26 +317,35 @@ class Module:
         fn(self)
         return self
 
-    def _convert(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        for module in self.modules():
-            for p in module._parameters.values():
-                if p is not None:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the data of all parameters and buffers, and of gradients, by fn of it."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for p in self._parameters.values():
+            if p is not None:
+                with no_grad():
+                    new = fn(p)
+                if new is p:
+                    continue
+                grad = p.grad
+                p.data = new
+                lazyloom.boundary(p._storage.value)
+                if grad is not None:
                     with no_grad():
-                        new = fn(p)
-                    if new is not p:
-                        grad = p.grad
-                        p.data = new
-                        lazyloom.boundary(p._storage.value)
-                        p.grad = None if grad is None else fn(grad)
-            for name, b in module._buffers.items():
-                if b is not None:
-                    module._buffers[name] = fn(b)
+                        p.grad = fn(grad).requires_grad_(grad.requires_grad)
+        for name, b in self._buffers.items():
+            if b is not None:
+                self._buffers[name] = fn(b)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point parameters and buffers to a dtype, in place."""
-        dtype = kwargs.get("dtype")
-        device = kwargs.get("device")
+        """Convert floating-point and complex parameters and buffers to a dtype, in place.
+
+        ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` and ``to(tensor)``. Raises TypeError
+        for an integer dtype.
+        """
+        dtype, device = kwargs.get("dtype"), kwargs.get("device")
         for a in args:
             if isinstance(a, Tensor):
                 dtype = a.dtype
@@ -280,31 +359,56 @@ class Module:
         kind = _dtypes.as_dtype(dtype)
         if kind.category < 2:
             raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got {kind!r}")
-        return self._convert(lambda t: t.to(kind) if t._type.dtype.is_inexact else t)
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={kind!r}")
+        return self._apply(lambda t: t.to(kind) if t._type.dtype.is_inexact else t)
+
+    def _floating(self, kind: Any) -> Self:
+        return self._apply(lambda t: t.to(kind) if t._type.dtype.is_floating else t)
 
     def float(self) -> Self:
-        return self.to(_dtypes.float32)
+        """Floating-point parameters and buffers as float32."""
+        return self._floating(_dtypes.float32)
 
     def double(self) -> Self:
-        return self.to(_dtypes.float64)
+        """Floating-point parameters and buffers as float64."""
+        return self._floating(_dtypes.float64)
 
     def half(self) -> Self:
-        return self.to(_dtypes.float16)
+        """Floating-point parameters and buffers as float16."""
+        return self._floating(_dtypes.float16)
 
     def bfloat16(self) -> Self:
-        return self.to(_dtypes.bfloat16)
+        """Floating-point parameters and buffers as bfloat16."""
+        return self._floating(_dtypes.bfloat16)
 
     def type(self, dst_type: Any) -> Self:
-        return self.to(dst_type)
+        """All parameters and buffers in another dtype."""
+        return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self) -> Self:
+        """This module: there is only the CPU."""
         return self
 
+    def cuda(self, device: Any = None) -> Self:
+        """Raises RuntimeError: there is only the CPU."""
+        _dtypes.device("cuda")
+        return self
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Parameters and buffers of the same shapes, with no particular contents."""
+        from ..._functions.creation import empty_like
+
+        _dtypes.check_device(device)
+        return self._apply(lambda t: empty_like(t), recurse=recurse)
+
     def train(self, mode: bool = True) -> Self:
-        """Set training mode for this module and all below it."""
-        for module in self.modules():
-            object.__setattr__(module, "training", bool(mode))
+        """Set training mode for this module and all below it. ValueError for what is no bool."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -312,6 +416,7 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Whether all parameters collect gradients."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
@@ -325,141 +430,35 @@ class Module:
                 else:
                     p.grad = p.grad.detach().zero_()
 
-    # -- state ----------------------------------------------------------------------------
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to do: what is recorded is compiled in any case."""
 
-    def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> dict[str, Any]:
-        """All parameters and persistent buffers by dotted name, sharing storage."""
-        found: dict[str, Any] = OrderedDict() if destination is None else destination
-        for name, p in self._parameters.items():
-            if p is not None:
-                found[prefix + name] = p if keep_vars else p.detach()
-        for name, b in self._buffers.items():
-            if b is not None and name not in self._non_persistent:
-                found[prefix + name] = b if keep_vars else b.detach()
-        for name, child in self._modules.items():
-            if child is not None:
-                child.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        extra = self.get_extra_state()
-        if extra is not None:
-            found[f"{prefix}_extra_state"] = extra
-        return found
+    # -- text -----------------------------------------------------------------------------
 
-    def get_extra_state(self) -> Any:
-        """What else belongs to the state; None for nothing. To be overridden."""
-        return None
-
-    def set_extra_state(self, state: Any) -> None:
-        """Restore what :meth:`get_extra_state` gave. To be overridden with it."""
-        raise RuntimeError(f"{type(self).__name__} has no set_extra_state")
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
-        """Copy parameters and buffers from a state dict.
-
-        Raises RuntimeError for a shape that differs, and with ``strict`` for names that
-        are missing or unknown, listing all of them.
-        """
-        own = self.state_dict(keep_vars=True)
-        missing = [k for k in own if k not in state_dict]
-        unexpected = [k for k in state_dict if k not in own]
-        problems = []
-        if strict and unexpected:
-            problems.append("Unexpected key(s) in state_dict: "
-                            + ", ".join(f'"{k}"' for k in unexpected) + ".")
-        if strict and missing:
-            problems.append("Missing key(s) in state_dict: "
-                            + ", ".join(f'"{k}"' for k in missing) + ".")
-        for name, here in own.items():
-            if name not in state_dict or not isinstance(here, Tensor):
-                continue
-            given = state_dict[name]
-            if not isinstance(given, Tensor):
-                problems.append(f'"{name}" is a {type(given).__name__}, expected a Tensor.')
-            elif given.shape != here.shape:
-                problems.append(
-                    f"size mismatch for {name}: copying a param with shape {given.shape} from "
-                    f"checkpoint, the shape in current model is {here.shape}.")
-        if problems:
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                + "\n\t".join(problems))
-        with no_grad():
-            for name, here in own.items():
-                if name not in state_dict:
-                    continue
-                if not isinstance(here, Tensor):
-                    path = name.rpartition("_extra_state")[0].rstrip(".")
-                    self.get_submodule(path).set_extra_state(state_dict[name])
-                    continue
-                if assign:
-                    here.data = state_dict[name]
-                else:
-                    here.copy_(state_dict[name])
-                lazyloom.boundary(here._storage.value)
-        return IncompatibleKeys(missing, unexpected)
-
-    # -- hooks ----------------------------------------------------------------------------
-
-    def register_forward_hook(
-        self, hook: Callable[[Module, Any, Any], Any], *, prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after forward; what it returns replaces output."""
-        return _register(self._forward_hooks, hook, prepend)
-
-    def register_forward_pre_hook(
-        self, hook: Callable[[Module, Any], Any], *, prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before forward; what it returns replaces args."""
-        return _register(self._forward_pre_hooks, hook, prepend)
-
-    def register_full_backward_hook(
-        self, hook: Callable[[Module, Any, Any], Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the output's gradient is known.
-
-        Only observing is supported: grad_input is ``(None,)``, and returning anything but
-        None raises RuntimeError.
-        """
-        return _register(self._backward_hooks, hook, prepend)
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     def extra_repr(self) -> str:
         """What is shown between the parentheses of the repr."""
         return ""
 
     def __repr__(self) -> str:
-        extra = self.extra_repr().split("\n") if self.extra_repr() else []
-        lines = [f"({name}): " + repr(child).replace("\n", "\n  ")
-                 for name, child in self._modules.items()]
-        name = type(self).__name__
-        if not lines:
-            return f"{name}({extra[0] if len(extra) == 1 else ''})" if len(extra) < 2 else (
-                f"{name}(\n  " + "\n  ".join(extra) + "\n)")
-        return f"{name}(\n  " + "\n  ".join([*extra, *lines]) + "\n)"
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + repr(child).replace("\n", "\n  ")
+                    for name, child in self._modules.items()]
+        name = self._get_name()
+        if len(lines) == 1 and not children:
+            return f"{name}({lines[0]})"
+        if not lines and not children:
+            return f"{name}()"
+        return f"{name}(\n  " + "\n  ".join([*lines, *children]) + "\n)"
 
 
-def _register(hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    if prepend:
-        rest = {k: v for k, v in hooks.items() if k != handle.id}
-        hooks.clear()
-        hooks.update({handle.id: hook, **rest})
-    return handle
-
-
-def _watch_backward(module: Module, args: Any, result: Any) -> None:
-    outputs = result if isinstance(result, (tuple, list)) else (result,)
-    for out in outputs:
-        if isinstance(out, Tensor) and out.requires_grad:
-
-            def observe(gradient: Tensor) -> None:
-                for hook in list(module._backward_hooks.values()):
-                    if hook(module, (None,), (gradient,)) is not None:
-                        raise RuntimeError(
-                            "a full backward hook returned a value; replacing gradients is "
-                            "supported by Tensor.register_hook, not here")
-
-            out.register_hook(observe)
+__all__ = [
+    "IncompatibleKeys", "Module", "register_module_backward_hook",
+    "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
