@@ -24,6 +24,7 @@ from . import indexing as indexing
 from . import linalg as linalg
 from . import losses as losses
 from . import normalization as normalization
+from . import optimizers as optimizers
 from . import pooling as pooling
 from . import random as random
 from . import random_rejection as random_rejection

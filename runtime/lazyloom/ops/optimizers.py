@@ -1,0 +1,610 @@
+"""A step of an optimizer for all parameters of one dtype, and what scaled gradients need.
+
+Each op takes numbers (of any floating-point dtype, computed on in double precision) and then
+the tensors kind by kind: parameters, gradients, and each kind of state. Half-precision
+parameters are computed on in float32 and rounded once; the real and imaginary parts of complex
+ones are parameters of their own. With ``maximize`` the gradients' signs change; with ``decays``
+``weight_decay`` times the parameter is added to its gradient, or with ``decoupled`` the
+parameter is first multiplied by ``1 - lr * weight_decay``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType
+from . import rules_optimizers as rules
+from ._helpers import kind, modulus, widened
+from ._jax import jax, jnp, lax
+from .cases import Cases, Given, case, rough
+from .kinds import Array, Bool, Floating, Floats, T
+from .samples import Host
+from .spec import op
+
+Update = Callable[..., Sequence[Any]]
+
+
+def _number(x: float) -> Callable[[np.random.Generator, DType], Host]:
+    """A sample's operand: a 0-d array of the operand's own dtype."""
+    return lambda rng, dtype: np.asarray(x, dtype.numpy)
+
+
+def _given(numbers: Sequence[float], kinds: int, *shapes: tuple[int, ...]) -> list[Given]:
+    """A sample's operands: numbers, and the tensors of parameters of these shapes."""
+    return [*map(_number, numbers), *(shapes or ((2,),)) * kinds]
+
+
+def _cases(numbers: Sequence[float], kinds: int, *attributes: dict[str, Any]) -> Cases:
+    """Samples with each of these attributes, of positive values, at which roots are smooth.
+
+    ``kinds`` is that of the first; an attribute that brings state of its own adds to it. The last
+    sample has two parameters.
+    """
+
+    def count(given: dict[str, Any]) -> int:
+        extra = sum(bool(given.get(n)) for n in STATEFUL)
+        return kinds + extra - sum(bool(attributes[0].get(n)) for n in STATEFUL)
+
+    cases = [case(*_given(numbers, count(given)), **given) for given in attributes]
+    last = attributes[-1]
+    cases.append(rough(*_given(numbers, count(last), (2, 3), ()), **last))
+    return Cases(*cases, low=0.4, high=0.9)
+
+
+#: attributes that bring state of their own
+STATEFUL = ("momentous", "amsgrad", "centered")
+
+
+def _wide(*numbers: Any) -> list[Any]:
+    return [lax.convert_element_type(x, jnp.float64) for x in numbers]
+
+
+def _stepped(
+    update: Update, numbers: Sequence[Any], tensors: Sequence[Any], kinds: int
+) -> list[Any]:
+    """``update(numbers, p, gradient, *state)`` for each parameter; the results kind by kind."""
+    n = len(tensors) // kinds
+    # one trace for all parameters of a shape; XLA inlines the calls
+    shared = jax.jit(update)
+
+    def apply(*x: Any) -> Any:
+        return shared([lax.convert_element_type(v, x[0].dtype) for v in numbers], *x)
+
+    made = []
+    for i in range(n):
+        own = [tensors[k * n + i] for k in range(kinds)]
+        dtype = own[0].dtype
+        if kind(own[0]) == "c":
+            parts = zip(apply(*map(lax.real, own)), apply(*map(lax.imag, own)), strict=True)
+            made.append([lax.complex(a, b) for a, b in parts])
+        else:
+            made.append([lax.convert_element_type(v, dtype) for v in apply(*map(widened, own))])
+    return [results[k] for k in range(len(made[0])) for results in made]
+
+
+def _counted(step: Any) -> tuple[Any, Any]:
+    """The step's number, counted from 1, in double precision and as the new state."""
+    (before,) = _wide(step)
+    count = before + 1.0
+    return count, lax.convert_element_type(count, step.dtype)
+
+
+def _toward(x: Any, target: Any, weight: Any) -> Any:
+    return x + weight * (target - x)
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="torch.optim.SGD",
+    samples=_cases(
+        (0.3, 0.1, 0.7, 0.9), 3, {"momentous": True, "decays": True},
+        {"momentous": True, "nesterov": True, "maximize": True}, {}),
+    outputs=("parameters", "momenta"),
+)  # fmt: skip
+def step_sgd(
+    lr: Floating, weight_decay: Floating, momentum: Floating, share: Floating, *tensors: T,
+    momentous: bool = False, nesterov: bool = False, decays: bool = False, maximize: bool = False,
+) -> Array:
+    """Stochastic gradient descent; with ``momentous`` the momenta are part of the tensors.
+
+    A momentum becomes ``momentum * it + share * gradient``; ``share`` is one minus the
+    dampening, or 1 in the first step. Raises ShapeError, ArgumentError.
+    """
+
+    def update(numbers: Any, p: Any, g: Any, b: Any = None) -> Any:
+        rate, decay, keep, part = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        if b is None:
+            return (p - rate * g,)
+        b = keep * b + part * g
+        return p - rate * (g + keep * b if nesterov else b), b
+
+    numbers = _wide(lr, weight_decay, momentum, share)
+    return tuple(_stepped(update, numbers, tensors, 3 if momentous else 2))
+
+
+@op(
+    rules.optimizer_step, T="inexact",
+    source="Kingma, Ba, Adam, 2015; Loshchilov, Hutter, Decoupled Weight Decay, 2019",
+    samples=_cases(
+        (2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
+        {"decays": True, "decoupled": True, "maximize": True}, {"amsgrad": True}),
+    outputs=("step", "parameters", "means", "squares", "largest"),
+)  # fmt: skip
+def step_adam(
+    step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
+    weight_decay: Floating, *tensors: T, amsgrad: bool = False, decays: bool = False,
+    decoupled: bool = False, maximize: bool = False,
+) -> Array:
+    """Adam and AdamW; the state is the means of gradients and of their squares.
+
+    With ``amsgrad`` the largest means of squares, too, which then take the squares' place.
+    Raises ShapeError, ArgumentError.
+    """
+    count, new_step = _counted(step)
+    rate, b1, b2, small, decay = _wide(lr, beta1, beta2, eps, weight_decay)
+    numbers = (
+        rate / (1.0 - b1**count), lax.sqrt(1.0 - b2**count), 1.0 - b1, b2, 1.0 - b2, small,
+        1.0 - rate * decay if decoupled else decay)
+
+    def update(numbers: Any, p: Any, g: Any, m: Any, v: Any, top: Any = None) -> Any:
+        rate, root, new1, old2, new2, small, decay = numbers
+        g = -g if maximize else g
+        if decays and decoupled:
+            p = decay * p
+        elif decays:
+            g = g + decay * p
+        m = _toward(m, g, new1)
+        v = old2 * v + new2 * (g * g)
+        used = v if top is None else lax.max(top, v)
+        p = p - rate * (m / (lax.sqrt(used) / root + small))
+        return (p, m, v) if top is None else (p, m, v, used)
+
+    return (new_step, *_stepped(update, numbers, tensors, 5 if amsgrad else 4))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Kingma, Ba, Adam (AdaMax), 2015",
+    samples=_cases((2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
+    outputs=("step", "parameters", "means", "largest"),
+)  # fmt: skip
+def step_adamax(
+    step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
+    weight_decay: Floating, *tensors: T, decays: bool = False, maximize: bool = False,
+) -> Array:
+    """AdaMax; the state is the means of gradients and the decaying largest moduli.
+
+    Raises ShapeError, ArgumentError.
+    """
+    count, new_step = _counted(step)
+    rate, b1, b2, small, decay = _wide(lr, beta1, beta2, eps, weight_decay)
+    numbers = (rate / (1.0 - b1**count), 1.0 - b1, b2, small, decay)
+
+    def update(numbers: Any, p: Any, g: Any, m: Any, u: Any) -> Any:
+        rate, new1, old2, small, decay = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        m = _toward(m, g, new1)
+        u = lax.max(old2 * u, modulus(g) + small)
+        return p - rate * (m / u), m, u
+
+    return (new_step, *_stepped(update, numbers, tensors, 4))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Dozat, Incorporating Nesterov Momentum into Adam",
+    samples=_cases(
+        (2.0, 0.5, 0.3, 0.8, 0.9, 0.1, 0.2, 0.4), 4, {"decays": True},
+        {"decays": True, "decoupled": True, "maximize": True}),
+    outputs=("step", "product", "parameters", "means", "squares"),
+)  # fmt: skip
+def step_nadam(
+    step: Floating, product: Floating, lr: Floating, beta1: Floating, beta2: Floating,
+    eps: Floating, weight_decay: Floating, momentum_decay: Floating, *tensors: T,
+    decays: bool = False, decoupled: bool = False, maximize: bool = False,
+) -> Array:
+    """NAdam; ``product`` is that of the momenta ``beta1 * (1 - 0.96**(t * momentum_decay) / 2)``.
+
+    Raises ShapeError, ArgumentError.
+    """
+    count, new_step = _counted(step)
+    before, rate, b1, b2, small, decay, slowing = _wide(
+        product, lr, beta1, beta2, eps, weight_decay, momentum_decay)
+    now = b1 * (1.0 - 0.5 * 0.96 ** (count * slowing))
+    following = b1 * (1.0 - 0.5 * 0.96 ** ((count + 1.0) * slowing))
+    new_product = lax.convert_element_type(before * now, product.dtype)
+    (rounded,) = _wide(new_product)
+    numbers = (
+        rate * (1.0 - now) / (1.0 - rounded), rate * following / (1.0 - rounded * following),
+        1.0 - b2**count, 1.0 - b1, b2, 1.0 - b2, small,
+        1.0 - rate * decay if decoupled else decay)
+
+    def update(numbers: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
+        rate, ahead, correction, new1, old2, new2, small, decay = numbers
+        g = -g if maximize else g
+        if decays and decoupled:
+            p = decay * p
+        elif decays:
+            g = g + decay * p
+        m = _toward(m, g, new1)
+        v = old2 * v + new2 * (g * g)
+        size = lax.sqrt(v / correction) + small
+        return p - rate * (g / size) - ahead * (m / size), m, v
+
+    return (new_step, new_product, *_stepped(update, numbers, tensors, 4))
+
+
+@op(
+    rules.optimizer_step, T="inexact",
+    source="Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020",
+    samples=_cases(
+        (9.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
+        {"decays": True, "decoupled": True, "maximize": True}),
+    outputs=("step", "parameters", "means", "squares"),
+)  # fmt: skip
+def step_radam(
+    step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
+    weight_decay: Floating, *tensors: T, decays: bool = False, decoupled: bool = False,
+    maximize: bool = False,
+) -> Array:
+    """RAdam: without the squares as long as their means are of too few steps.
+
+    Raises ShapeError, ArgumentError.
+    """
+    count, new_step = _counted(step)
+    rate, b1, b2, small, decay = _wide(lr, beta1, beta2, eps, weight_decay)
+    correction = 1.0 - b2**count
+    longest = 2.0 / (1.0 - b2) - 1.0
+    length = longest - 2.0 * count * b2**count / correction
+    enough = length > 5.0
+    # what is not selected must not bring a NaN into the derivative
+    long = lax.select(enough, length, lax.full_like(length, 6.0))
+    most = lax.select(enough, longest, lax.full_like(longest, 6.0))
+    rectified = lax.sqrt(
+        (long - 4.0) * (long - 2.0) * most / ((most - 4.0) * (most - 2.0) * long))
+    numbers = (
+        rate / (1.0 - b1**count), rectified * lax.sqrt(correction), 1.0 - b1, b2, 1.0 - b2, small,
+        1.0 - rate * decay if decoupled else decay, lax.convert_element_type(enough, jnp.float64))
+
+    def update(numbers: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
+        rate, root, new1, old2, new2, small, decay, enough = numbers
+        g = -g if maximize else g
+        if decays and decoupled:
+            p = decay * p
+        elif decays:
+            g = g + decay * p
+        m = _toward(m, g, new1)
+        v = old2 * v + new2 * (g * g)
+        adapts = jnp.broadcast_to(enough > 0, v.shape)
+        one = lax.full_like(v, 1.0)
+        size = lax.sqrt(lax.select(adapts, v, one)) + small
+        return p - rate * m * lax.select(adapts, root / size, one), m, v
+
+    return (new_step, *_stepped(update, numbers, tensors, 4))
+
+
+_RMSPROP = (2.0, 0.3, 0.8, 0.1, 0.2, 0.7)
+#: a mean gradient that keeps the variance positive
+_SMALL = np.array([0.1, -0.2])
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Hinton, Neural Networks for Machine Learning, 6e",
+    samples=Cases(
+        case(*_given(_RMSPROP, 3), decays=True),
+        case(*_given(_RMSPROP, 4), momentous=True, maximize=True),
+        case(*_given(_RMSPROP, 3), _SMALL, centered=True),
+        case(*_given(_RMSPROP, 4), _SMALL, centered=True, momentous=True),
+        low=0.4, high=0.9),
+    outputs=("step", "parameters", "squares", "momenta", "means"),
+)  # fmt: skip
+def step_rmsprop(
+    step: Floating, lr: Floating, alpha: Floating, eps: Floating, weight_decay: Floating,
+    momentum: Floating, *tensors: T, momentous: bool = False, centered: bool = False,
+    decays: bool = False, maximize: bool = False,
+) -> Array:
+    """RMSprop; with ``momentous`` a momentum, with ``centered`` the mean gradient is state, too.
+
+    Raises ShapeError, ArgumentError.
+    """
+    _, new_step = _counted(step)
+    rate, old, small, decay, keep = _wide(lr, alpha, eps, weight_decay, momentum)
+    numbers = (rate, old, 1.0 - old, small, decay, keep)
+
+    def update(numbers: Any, p: Any, g: Any, v: Any, *more: Any) -> Any:
+        rate, old, new, small, decay, keep = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        v = old * v + new * (g * g)
+        made = [v]
+        spread = v
+        if centered:
+            mean = _toward(more[-1], g, new)
+            spread = v - mean * mean
+        move = g / (lax.sqrt(spread) + small)
+        if momentous:
+            move = keep * more[0] + move
+            made.append(move)
+        if centered:
+            made.append(mean)
+        return p - rate * move, *made
+
+    return (new_step, *_stepped(update, numbers, tensors, 3 + momentous + centered))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Duchi, Hazan, Singer, Adaptive Subgradient, 2011",
+    samples=_cases((2.0, 0.3, 0.1, 0.2, 0.3), 3, {"decays": True}, {"maximize": True}),
+    outputs=("step", "parameters", "sums"),
+)  # fmt: skip
+def step_adagrad(
+    step: Floating, lr: Floating, eps: Floating, weight_decay: Floating, lr_decay: Floating,
+    *tensors: T, decays: bool = False, maximize: bool = False,
+) -> Array:
+    """Adagrad; the state is the sums of squared gradients. Raises ShapeError, ArgumentError."""
+    count, new_step = _counted(step)
+    rate, small, decay, slowing = _wide(lr, eps, weight_decay, lr_decay)
+    numbers = (rate / (1.0 + (count - 1.0) * slowing), small, decay)
+
+    def update(numbers: Any, p: Any, g: Any, total: Any) -> Any:
+        rate, small, decay = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        total = total + g * g
+        return p - rate * (g / (lax.sqrt(total) + small)), total
+
+    return (new_step, *_stepped(update, numbers, tensors, 3))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Zeiler, ADADELTA, 2012",
+    samples=_cases((2.0, 0.3, 0.8, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
+    outputs=("step", "parameters", "squares", "moves"),
+)  # fmt: skip
+def step_adadelta(
+    step: Floating, lr: Floating, rho: Floating, eps: Floating, weight_decay: Floating,
+    *tensors: T, decays: bool = False, maximize: bool = False,
+) -> Array:
+    """Adadelta; the state is the means of squared gradients and of squared moves.
+
+    Raises ShapeError, ArgumentError.
+    """
+    _, new_step = _counted(step)
+    rate, old, small, decay = _wide(lr, rho, eps, weight_decay)
+    numbers = (rate, old, 1.0 - old, small, decay)
+
+    def update(numbers: Any, p: Any, g: Any, v: Any, moves: Any) -> Any:
+        rate, old, new, small, decay = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        v = old * v + new * (g * g)
+        move = lax.sqrt(moves + small) / lax.sqrt(v + small) * g
+        return p - rate * move, v, old * moves + new * (move * move)
+
+    return (new_step, *_stepped(update, numbers, tensors, 4))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Polyak, Juditsky, Acceleration by Averaging, 1992",
+    samples=_cases(
+        (2.0, 0.5, 0.7, 0.3, 0.1, 0.75, 1.0, 0.2), 3, {"decays": True}, {"maximize": True}),
+    outputs=("step", "eta", "mu", "parameters", "averages"),
+)  # fmt: skip
+def step_asgd(
+    step: Floating, eta: Floating, mu: Floating, lr: Floating, lambd: Floating, alpha: Floating,
+    t0: Floating, weight_decay: Floating, *tensors: T, decays: bool = False,
+    maximize: bool = False,
+) -> Array:
+    """Averaged SGD: a step of rate ``eta``, whose results ``mu`` moves the averages to.
+
+    Raises ShapeError, ArgumentError.
+    """
+    count, new_step = _counted(step)
+    now, weight, rate, shrink, power, start, decay = _wide(
+        eta, mu, lr, lambd, alpha, t0, weight_decay)
+    numbers = (now, 1.0 - shrink * now, weight, decay)
+
+    def update(numbers: Any, p: Any, g: Any, average: Any) -> Any:
+        now, kept, weight, decay = numbers
+        g = -g if maximize else g
+        g = g + decay * p if decays else g
+        p = kept * p - now * g
+        # a weight of 1 gives the parameter itself, without rounding
+        whole = jnp.broadcast_to(weight == 1, p.shape)
+        return p, lax.select(whole, p, _toward(average, p, weight))
+
+    new_eta = rate / (1.0 + shrink * rate * count) ** power
+    new_mu = 1.0 / lax.max(count - start, lax.full_like(count, 1.0))
+    return (
+        new_step, lax.convert_element_type(new_eta, eta.dtype),
+        lax.convert_element_type(new_mu, mu.dtype), *_stepped(update, numbers, tensors, 3))
+
+
+@op(
+    rules.optimizer_step, T="inexact", source="Riedmiller, Braun, RPROP, 1993",
+    samples=Cases(
+        rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4)),
+        rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4, (2, 3), ()), maximize=True)),
+    outputs=("step", "parameters", "previous", "sizes"),
+)  # fmt: skip
+def step_rprop(
+    step: Floating, shrink: Floating, grow: Floating, least: Floating, most: Floating,
+    *tensors: T, maximize: bool = False,
+) -> Array:
+    """Resilient propagation: step sizes that grow while a gradient keeps its sign.
+
+    The state is the gradients that were used last, and the sizes, in ``[least, most]``.
+    Raises ShapeError, ArgumentError.
+    """
+    _, new_step = _counted(step)
+
+    def update(numbers: Any, p: Any, g: Any, before: Any, size: Any) -> Any:
+        shrink, grow, least, most = numbers
+        g = -g if maximize else g
+        shrink, grow, least, most = (
+            jnp.broadcast_to(x, g.shape) for x in (shrink, grow, least, most))
+        sign = lax.sign(g * before)
+        zero = lax.full_like(g, 0.0)
+        turned = lax.lt(sign, zero)
+        factor = lax.select(lax.gt(sign, zero), grow, sign)
+        factor = lax.select(turned, shrink, factor)
+        factor = lax.select(lax.eq(sign, zero), lax.full_like(g, 1.0), factor)
+        size = lax.min(lax.max(size * factor, least), most)
+        g = lax.select(turned, zero, g)
+        return p - lax.sign(g) * size, g, size
+
+    return (new_step, *_stepped(update, _wide(shrink, grow, least, most), tensors, 4))
+
+
+@op(
+    rules.step_adafactor, T="floating", source="Shazeer, Stern, Adafactor, 2018",
+    differentiable=False,
+    samples=Cases(
+        case(*map(_number, (2.0, 0.3, -0.8, 0.01, 0.05, 1.0, 0.1)), (2, 3), (2, 3), (2, 1), (1, 3),
+             decays=True),
+        case(*map(_number, (2.0, 0.3, -0.8, 0.01, 0.05, 1.0, 0.1)), *[(3,), ()] * 3,
+             factored=False, maximize=True),
+        low=0.4, high=0.9),
+    outputs=("step", "parameters", "variances"),
+)  # fmt: skip
+def step_adafactor(
+    step: Floating, lr: Floating, beta2_decay: Floating, eps1: Floating, eps2: Floating,
+    d: Floating, weight_decay: Floating, *tensors: T, factored: bool = True, decays: bool = False,
+    maximize: bool = False,
+) -> Array:
+    """Adafactor; with ``factored`` the variances are those of rows and those of columns.
+
+    The rows' and columns' are of the last two axes, which stay with size 1. Raises ShapeError,
+    ArgumentError.
+    """
+    count, new_step = _counted(step)
+    rate, power, least, scale, threshold, decay = _wide(
+        lr, beta2_decay, eps1, eps2, d, weight_decay)
+    numbers = (
+        count**power, lax.min(rate, 1.0 / lax.sqrt(count)), least, scale, threshold,
+        1.0 - rate * decay)
+
+    def update(numbers: Any, p: Any, g: Any, *state: Any) -> Any:
+        new, rate, least, scale, threshold, kept = numbers
+        g = -g if maximize else g
+        rate = lax.max(scale, lax.sqrt(jnp.mean(p * p))) * rate
+        p = kept * p if decays else p
+        squares = g * g
+        if factored:
+            rows = _toward(state[0], jnp.mean(squares, axis=-1, keepdims=True), new)
+            columns = _toward(state[1], jnp.mean(squares, axis=-2, keepdims=True), new)
+            state = (rows, columns)
+            total = jnp.mean(rows, axis=-2, keepdims=True)
+            estimate = rows * columns / jnp.maximum(total, least)
+        else:
+            estimate = _toward(state[0], squares, new)
+            state = (estimate,)
+        move = lax.rsqrt(jnp.maximum(estimate, least * least)) * g
+        size = lax.max(lax.full_like(rate, 1.0), lax.sqrt(jnp.mean(move * move)) / threshold)
+        return p - rate / size * move, *state
+
+    return (new_step, *_stepped(update, numbers, tensors, 4 if factored else 3))
+
+
+@op(
+    rules.step_muon, T="floating", source="Jordan et al., Muon, 2024; torch.optim.Muon",
+    differentiable=False, heavy=True,
+    samples=Cases(
+        case(*map(_number, (0.3, 0.1, 0.9, 1e-7)), *[(2, 3), (3, 2)] * 3,
+             coefficients=(3.4445, -4.775, 2.0315), steps=2),
+        case(*map(_number, (0.3, 0.1, 0.9, 1e-7)), *[(2, 2)] * 3, nesterov=False,
+             coefficients=(3.4445, -4.775, 2.0315), steps=1, adjust="match_rms_adamw"),
+        low=0.4, high=0.9),
+    outputs=("parameters", "momenta"),
+)  # fmt: skip
+def step_muon(
+    lr: Floating, weight_decay: Floating, momentum: Floating, eps: Floating, *tensors: T,
+    coefficients: Floats, steps: int, nesterov: bool = True, adjust: str = "original",
+) -> Array:
+    """Momentum whose matrix is brought near an orthogonal one by a few Newton-Schulz steps.
+
+    ``adjust`` says how the matrix's shape enters the rate: ``"original"`` or
+    ``"match_rms_adamw"``. The iteration rounds to bfloat16. Raises ShapeError, ArgumentError.
+    """
+    rate, decay, keep, small = _wide(lr, weight_decay, momentum, eps)
+
+    def update(numbers: Any, p: Any, g: Any, m: Any) -> Any:
+        rate, kept, keep, small = numbers
+        m = _toward(m, g, lax.full_like(keep, 1.0) - keep)
+        target = _toward(g, m, keep) if nesterov else m
+        rows, columns = p.shape
+        move = lax.convert_element_type(
+            _orthogonal(target, small, coefficients, steps), p.dtype)
+        ratio = (max(1.0, rows / columns) ** 0.5 if adjust == "original"
+                 else 0.2 * max(rows, columns) ** 0.5)
+        return kept * p - rate * ratio * move, m
+
+    return tuple(_stepped(update, (rate, 1.0 - rate * decay, keep, small), tensors, 3))
+
+
+def _orthogonal(x: Any, small: Any, coefficients: Floats, steps: int) -> Any:
+    """The quintic Newton-Schulz iteration, rounded to bfloat16 at each product."""
+    a, b, c = coefficients
+
+    def rounded(v: Any) -> Any:
+        return lax.convert_element_type(v, jnp.bfloat16)
+
+    def product(u: Any, v: Any) -> Any:
+        u, v = (lax.convert_element_type(w, jnp.float32) for w in (u, v))
+        return lax.dot(u, v)
+
+    def plain(v: Any) -> Any:
+        return lax.convert_element_type(v, jnp.float32)
+
+    x = rounded(x)
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x
+    norm = plain(rounded(lax.sqrt(jnp.sum(plain(x) * plain(x)))))
+    x = rounded(plain(x) / lax.max(norm, plain(small)))
+    for _ in range(steps):
+        gram = rounded(product(x, x.T))
+        inner = rounded(b * plain(gram) + c * product(gram, gram))
+        x = rounded(a * plain(x) + product(inner, x))
+    return x.T if tall else x
+
+
+@op(
+    rules.unscale, T="inexact", source="torch.amp.GradScaler.unscale_",
+    samples=Cases(case((), (2, 3), (2,), ())), outputs=("found", "gradients"),
+    differentiable=False,
+)  # fmt: skip
+def unscale(factor: Floating, *tensors: T) -> Array:
+    """The tensors times ``factor``, and before them 1 if any has an infinity or NaN, else 0.
+
+    Raises ShapeError, ArgumentError.
+    """
+    fine = None
+    for x in tensors:
+        parts = [lax.real(x), lax.imag(x)] if kind(x) == "c" else [x]
+        for part in parts:
+            here = jnp.all(lax.is_finite(part))
+            fine = here if fine is None else lax.bitwise_and(fine, here)
+    found = lax.convert_element_type(lax.bitwise_not(fine), factor.dtype)
+
+    def update(numbers: Any, x: Any) -> Any:
+        return (numbers[0] * x,)
+
+    return (found, *_stepped(update, _wide(factor), tensors, 1))
+
+
+@op(
+    rules.select_all, source="one condition for many tensors",
+    samples=Cases(
+        case(_number(1), *[(2, 3), (2,)] * 2), case(_number(0), *[(2, 3), ()] * 2)),
+    outputs=("selected",),
+)  # fmt: skip
+def select_all(condition: Bool, *tensors: T) -> Array:
+    """The first half of the tensors if the condition holds, otherwise the second half.
+
+    Raises ShapeError, ArgumentError.
+    """
+    n = len(tensors) // 2
+    return tuple(lax.select(condition, a, b) for a, b in zip(tensors[:n], tensors[n:], strict=True))
