@@ -13,6 +13,7 @@ in ``_own``, with the version of the storage for which it holds.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -30,27 +31,13 @@ from ._formats import strided
 class Leaf:
     """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
 
-    __slots__ = ("grad", "hooks", "after")
+    __slots__ = ("grad", "hooks", "after", "owner")
 
-    def __init__(self) -> None:
+    def __init__(self, owner: Tensor) -> None:
+        self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.hooks: dict[int, Any] | None = None
         self.after: dict[int, Any] | None = None
-
-
-class GradFn:
-    """Stands for the node that made a non-leaf tensor: true, and printable."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str = "Backward") -> None:
-        self._name = name
-
-    def name(self) -> str:
-        return self._name
-
-    def __repr__(self) -> str:
-        return f"<{self._name}>"
 
 
 _new = lazyloom.Tensor.__new__
@@ -218,7 +205,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 storage.value = lazyloom.record("straight_through", [old, storage.value])
             finally:
                 lazyloom.set_grad_enabled(before)
-        storage.version += 1
+        self._cached_version = -1  # what was written, without gradient
 
     def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
         """A view of this tensor by one step; its strides, and its offset in the storage."""
@@ -294,11 +281,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return self
 
     def _make_leaf(self) -> None:
-        self._leaf = Leaf()
+        self._leaf = Leaf(self)
+        alone = self._value is not None
         storage = self._storage
         if self._base is None and self._origin is None:
             storage.value = storage.value.as_leaf(self._leaf)
-            storage.version += 1
+            if not alone:
+                storage.version += 1  # views have read it without gradient
             return
         if self._base is not None:
             self._origin, self._base = self._base, None
@@ -311,9 +300,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return self._leaf is not None or not self._operand().requires_grad
 
     @property
-    def grad_fn(self) -> GradFn | None:
-        """A true object for a non-leaf that requires grad, None otherwise."""
-        return None if self.is_leaf else GradFn()
+    def grad_fn(self) -> Any:
+        """The node of the graph that made a non-leaf that requires grad, None otherwise."""
+        if self.is_leaf:
+            return None
+        from .autograd.graph import node_of
+
+        return node_of(self._operand())
 
     @property
     def grad(self) -> Tensor | None:

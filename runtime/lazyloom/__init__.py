@@ -23,6 +23,7 @@ from .dtypes import DType
 from .errors import LoomError
 from .graph import Value, grad_enabled, set_grad_enabled
 from .graph import check_process as _check_process
+from .history import free_tape, host_rule, parents, result_of
 from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
@@ -124,12 +125,12 @@ __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
     "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "from_dlpack", "from_host", "grad", "grad_enabled", "gradients", "hessian",
-    "jacfwd", "jacobian", "jacrev", "jvp", "known_range", "last_evaluation", "operators", "ops",
-    "options", "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
-    "record_spec", "record_two", "register_check", "register_op", "set_grad_enabled", "set_option",
-    "set_site", "skip_folder", "source", "spec", "stats", "sync", "tensor_type", "to_dlpack",
-    "value_and_grad", "views", "vjp", "vmap",
+    "evaluations", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled", "gradients",
+    "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_range", "last_evaluation",
+    "operators", "ops", "options", "parents", "platform", "program_of", "read_for_shape", "record",
+    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
+    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
+    "stats", "sync", "tensor_type", "to_dlpack", "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
 
 del _cuts

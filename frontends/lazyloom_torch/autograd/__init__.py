@@ -5,29 +5,20 @@ from __future__ import annotations
 from lazyloom.errors import GradientError
 
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from ._passes import (
-    _watches as _watches,
+from . import anomaly_mode, graph
+from ._hooks import (
+    register_hook,
+    register_post_accumulate_grad_hook,
+    retain_grad,
+    retains_grad,
 )
-from ._passes import (
-    backward,
-    functional,
-    grad,
-)
-from ._passes import (
-    register_hook as register_hook,
-)
-from ._passes import (
-    register_post_accumulate_grad_hook as register_post_accumulate_grad_hook,
-)
-from ._passes import (
-    retain_grad as retain_grad,
-)
-from ._passes import (
-    retains_grad as retains_grad,
-)
-from ._passes import (
-    tensor_backward as tensor_backward,
-)
+from ._hooks import watches as _watches
+from ._passes import backward, grad, tensor_backward
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 
-__all__ = ["GradientError", "backward", "enable_grad", "functional", "grad", "inference_mode",
-           "no_grad", "set_grad_enabled"]
+__all__ = [
+    "GradientError", "_watches", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
+    "grad", "graph", "inference_mode", "no_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "retain_grad", "retains_grad", "set_detect_anomaly",
+    "set_grad_enabled", "tensor_backward",
+]  # fmt: skip

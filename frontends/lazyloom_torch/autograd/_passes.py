@@ -1,56 +1,40 @@
-"""Gradients: ``backward``, ``grad``, hooks, and functions of derivatives.
+"""Backward passes: ``backward`` and ``grad``, with the hooks that they run.
 
-A hook on a non-leaf tensor is served by splitting the backward pass at that tensor: its
-gradient is found first, and what the hook changes is sent on as a correction (the
-backward pass is linear in the gradient).
+The runtime's cotangent of a complex value is the conjugate of PyTorch's gradient, so what goes
+in and what comes out is conjugated here.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import lazyloom
 from lazyloom import Value
-from lazyloom.errors import GradientError
 
-from .._core import record
-from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .._tensor import Leaf, RemovableHandle, Tensor, operand
+from .._core import cast, record
+from .._tensor import Leaf, Tensor, operand
+from . import anomaly_mode
+from ._hooks import (
+    conjugated,
+    drop_watches,
+    observers,
+    run_hooks,
+    watches,
+    watching,
+)
 
 _wrap = Tensor._wrap
 
 
-class Watch:
-    """The hooks and the retained gradient of a non-leaf tensor."""
-
-    __slots__ = ("value", "owner", "grad", "retain", "hooks")
-
-    def __init__(self, value: Value, owner: Tensor) -> None:
-        self.value = value
-        self.owner = weakref.ref(owner)
-        self.grad: Tensor | None = None
-        self.retain = False
-        self.hooks: dict[int, Callable[[Tensor], Any]] = {}
-
-    def wanted(self) -> bool:
-        """Whether a gradient can still come by: through the tensor, or what was made of it."""
-        owner, node = self.owner(), self.value.node
-        return (owner is not None and owner._watch is self) or (node.refs > 0 and not node.freed)
-
-
-_watches: set[Watch] = set()  # a hook outlives its tensor, as long as the graph does
-
-
-def _drop_watches() -> None:
-    for w in [w for w in tuple(_watches) if not w.wanted()]:
-        _watches.discard(w)
-
-
-def _conjugated(v: Any) -> Any:
-    """The runtime's cotangent of a complex value is the conjugate of PyTorch's gradient."""
-    return record("conj", [v]) if v is not None and v.dtype.is_complex else v
+def _listed(given: Any, what: str) -> list[Any]:
+    found = [given] if isinstance(given, Tensor) or hasattr(given, "output_nr") else list(given)
+    for i, t in enumerate(found):
+        if hasattr(t, "output_nr"):
+            found[i] = t.node.tensor(t.output_nr)  # a GradientEdge
+        elif not isinstance(t, Tensor):
+            raise TypeError(f"{what}: element {i} is a {type(t).__name__}, expected a Tensor")
+    return found
 
 
 def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Value | None]]:
@@ -69,6 +53,10 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
         if g is None:
             if v.type.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if v.dtype.is_complex:
+                raise RuntimeError(
+                    "grad can be implicitly created only for real scalar outputs but got "
+                    f"{outputs[i].dtype!r}")
             seeds.append(None if v.shape == () else record(
                 "full", [lazyloom.Scalar(1, v.dtype)], {"shape": v.shape}))
             continue
@@ -77,45 +65,12 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {list(seed.shape)} and "
                 f"output[{i}] has a shape of {list(v.shape)}.")
-        if seed.dtype is not v.dtype:
+        if seed.dtype.is_complex != v.dtype.is_complex:
             raise RuntimeError(
-                f"grad_output[{i}] has dtype {g.dtype!r}, expected {outputs[i].dtype!r}")
-        seeds.append(_conjugated(seed))
+                f"grad_output[{i}] has dtype {g.dtype!r}, expected {outputs[i].dtype!r} as "
+                f"output[{i}] has")
+        seeds.append(conjugated(cast(seed, v.dtype)))
     return values, seeds
-
-
-def _serve_watches(
-    values: list[Value], seeds: list[Value | None], create_graph: bool
-) -> tuple[list[Value], list[Value | None]]:
-    """Run hooks of non-leaves, later tensors first; returns the outputs and seeds to go on with."""
-    _drop_watches()
-    watches = sorted((w for w in tuple(_watches) if w.retain or w.hooks),
-                     key=lambda w: w.value.node.seq, reverse=True)
-    for w in watches:
-        found = lazyloom.gradients(values, [w.value], seeds, create_graph=create_graph,
-                                   allow_unused=True)[0]
-        if found is None:
-            continue
-        before = lazyloom.set_grad_enabled(create_graph)
-        try:
-            shown = _conjugated(found)
-            gradient = _run_hooks(w.hooks, shown)
-            if w.retain:
-                w.grad = _accumulated(w.grad, gradient, create_graph)
-            if gradient is not shown:
-                values = [*values, w.value]
-                seeds = [*seeds, record("subtract", [_conjugated(gradient), found])]
-        finally:
-            lazyloom.set_grad_enabled(before)
-    return values, seeds
-
-
-def _run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
-    for hook in list(hooks.values()) if hooks else ():
-        changed = hook(_wrap(gradient))
-        if changed is not None:
-            gradient = operand(changed)
-    return gradient
 
 
 def _accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> Tensor:
@@ -129,27 +84,30 @@ def _accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> 
 
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, inputs: Any = None,
+    create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
 ) -> None:
     """Add the gradients of the tensors' sum to ``.grad`` of every leaf that they depend on.
 
-    Raises RuntimeError for a tensor that requires no grad, has several elements and no
-    gradient given, or whose history was freed by an earlier pass.
+    With ``inputs``, to ``.grad`` of those tensors only. Raises RuntimeError for a tensor that
+    requires no grad, has several elements and no gradient given, or whose history was freed
+    by an earlier pass.
     """
-    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("give grad_tensors or grad_variables (its old name), not both")
+        grad_tensors = grad_variables
+    outputs = [tensors] if isinstance(tensors, Tensor) else _listed(tensors, "tensors")
     values, seeds = _seeds(outputs, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is not None:
-        wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        found = lazyloom.gradients(values, [operand(t) for t in wanted], seeds,
-                                   create_graph=create_graph, retain_graph=keep, allow_unused=True)
-        for t, g in zip(wanted, found, strict=True):
-            if g is not None and t._leaf is not None:
-                _deliver(t._leaf, g, create_graph)
+        _into(_listed(inputs, "inputs"), values, seeds, keep, create_graph)
         return
-    if _watches:
-        values, seeds = _serve_watches(values, seeds, create_graph)
-    found = lazyloom.backward(values, seeds, retain_graph=keep, create_graph=create_graph)
+    inspect = anomaly_mode.inspector() if anomaly_mode.is_enabled() else None
+    found = lazyloom.backward(
+        values, seeds, retain_graph=keep, create_graph=create_graph,
+        observers=observers(create_graph) if watches else None, inspect=inspect)
+    if inspect is not None:
+        inspect.judge()
     before = lazyloom.set_grad_enabled(create_graph)
     try:
         for token, gradient in found:
@@ -162,16 +120,54 @@ def backward(
                     _deliver(token, gradient, create_graph)
     finally:
         lazyloom.set_grad_enabled(before)
-    if _watches:
-        _drop_watches()
+    if watches:
+        drop_watches()
+
+
+def _into(
+    wanted: list[Tensor], values: list[Value], seeds: list[Value | None], keep: bool,
+    create_graph: bool,
+) -> None:
+    """:func:`backward` into some tensors only."""
+    if not wanted:
+        raise RuntimeError("'inputs' argument to backward cannot be empty")
+    found = _pulled(values, [operand(t) for t in wanted], seeds, keep, create_graph)
+    for t, g in zip(wanted, found, strict=True):
+        if g is None:
+            continue
+        if t._leaf is not None:
+            _deliver(t._leaf, g, create_graph)
+        else:
+            before = lazyloom.set_grad_enabled(create_graph)
+            try:
+                watch = watching(t)
+                watch.grad = _accumulated(watch.grad, conjugated(g), create_graph)
+            finally:
+                lazyloom.set_grad_enabled(before)
+
+
+def _pulled(
+    values: list[Value], wanted: list[Value], seeds: list[Value | None], keep: bool,
+    create_graph: bool,
+) -> list[Value | None]:
+    """Cotangents of the wanted values, None for one that was not used."""
+    inspect = anomaly_mode.inspector() if anomaly_mode.is_enabled() else None
+    found: list[Value | None] = lazyloom.gradients(
+        values, wanted, seeds, create_graph=create_graph, retain_graph=keep, allow_unused=True,
+        observers=observers(create_graph) if watches else None, inspect=inspect)
+    if inspect is not None:
+        inspect.judge()
+    if watches:
+        drop_watches()
+    return found
 
 
 def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
     before = lazyloom.set_grad_enabled(create_graph)
     try:
-        gradient = _conjugated(gradient)
+        gradient = conjugated(gradient)
         if leaf.hooks:
-            gradient = _run_hooks(leaf.hooks, gradient)
+            gradient = run_hooks(leaf.hooks, gradient)
         leaf.grad = _accumulated(leaf.grad, gradient, create_graph)
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
@@ -187,151 +183,79 @@ def tensor_backward(
     create_graph: bool = False, inputs: Any = None,
 ) -> None:
     """See :func:`lazyloom_torch.autograd.backward`."""
-    backward([self], None if gradient is None else [gradient], retain_graph, create_graph, inputs)
+    backward([self], None if gradient is None else [gradient], retain_graph, create_graph,
+             inputs=inputs)
 
 
 def grad(
     outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, allow_unused: bool | None = None,
-    materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Any, ...]:
     """The gradients of the outputs' sum with respect to the inputs, not accumulated.
 
-    Raises RuntimeError for an input that requires no grad, or that was not used unless
-    ``allow_unused`` (then None) or ``materialize_grads`` (then zeros).
+    With ``is_grads_batched`` the ``grad_outputs`` have one more dimension in front, and so have
+    the results. Raises RuntimeError for an input that requires no grad, or that was not used
+    unless ``allow_unused`` (then None) or ``materialize_grads`` (then zeros).
     """
-    outs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    ins = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if allow_unused is False and materialize_grads:
+        raise ValueError(
+            "allow_unused is False, but materialize_grads, which gives zeros for what is unused, "
+            "is True; leave out one of them")
+    outs, ins = _listed(outputs, "outputs"), _listed(inputs, "inputs")
+    if is_grads_batched:
+        return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused,
+                        materialize_grads)
     values, seeds = _seeds(outs, grad_outputs)
     wanted = [operand(t) for t in ins]
     for v in wanted:
         if not v.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    if _watches:
-        values, seeds = _serve_watches(values, seeds, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    found = lazyloom.gradients(values, wanted, seeds, create_graph=create_graph,
-                               retain_graph=keep, allow_unused=True)
+    found = _pulled(values, wanted, seeds, keep, create_graph)
     results: list[Tensor | None] = []
-    for t, g in zip(ins, found, strict=True):
-        if g is None and materialize_grads:
-            from .._functions.creation import zeros_like
+    before = lazyloom.set_grad_enabled(create_graph)
+    try:
+        for t, g in zip(ins, found, strict=True):
+            if g is not None:
+                hooked = t._leaf.hooks if t._leaf is not None else None
+                results.append(_wrap(run_hooks(hooked, conjugated(g))))
+            elif materialize_grads:
+                from .._functions.creation import zeros_like
 
-            results.append(zeros_like(t))
-        elif g is None and not allow_unused:
-            raise RuntimeError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior.")
-        elif g is None:
-            results.append(None)
-        else:
-            hooked = t._leaf.hooks if t._leaf is not None else None
-            results.append(_wrap(_run_hooks(hooked, _conjugated(g))))
+                results.append(zeros_like(t))
+            elif allow_unused:
+                results.append(None)
+            else:
+                raise RuntimeError(
+                    "One of the differentiated Tensors appears to not have been used in the "
+                    "graph. Set allow_unused=True if this is the desired behavior.")
+    finally:
+        lazyloom.set_grad_enabled(before)
     return tuple(results)
 
 
-def _watch(self: Tensor) -> Watch:
-    value = operand(self)
-    if self._watch is None or self._watch.value.node is not value.node:
-        self._watch = Watch(value, self)
-        _drop_watches()
-        _watches.add(self._watch)
-    watch: Watch = self._watch
-    return watch
+def _batched(
+    outs: list[Tensor], ins: list[Tensor], grad_outputs: Any, retain_graph: bool | None,
+    create_graph: bool, allow_unused: bool | None, materialize_grads: bool,
+) -> tuple[Any, ...]:
+    """:func:`grad` for each element of the first dimension of the gradients given."""
+    given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    if not given:
+        raise RuntimeError("is_grads_batched needs grad_outputs with a dimension in front")
+    none: list[bool] = []
+
+    def one(*seeds: Tensor) -> tuple[Tensor, ...]:
+        found = grad(outs, ins, seeds, True, create_graph, True, allow_unused, False,
+                     materialize_grads)
+        none[:] = [g is None for g in found]
+        return tuple(g for g in found if g is not None)
+
+    mapped = iter(lazyloom.vmap(one)(*given))
+    keep = create_graph if retain_graph is None else retain_graph
+    if not keep:
+        # the same pass once more, of nothing but the tape's end
+        lazyloom.free_tape([operand(t) for t in outs])
+    return tuple(None if n else next(mapped) for n in none)
 
 
-def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-    """Call ``hook(gradient)`` when this tensor's gradient is computed; it may return another.
-
-    On a leaf it runs for each gradient before accumulation.
-    """
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._leaf is not None:
-        if self._leaf.hooks is None:
-            self._leaf.hooks = {}
-        hooks = self._leaf.hooks
-    else:
-        hooks = _watch(self).hooks
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
-
-def register_post_accumulate_grad_hook(
-    self: Tensor, hook: Callable[[Tensor], None]
-) -> RemovableHandle:
-    """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
-    if self._leaf is None:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    if self._leaf.after is None:
-        self._leaf.after = {}
-    handle = RemovableHandle(self._leaf.after)
-    self._leaf.after[handle.id] = (hook, weakref.ref(self))
-    return handle
-
-
-def retain_grad(self: Tensor) -> None:
-    """Let ``.grad`` of this non-leaf be filled by backward, too."""
-    if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._leaf is None:
-        _watch(self).retain = True
-
-
-def retains_grad(self: Tensor) -> bool:
-    return self._leaf is None and self._watch is not None and bool(self._watch.retain)
-
-
-class _Functional:
-    """``torch.autograd.functional``: jacobian, hessian, vjp, jvp-free helpers."""
-
-    @staticmethod
-    def vjp(func: Callable[..., Tensor], inputs: Any, v: Any = None, create_graph: bool = False
-            ) -> tuple[Tensor, Any]:
-        """``func(*inputs)`` and the gradient of its product with v."""
-        single = isinstance(inputs, Tensor)
-        ins = [t.detach().clone().requires_grad_() if not create_graph else t
-               for t in ([inputs] if single else inputs)]
-        with enable_grad():
-            out = func(*ins)
-        found = grad([out], ins, None if v is None else [v], create_graph=create_graph,
-                     materialize_grads=True)
-        return out if create_graph else out.detach(), found[0] if single else found
-
-    @staticmethod
-    def jacobian(func: Callable[..., Tensor], inputs: Any, create_graph: bool = False) -> Any:
-        """All partial derivatives: shape ``output.shape + input.shape`` for each input."""
-        from .._functions.shaping import stack
-
-        single = isinstance(inputs, Tensor)
-        ins = [t if create_graph else t.detach().clone().requires_grad_()
-               for t in ([inputs] if single else inputs)]
-        with enable_grad():
-            out = func(*ins)
-            flat = out.reshape(-1)
-            rows = [grad([flat[i]], ins, retain_graph=True, create_graph=create_graph,
-                         materialize_grads=True) for i in range(flat.numel())]
-        found = tuple(
-            stack([r[k] for r in rows]).reshape(*out.shape, *t.shape) for k, t in enumerate(ins))
-        return found[0] if single else found
-
-    @staticmethod
-    def hessian(func: Callable[..., Tensor], inputs: Tensor) -> Tensor:
-        """The second derivatives of a scalar function of one tensor."""
-        x = inputs.detach().clone().requires_grad_()
-        with enable_grad():
-            (first,) = grad([func(x)], [x], create_graph=True)
-            assert first is not None
-            flat = first.reshape(-1)
-            rows = [grad([flat[i]], [x], retain_graph=True, materialize_grads=True)[0]
-                    for i in range(flat.numel())]
-        from .._functions.shaping import stack
-
-        return stack(rows).reshape(*x.shape, *x.shape)
-
-
-functional = _Functional()
-
-__all__ = ["GradientError", "backward", "enable_grad", "functional", "grad", "inference_mode",
-           "no_grad", "set_grad_enabled"]

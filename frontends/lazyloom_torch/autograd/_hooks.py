@@ -1,0 +1,158 @@
+"""Hooks on tensors: functions of their gradients, called in a backward pass."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from lazyloom import Value
+
+from .._core import record
+from .._tensor import RemovableHandle, Tensor, operand
+
+_wrap = Tensor._wrap
+
+
+class Watch:
+    """The hooks and the retained gradient of a non-leaf tensor."""
+
+    __slots__ = ("value", "owner", "grad", "retain", "hooks")
+
+    def __init__(self, value: Value, owner: Tensor) -> None:
+        self.value = value
+        self.owner = weakref.ref(owner)
+        self.grad: Tensor | None = None
+        self.retain = False
+        self.hooks: dict[int, Callable[[Tensor], Any]] = {}
+
+    def wanted(self) -> bool:
+        """Whether a gradient can still come by: through the tensor, or what was made of it."""
+        owner, node = self.owner(), self.value.node
+        return (owner is not None and owner._watch is self) or (node.refs > 0 and not node.freed)
+
+    def arrived(self, cotangent: Value, create_graph: bool) -> Value:
+        """What goes on in place of the cotangent of the value."""
+        shown = conjugated(cotangent)
+        gradient = run_hooks(self.hooks, shown)
+        if self.retain:
+            if self.grad is None:
+                self.grad = _wrap(gradient)
+            else:
+                total = record("add", [operand(self.grad), gradient])
+                self.grad = _wrap(total) if create_graph else self.grad._assign(total)
+        return cotangent if gradient is shown else conjugated(gradient)
+
+
+watches: set[Watch] = set()  # a hook outlives its tensor, as long as the graph does
+
+
+def drop_watches() -> None:
+    """Forget the hooks of graphs that are gone."""
+    for w in [w for w in tuple(watches) if not w.wanted()]:
+        watches.discard(w)
+
+
+def observers(create_graph: bool) -> dict[Value, Callable[[Value], Value]]:
+    """What a backward pass calls with the cotangents of the tensors that have hooks."""
+    drop_watches()
+    found: dict[Any, tuple[Value, list[Watch]]] = {}
+    for w in tuple(watches):
+        if w.retain or w.hooks:
+            found.setdefault((w.value.node, w.value.index), (w.value, []))[1].append(w)
+
+    def calling(several: list[Watch]) -> Callable[[Value], Value]:
+        def observe(cotangent: Value) -> Value:
+            for w in several:
+                cotangent = w.arrived(cotangent, create_graph)
+            return cotangent
+
+        return observe
+
+    return {value: calling(several) for value, several in found.values()}
+
+
+def conjugated(v: Any) -> Any:
+    """The runtime's cotangent of a complex value as PyTorch's gradient, and back."""
+    return record("conj", [v]) if v is not None and v.dtype.is_complex else v
+
+
+def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
+    """The gradient that hooks, one after the other, make of one."""
+    for hook in list(hooks.values()) if hooks else ():
+        changed = hook(_wrap(gradient))
+        if changed is None:
+            continue
+        if not isinstance(changed, Tensor):
+            raise TypeError(
+                f"a hook returned a {type(changed).__name__}, expected None or the gradient to "
+                "go on with")
+        after = operand(changed)
+        if after.type is not gradient.type:
+            raise RuntimeError(
+                f"hook has changed the gradient from {gradient.type.text} to {after.type.text}, "
+                "expected one of the same size and dtype")
+        gradient = after
+    return gradient
+
+
+def watching(self: Tensor) -> Watch:
+    """The tensor's hooks, made when first asked for."""
+    value = operand(self)
+    old = self._watch
+    if old is None or old.value.node is not value.node:
+        self._watch = made = Watch(value, self)
+        if old is not None and old.retain:
+            # written in place since: the gradient that is kept is that of the newest contents
+            made.retain, old.retain = True, False
+        drop_watches()
+        watches.add(made)
+    watch: Watch = self._watch
+    return watch
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+    """Call ``hook(gradient)`` when this tensor's gradient is computed; it may return another.
+
+    On a leaf it runs for each gradient before accumulation.
+    """
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._leaf is not None:
+        if self._leaf.hooks is None:
+            self._leaf.hooks = {}
+        hooks = self._leaf.hooks
+    else:
+        hooks = watching(self).hooks
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._leaf is None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if self._leaf.after is None:
+        self._leaf.after = {}
+    handle = RemovableHandle(self._leaf.after)
+    self._leaf.after[handle.id] = (hook, weakref.ref(self))
+    return handle
+
+
+def retain_grad(self: Tensor) -> None:
+    """Let ``.grad`` of this non-leaf be filled by backward, too."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._leaf is None:
+        watching(self).retain = True
+
+
+def retains_grad(self: Tensor) -> bool:
+    return self._leaf is None and self._watch is not None and bool(self._watch.retain)
+
+

@@ -1,0 +1,122 @@
+"""The recorded graph as PyTorch shows it: ``grad_fn`` and its ``next_functions``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import lazyloom
+from lazyloom import Value
+
+from .._tensor import Leaf, Tensor
+
+#: what PyTorch calls the derivative of an op whose name does not say it
+_NAMES = {
+    "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg", "matmul": "Mm",
+    "power": "Pow", "integer_power": "Pow", "absolute": "Abs", "dynamic_slice": "Slice",
+    "broadcast_to": "Expand", "concatenate": "Cat", "transpose": "Permute", "reshape": "View",
+    "cast": "ToCopy", "identity": "Clone", "straight_through": "Copy", "take": "IndexSelect",
+    "dynamic_update_slice": "CopySlices", "slice_update": "CopySlices",
+    "diagonal_update": "CopySlices", "conv": "Convolution", "log_softmax": "LogSoftmax",
+    "softmax": "Softmax", "layer_norm": "NativeLayerNorm", "batch_norm": "NativeBatchNorm",
+    "maximum": "Maximum", "linear": "Addmm", "square": "Pow", "clip": "Clamp",
+    "cumsum": "Cumsum", "cumprod": "Cumprod", "max": "Max", "min": "Min", "where": "Where",
+}  # fmt: skip
+
+
+def name_of(node: Any) -> str:
+    """PyTorch's name of the derivative of a recorded op, as near as its name tells."""
+    rule = lazyloom.host_rule(node)
+    if rule is not None:
+        return str(rule.name)
+    if node.spec is None:
+        return "AccumulateGrad" if node.leaf is not None else "Backward"
+    op = str(node.spec.op.name)
+    base, _, derived = op.partition(".")
+    name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
+    return f"{name}Backward{derived.count('vjp') or 0}"
+
+
+class Node:
+    """What made a non-leaf tensor: its name, and what it was made from."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def name(self) -> str:
+        """PyTorch's name of the derivative, such as ``AddBackward0``."""
+        return name_of(self._value.node)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that a backward pass goes on to, each with the number of its result.
+
+        None for an operand that requires no gradient. Empty once the graph was freed.
+        """
+        node = self._value.node
+        found: list[tuple[Node | None, int]] = []
+        for v in lazyloom.parents(self._value):
+            found.append((None, 0) if v is None else (node_of(v), v.index))
+        return tuple(found) if node.tracked else ()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Where the forward op was recorded."""
+        return {"recorded_at": str(self._value.node.site)}
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf that ``AccumulateGrad`` adds to, while it is alive."""
+        token = self._value.node.leaf
+        if type(token) is not Leaf:
+            raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
+        return token.owner() if token.owner is not None else None
+
+    def tensor(self, index: int) -> Tensor:
+        """A tensor of this node's result, on the same graph."""
+        return Tensor._wrap(lazyloom.result_of(self._value, index))
+
+    def __getattr__(self, name: str) -> Any:
+        # the node of a custom function shows its context
+        rule = lazyloom.host_rule(self._value.node) if not name.startswith("__") else None
+        if rule is None or rule.owner is None:
+            raise AttributeError(f"{self.name()} has no attribute {name!r}")
+        return getattr(rule.owner, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and other._value.node is self._value.node
+
+    def __hash__(self) -> int:
+        return hash(id(self._value.node))
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+def node_of(value: Value) -> Node:
+    """The node of a value that requires a gradient."""
+    return Node(value)
+
+
+class GradientEdge(NamedTuple):
+    """A tensor's place in the graph; ``grad`` takes it for the tensor."""
+
+    node: Node
+    output_nr: int
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place in the graph where the gradient of a tensor is found.
+
+    Raises RuntimeError for a tensor that requires none.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients")
+    value = tensor._operand()
+    return GradientEdge(Node(value), value.index)
+
+
+__all__ = ["GradientEdge", "Node", "get_gradient_edge"]
