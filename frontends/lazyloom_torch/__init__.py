@@ -33,6 +33,7 @@ from ._functions import (  # noqa: E402
     linear,
     pointwise,
     reductions,
+    scattering,
     shaping,
     sorting,
     views,
@@ -55,7 +56,8 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 
 _methods.attach()
 
-for _module in (pointwise, reductions, views, shaping, linear, indexing, sorting, creation, random):
+for _module in (pointwise, reductions, views, shaping, linear, indexing, scattering, sorting,
+                creation, random):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function

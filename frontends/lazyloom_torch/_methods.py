@@ -13,6 +13,7 @@ from ._functions import (
     linear,
     pointwise,
     reductions,
+    scattering,
     shaping,
     sorting,
     views,
@@ -81,7 +82,7 @@ def _properties() -> None:
 def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
-    for module in (pointwise, reductions, views, linear, indexing, sorting):
+    for module in (pointwise, reductions, views, linear, indexing, scattering, sorting):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 setattr(cls, name, function)

@@ -172,7 +172,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *,
     import numpy as np
 
     from .creation import tensor
-    from .indexing import index_select
+    from .scattering import index_select
 
     counts = np.broadcast_to(repeats.read(), (input._type.shape[at],))
     return index_select(input, at, tensor(np.repeat(np.arange(len(counts)), counts)))

@@ -88,7 +88,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     v = operand(input)
     if not v.shape:
         v = record("reshape", [v], {"shape": (1,)})
-    found = nonzero_values(v)
+    found = nonzero_values(v, "nonzero")
     if as_tuple:
         return tuple(_wrap(x) for x in found)
     if not input.ndim:

@@ -1,0 +1,62 @@
+"""Positions that are data: in range, or an error.
+
+What is known of indices on the host raises at the call. For what the device computes a check is
+recorded with them, and reading anything that depends on an index out of range raises. Either way
+the error is an IndexError and a RuntimeError: PyTorch raises the one or the other, by function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+from lazyloom.errors import IndexRangeError
+
+from .._core import record
+
+
+def checked(value: Any, size: int, dim: int | None, of: str, *, negative: bool = True) -> Any:
+    """Indices (a Value of integers) into ``size`` elements of dimension ``dim``, checked.
+
+    Without ``negative``, indices below 0 are out of range. ``dim`` None means the flattened
+    tensor. Raises IndexRangeError where the indices are known already.
+    """
+    if not value.type.size:
+        return value
+    least = -size if negative else 0
+    known = lazyloom.known_range(value)
+    if known is not None:
+        if known[0] < least or known[1] >= size:
+            bad = known[0] if known[0] < least else known[1]
+            place = "" if dim is None else f"dimension {dim} with "
+            raise IndexRangeError(f"{of}: index {bad} is out of bounds for {place}size {size}")
+        return value
+    if size == 0:
+        raise IndexRangeError(f"{of}: index is out of bounds for dimension {dim} with size 0")
+    return lazyloom.check_indices(value, size, dim, of, negative)
+
+
+def require(value: Any, flag: Any, kind: str) -> Any:
+    """The value, which raises what ``kind`` says when it is read if the flag is not zero."""
+    return record("checked", [value, flag], {"kind": kind})[0]
+
+
+def _says(text: str) -> Any:
+    def judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
+        return lazyloom.errors.ExecutionError(f"{text} (recorded at {check.site})")
+
+    return judge
+
+
+#: what is refused for its data, and in which words
+REFUSALS = {
+    "torch.masked_scatter": "masked_scatter: source has fewer elements than the mask has true ones",
+    "torch.histogram_range": "histc: the range of the elements is not finite",
+    "torch.quantile_range": "quantile() q must be in the range [0, 1]",
+    "torch.bincount": "bincount only supports 1-d non-negative integral inputs: an element is "
+                      "negative",
+    "torch.index_depth": "unravel_index: an index is out of range for the shape",
+    "torch.repeats": "repeat_interleave: repeats must not be negative",
+}
+for _kind, _text in REFUSALS.items():
+    lazyloom.register_check(_kind, _says(_text))
