@@ -87,7 +87,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             super().__init__(data[0])
             return
         default = _dtypes.get_default_dtype().lazy.numpy
-        if data and all(hasattr(d, "__index__") and not isinstance(d, bool) for d in data):
+        if data and all(isinstance(d, (int, np.integer)) and type(d) is not bool for d in data):
             array = np.zeros(tuple(int(d) for d in data), default)
         elif len(data) == 1 and isinstance(data[0], Size):
             array = np.zeros(tuple(data[0]), default)
@@ -476,8 +476,11 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         found = self.numpy()
         return found if dtype is None else found.astype(dtype)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return lazyloom.to_dlpack(self.value, **kwargs)
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:  # fmt: skip
+        from ._interchange import dlpack
+
+        return dlpack(self, stream, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -588,6 +591,11 @@ def to_array(data: Any) -> Any:
         return data.read()
     if isinstance(data, (list, tuple)):
         return [to_array(d) for d in data]
+    if hasattr(data, "__dlpack__"):
+        from ._interchange import foreign_array
+
+        found = foreign_array(data)
+        return data if found is None else found
     return data
 
 

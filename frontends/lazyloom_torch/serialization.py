@@ -1,197 +1,280 @@
-"""``save`` and ``load``: nested containers of tensors as a safetensors file.
+"""``torch.save`` and ``torch.load``: PyTorch's own files, read without running anything.
 
-Tensors are stored under their path (``"layers.0.weight"``), so a plain state dict is an
-ordinary safetensors file that other libraries read. What is no tensor (numbers,
-strings, the nesting) stands as JSON in the file's metadata. Nothing is ever unpickled.
+``save`` writes the zip archives that PyTorch's ``torch.load(weights_only=True)`` reads. ``load``
+reads them, the older files of PyTorch before 1.6, and safetensors files. Tensors that share
+memory do so again. :mod:`lazyloom_torch.safetensors` writes safetensors files.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
+import pickle
 import struct
-from collections import OrderedDict
-from collections.abc import Mapping
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-import lazyloom
-from lazyloom import dtypes as _lz
+from . import _checkpoint_objects as objects
+from . import _dtypes, safetensors
+from ._checkpoint_pickles import Pickler, read_anything, read_data
+from .safetensors import replacing
 
-from . import _dtypes
-from ._tensor import Tensor
-
-_KEY = "lazyloom_torch"
-_CODES = {
-    "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32",
-    "int32": "I32", "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16",
-    "float32": "F32", "float64": "F64", "complex64": "C64",
-}
-_NAMES = {code: name for name, code in _CODES.items()}
+_MAGIC = 0x1950A86A20F9469CFC6C  # of files that PyTorch wrote before 1.6
+_PROTOCOL = 1001
+_ALIGNMENT = 64
 
 
-def _describe(obj: Any, path: str, tensors: dict[str, tuple[np.ndarray, str]]) -> Any:
-    """The JSON form of an object; its tensors are collected by path."""
-    if isinstance(obj, Tensor):
-        name = path or "tensor"
-        while name in tensors:
-            name += "_"
-        array = obj.read()
-        kind = obj.dtype.name
-        if kind == "complex128":
-            array, kind = array.view(np.float64).reshape(*array.shape, 2), "float64"
-        tensors[name] = (array, kind)
-        return {"t": name, "leaf": obj._leaf is not None, "dtype": obj.dtype.name}
-    if isinstance(obj, np.ndarray):
-        from ._functions.creation import from_numpy
-
-        return {**_describe(from_numpy(obj), path, tensors), "numpy": True}
-    if obj is None or isinstance(obj, (bool, int, float, str)) and type(obj) in (
-            bool, int, float, str, type(None)):
-        return {"v": obj} if not isinstance(obj, float) or np.isfinite(obj) else {"f": repr(obj)}
-    if isinstance(obj, complex):
-        return {"c": [obj.real, obj.imag]}
-    if isinstance(obj, _dtypes.dtype):
-        return {"dtype": obj.name}
-    if isinstance(obj, _dtypes.Size):
-        return {"size": list(obj)}
-    if isinstance(obj, Mapping):
-        items = [[_describe(k, "", {}), _describe(v, f"{path}.{k}" if path else str(k), tensors)]
-                 for k, v in obj.items()]
-        return {"od" if isinstance(obj, OrderedDict) else "d": items}
-    if isinstance(obj, (list, tuple)):
-        items = [_describe(v, f"{path}.{i}" if path else str(i), tensors)
-                 for i, v in enumerate(obj)]
-        return {"tu" if isinstance(obj, tuple) else "l": items}
-    if isinstance(obj, np.generic):
-        return _describe(obj.item(), path, tensors)
-    raise TypeError(
-        f"save: {path or 'the object'} is a {type(obj).__name__}, expected tensors, numbers, "
-        "strings and containers of them; save a module's state_dict()")
+# -- writing --------------------------------------------------------------------------------
 
 
-def _restore(d: dict[str, Any], tensors: Mapping[str, Tensor]) -> Any:
-    if "t" in d:
-        found = tensors[d["t"]]
-        if d.get("dtype") == "complex128":
-            array = found.read()
-            found = _tensor_of(array.view(np.complex128).reshape(array.shape[:-1]))
-        if d.get("numpy"):
-            return found.read()
-        return found.requires_grad_() if d.get("leaf") else found
-    if "v" in d:
-        return d["v"]
-    if "f" in d:
-        return float(d["f"])
-    if "c" in d:
-        return complex(*d["c"])
-    if "dtype" in d:
-        return _dtypes.NAMES[d["dtype"]]
-    if "size" in d:
-        return _dtypes.Size(d["size"])
-    if "l" in d:
-        return [_restore(v, tensors) for v in d["l"]]
-    if "tu" in d:
-        return tuple(_restore(v, tensors) for v in d["tu"])
-    made: dict[Any, Any] = OrderedDict() if "od" in d else {}
-    for k, v in d["od"] if "od" in d else d["d"]:
-        made[_restore(k, tensors)] = _restore(v, tensors)
-    return made
-
-
-def _tensor_of(array: np.ndarray) -> Tensor:
-    made: Tensor = Tensor._wrap(lazyloom.from_host(array))
-    return made
-
-
-def _serialised(tensors: dict[str, tuple[np.ndarray, str]], metadata: dict[str, str]) -> bytes:
-    """A safetensors file: 8 bytes of header length, JSON header, data in order."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    parts = []
-    at = 0
-    # largest items first keeps every tensor aligned to its item size
-    for name, (array, kind) in sorted(tensors.items(), key=lambda kv: -kv[1][0].dtype.itemsize):
-        data = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": _CODES[kind], "shape": list(array.shape),
-                        "data_offsets": [at, at + len(data)]}
-        parts.append(data)
-        at += len(data)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + b"".join(parts)
-
-
-def save(obj: Any, f: Any) -> None:
+def save(
+    obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write tensors, numbers, strings and nested containers of them to a path or file.
 
-    Raises TypeError for anything else, such as a whole module.
+    The file is one of PyTorch's. Objects of other classes are pickled by the name of their
+    class, so that reading them takes ``load(..., weights_only=False)``. Raises TypeError or
+    PicklingError for what cannot be pickled.
     """
-    tensors: dict[str, tuple[np.ndarray, str]] = {}
-    described = _describe(obj, "", tensors)
-    data = _serialised(tensors, {"format": "pt", _KEY: json.dumps(described)})
     if hasattr(f, "write"):
-        f.write(data)
+        if hasattr(f, "seekable") and f.seekable():
+            _write_archive(obj, f, "archive")
+        else:
+            held = io.BytesIO()
+            _write_archive(obj, held, "archive")
+            f.write(held.getvalue())
         return
     path = os.fspath(f)
-    # a reader never sees half a file, and a failed write leaves the old one
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        with open(temporary, "wb") as out:
-            out.write(data)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    stem = os.path.splitext(os.path.basename(path))[0] or "archive"
+    with replacing(path) as out:
+        _write_archive(obj, out, stem)
 
 
-def _parsed(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    problem = "load: this is no safetensors file; files made by torch.save hold pickles, which " \
-        "are not read: convert them with safetensors"
-    if len(data) < 8:
-        raise ValueError(problem)
-    (length,) = struct.unpack("<Q", data[:8])
-    if length > len(data) - 8:
-        raise ValueError(problem)
-    try:
-        header = json.loads(data[8:8 + length])
-    except ValueError:
-        raise ValueError(problem) from None
-    if not isinstance(header, dict):
-        raise ValueError(problem)
-    metadata = header.pop("__metadata__", {})
-    body = memoryview(data)[8 + length:]
-    found = {}
-    for name, entry in header.items():
-        if entry.get("dtype") not in _NAMES:
-            raise ValueError(f"load: tensor {name!r} has dtype {entry.get('dtype')!r}, expected "
-                             f"one of {', '.join(_NAMES)}")
-        kind = _lz.dtype_named(_NAMES[entry["dtype"]])
-        start, end = entry["data_offsets"]
-        count = 1
-        for d in entry["shape"]:
-            count *= d
-        if not 0 <= start <= end <= len(body) or end - start != count * kind.itemsize:
-            raise ValueError(f"load: the file is damaged: tensor {name!r} of {entry['shape']} "
-                             f"{kind.name} has bytes {start} to {end} of {len(body)}")
-        array = np.frombuffer(body[start:end], kind.numpy).reshape(entry["shape"])
-        found[name] = _tensor_of(array)
-    return found, metadata
+def _write_archive(obj: Any, out: Any, name: str) -> None:
+    text = io.BytesIO()
+    pickler = Pickler(text)
+    pickler.dump(obj)
+    start = out.tell()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+
+        def record(member: str, data: Any) -> None:
+            entry = zipfile.ZipInfo(f"{name}/{member}")
+            # data begins at a multiple of the alignment, so that it can be mapped
+            at = out.tell() - start + 30 + len(entry.filename.encode())
+            large = len(data) >= 1 << 31
+            free = -(at + 4 + 20 * large) % _ALIGNMENT
+            entry.extra = b"FB" + struct.pack("<H", free) + b"Z" * free
+            archive.writestr(entry, data)
+
+        record("data.pkl", text.getvalue())
+        record(".format_version", b"1")
+        record(".storage_alignment", str(_ALIGNMENT).encode())
+        record("byteorder", sys.byteorder.encode())
+        for key, array in pickler.storages.items():
+            record(f"data/{key}", memoryview(array.reshape(-1).view(np.uint8)))
+        record("version", b"3\n")
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True, mmap: Any = None) -> Any:
-    """Read what :func:`save` wrote, or any safetensors file (as a dict of tensors).
+# -- reading --------------------------------------------------------------------------------
 
-    Raises ValueError for a file that is neither, or damaged.
+
+def load(
+    f: Any, map_location: Any = None, pickle_module: Any = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:
+    """Read a file of :func:`save` or of PyTorch's, or a safetensors file (as a dict).
+
+    All tensors come to the CPU, wherever they were. Nothing in the file is executed, and a name
+    of something else than data is an UnpicklingError, unless ``weights_only`` is False: then the
+    file can run any code. Raises ValueError for a damaged file.
     """
-    _dtypes.check_device(map_location)
+    if not callable(map_location) and not isinstance(map_location, dict):
+        _dtypes.check_device(map_location)
+    trusting = weights_only is False
     if hasattr(f, "read"):
-        data = f.read()
-    else:
-        with open(os.fspath(f), "rb") as source:
-            data = source.read()
-    tensors, metadata = _parsed(data)
-    described = metadata.get(_KEY)
-    if described is None:
-        return tensors
-    return _restore(json.loads(described), tensors)
+        if not (hasattr(f, "seekable") and f.seekable()):
+            f = io.BytesIO(f.read())
+        return _load(f, trusting)
+    path = os.fspath(f)
+    with open(path, "rb") as source:
+        return _load(source, trusting)
+
+
+def _load(f: Any, trusting: bool) -> Any:
+    start = f.tell()
+    head = f.read(16)
+    f.seek(start)
+    read = read_anything if trusting else read_data
+    if head[:4] == b"PK\x03\x04":
+        return _read_archive(f, read)
+    if head[8:9] == b"{" or len(head) < 8:
+        return safetensors.load(f.read())
+    if head[:1] == b"\x80":
+        return _read_old(f, read)
+    raise ValueError("load: this is neither a file of torch.save nor a safetensors file")
+
+
+def _storage_of(given: Any, old: bool) -> tuple[Any, str, int]:
+    """Type, key and number of elements of a storage that a pickle refers to."""
+    if not (isinstance(given, tuple) and len(given) == 5 + old and given[0] == "storage"
+            and isinstance(given[1], objects.StorageType) and type(given[4]) is int):  # fmt: skip
+        raise ValueError("load: the file is damaged: a reference to no storage")
+    return given[1].dtype, str(given[2]), given[4]
+
+
+def _swapped(data: Any, kind: _dtypes.dtype | None) -> Any:
+    """The bytes in this machine's order."""
+    if kind is None or kind.itemsize == 1:
+        return data
+    width = kind.itemsize // 2 if kind.is_complex else kind.itemsize
+    return np.frombuffer(data, f"u{width}").byteswap().tobytes()
+
+
+def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
+    try:
+        archive = zipfile.ZipFile(f)
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise ValueError(f"load: the archive is damaged: {error}") from None
+    with archive:
+        names = set(archive.namelist())
+        stems = [n[: -len("/data.pkl")] for n in names if n.endswith("/data.pkl")]
+        if len(stems) != 1:
+            raise ValueError("load: the archive is none of torch.save: it has no data.pkl")
+        stem = stems[0]
+        if f"{stem}/constants.pkl" in names:
+            raise ValueError("load: the archive holds a TorchScript program; only the files of "
+                             "torch.save are read")
+
+        def member(name: str) -> bytes:
+            try:
+                entry = archive.getinfo(f"{stem}/{name}")
+                if entry.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"load: the archive's {name} is compressed, which torch.save "
+                                     "never does")
+                return archive.read(entry)
+            except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+                raise ValueError(f"load: the archive is damaged: {name}: {error}") from None
+
+        order = member("byteorder").decode() if f"{stem}/byteorder" in names else "little"
+        storages: dict[str, objects.StoredBytes] = {}
+
+        def storage(given: Any) -> Any:
+            kind, key, numel = _storage_of(given, old=False)
+            if key not in storages:
+                data: Any = member(f"data/{key}")
+                if len(data) != numel * (kind.itemsize if kind is not None else 1):
+                    raise ValueError(f"load: the archive is damaged: storage {key} of {numel} "
+                                     f"elements has {len(data)} bytes")
+                if order != sys.byteorder:
+                    data = _swapped(data, kind)
+                storages[key] = objects.StoredBytes(data)
+            return storages[key], kind
+
+        return read(io.BytesIO(member("data.pkl")), storage)
+
+
+def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
+    """A file of PyTorch before 1.6: five pickles, then the storages."""
+
+    def nothing(given: Any) -> Any:
+        raise ValueError("load: this is no file of torch.save")
+
+    try:
+        if read_data(f, nothing) != _MAGIC:
+            raise ValueError("load: this is a pickle, but none of torch.save")
+        if read_data(f, nothing) != _PROTOCOL:
+            raise ValueError("load: the file is of an unknown version of torch.save")
+        system = read_data(f, nothing)
+    except pickle.UnpicklingError:
+        raise ValueError("load: this is a pickle, but none of torch.save") from None
+    little = not isinstance(system, dict) or system.get("little_endian", True)
+    start = f.tell()
+    kinds: dict[str, _dtypes.dtype] = {}
+
+    def note(given: Any) -> Any:
+        kind, key, _ = _storage_of(given, old=True)
+        if given[5] is not None:
+            raise ValueError("load: the file is of a version of PyTorch before 0.4")
+        kinds[key] = kind
+        return objects.StoredBytes(None), kind
+
+    # the data stands behind the object: a first reading finds out where
+    read(f, note)
+    data: dict[str, objects.StoredBytes] = {}
+    for key in map(str, read_data(f, nothing)):
+        if key not in kinds:
+            raise ValueError(f"load: the file is damaged: storage {key} is not used")
+        (count,) = struct.unpack("<q", _exactly(f, 8))
+        raw: Any = _exactly(f, count * kinds[key].itemsize)
+        if little != (sys.byteorder == "little"):
+            raw = _swapped(raw, kinds[key])
+        data[key] = objects.StoredBytes(raw)
+
+    def storage(given: Any) -> Any:
+        kind, key, _ = _storage_of(given, old=True)
+        if key not in data:
+            raise ValueError(f"load: the file is damaged: storage {key} is missing")
+        return data[key], kind
+
+    f.seek(start)
+    return read(f, storage)
+
+
+def _exactly(f: Any, count: int) -> bytes:
+    data: bytes = f.read(count) if count >= 0 else b""
+    if len(data) != count:
+        raise ValueError(f"load: the file is damaged: it ends {count - len(data)} bytes early")
+    return data
+
+
+# -- what the user trusts -------------------------------------------------------------------
+
+
+def _by_name(given: Any) -> dict[str, Any]:
+    found = {}
+    for item in given:
+        if isinstance(item, tuple):
+            found[item[1]] = item[0]
+        else:
+            found[f"{item.__module__}.{item.__qualname__}"] = item
+    return found
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Allow :func:`load` to make objects of these classes, and to call these functions.
+
+    A pair ``(class, "module.name")`` gives the name under which files have it.
+    """
+    objects.allowed.update(_by_name(safe_globals))
+
+
+def get_safe_globals() -> list[Any]:
+    """What :func:`add_safe_globals` has allowed."""
+    return list(objects.allowed.values())
+
+
+def clear_safe_globals() -> None:
+    """Allow nothing but data again."""
+    objects.allowed.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """:func:`add_safe_globals` for a ``with`` block."""
+    before = dict(objects.allowed)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        objects.allowed.clear()
+        objects.allowed.update(before)
+
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals",
+           "save"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,65 +108,6 @@ def test_attention_equals_its_definition() -> None:
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     found = nn.functional.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)))
     np.testing.assert_allclose(found.numpy(), weights @ v, rtol=1e-5, atol=1e-6)
-
-
-def test_files_hold_nested_state(tmp_path: Path) -> None:
-    m = net()
-    optimizer = torch.optim.Adam(m.parameters(), lr=0.1)
-    m(torch.rand(2, 1, 4, 4)).sum().backward()
-    optimizer.step()
-    given = {
-        "model": m.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3,
-        "extra": [1.5, None, "a", (True, float("inf"))], "half": torch.ones(3).bfloat16(),
-        "z": torch.tensor([1 + 2j], dtype=torch.complex128), "kind": torch.float16}
-    path = tmp_path / "state.safetensors"
-    torch.save(given, path)
-    found = torch.load(path)
-    assert list(found) == list(given)
-    assert found["extra"] == given["extra"] and found["epoch"] == 3
-    assert found["kind"] is torch.float16
-    for name in ("half", "z"):
-        assert found[name].dtype is given[name].dtype and torch.equal(found[name], given[name])
-    for name, tensor in given["model"].items():
-        assert torch.equal(found["model"][name], tensor)
-    fresh = torch.optim.Adam(m.parameters(), lr=0.3)
-    fresh.load_state_dict(found["optimizer"])
-    assert fresh.param_groups[0]["lr"] == 0.1
-    assert torch.equal(fresh.state[m[0].weight]["exp_avg"],
-                       optimizer.state[m[0].weight]["exp_avg"])
-    stream = io.BytesIO()
-    torch.save(m.state_dict(), stream)
-    stream.seek(0)
-    m.load_state_dict(torch.load(stream))
-
-
-def test_files_are_those_of_the_safetensors_library(tmp_path: Path) -> None:
-    library = pytest.importorskip("safetensors.numpy")
-    path = tmp_path / "a.safetensors"
-    torch.save({"w": torch.arange(6.0).reshape(2, 3), "i": torch.tensor([1, 2])}, path)
-    found = library.load_file(path)
-    np.testing.assert_array_equal(found["w"], np.arange(6.0).reshape(2, 3))
-    np.testing.assert_array_equal(found["i"], [1, 2])
-    library.save_file({"x": np.ones((2, 2), np.float16)}, path)
-    assert torch.load(path)["x"].dtype is torch.float16
-
-
-@pytest.mark.parametrize("damage", [
-    lambda d: b"", lambda d: b"PK\x03\x04" + d, lambda d: d[:-3], lambda d: d[:20],
-    lambda d: b"\xff" * 8 + d[8:], lambda d: d.replace(b'"F32"', b'"F99"'),
-])
-def test_damaged_files_are_errors(tmp_path: Path, damage: Any) -> None:
-    path = tmp_path / "a.safetensors"
-    torch.save({"w": torch.ones(4)}, path)
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match="load"):
-        torch.load(path)
-
-
-def test_only_data_is_saved(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="state_dict"):
-        torch.save({"m": nn.Linear(1, 1)}, tmp_path / "x")
-    assert not list(tmp_path.iterdir())
 
 
 class Squares(Dataset):

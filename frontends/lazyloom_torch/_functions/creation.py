@@ -17,6 +17,7 @@ from lazyloom.dtypes import bfloat16 as _lz_bfloat16
 from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
+from .._interchange import foreign_array, from_dlpack
 from .._promotion import is_number, number_dtype
 from .._tensor import Tensor, operand
 
@@ -69,6 +70,9 @@ def tensor(
             value = cast(value, _dtypes.as_dtype(dtype).lazy)
         return finish(value, requires_grad)
     tensors = isinstance(data, (list, tuple)) and any(isinstance(d, Tensor) for d in data)
+    foreign = foreign_array(data)
+    if foreign is not None:
+        data = foreign
     try:
         array = np.asarray(_plain(data))
     except ValueError as error:
@@ -110,12 +114,28 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return tensor(array)
 
 
-asarray = as_tensor
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of a tensor, an array or nested lists; ``copy`` True for one of its own.
 
-
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor from any object that speaks DLPack."""
-    return finish(lazyloom.from_dlpack(ext_tensor))
+    Raises ValueError for ``copy=False`` where the data cannot be shared.
+    """
+    kind = None if dtype is None else _dtypes.as_dtype(dtype)
+    if isinstance(obj, Tensor):
+        made = obj.clone() if copy else obj
+        if kind is not None and kind is not made.dtype:
+            if copy is False:
+                raise ValueError(f"asarray: cannot make {obj.dtype!r} into {kind!r} without a copy")
+            made = made.to(kind)
+        if made is obj and requires_grad == obj.requires_grad:
+            return obj
+        made = made.detach()
+        return made.requires_grad_() if requires_grad else made
+    if copy is False:
+        raise ValueError("asarray: host data is always copied, copy=False was given")
+    return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:

@@ -29,12 +29,6 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     __str__ = __repr__
 
 
-class StateDict(OrderedDict[str, Any]):
-    """A state dict with what modules noted of their versions."""
-
-    _metadata: Any
-
-
 class Stateful:
     """The part of a Module that writes and loads state dicts."""
 
@@ -80,9 +74,9 @@ class Stateful:
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and not prefix else prefix
             keep_vars = args[2] if len(args) > 2 and not keep_vars else keep_vars
-        found: dict[str, Any] = destination
+        found: Any = destination
         if destination is None:
-            found = StateDict()
+            found = OrderedDict()
             found._metadata = OrderedDict()
         noted = {"version": self._version}
         if hasattr(found, "_metadata"):
@@ -184,7 +178,7 @@ class Stateful:
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         keys = IncompatibleKeys([], [])
         problems: list[str] = []
-        given = StateDict(state_dict)
+        given: Any = OrderedDict(state_dict)
         metadata = getattr(state_dict, "_metadata", None)
         if metadata is not None:
             given._metadata = metadata

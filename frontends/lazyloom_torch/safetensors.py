@@ -1,0 +1,309 @@
+"""Safetensors files: named tensors, no code. The functions of ``safetensors.torch``.
+
+``from lazyloom_torch.safetensors import load_file, save_file, safe_open``. The format: eight
+bytes of header length, a JSON header, the data in order
+(https://huggingface.co/docs/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+import lazyloom
+from lazyloom import dtypes as _lz
+
+from . import _dtypes
+from ._tensor import Tensor
+
+_CODES = {
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32",
+    "int32": "I32", "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16",
+    "float32": "F32", "float64": "F64", "complex64": "C64",
+}
+_NAMES = {code: name for name, code in _CODES.items()}
+_HEADER_LIMIT = 100_000_000
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[Any]:
+    """A file that takes the place of ``path`` when all is written.
+
+    A reader never sees half a file, and a write that fails leaves the old one.
+    """
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        with open(temporary, "w+b") as out:
+            yield out
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+# -- writing --------------------------------------------------------------------------------
+
+
+def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) -> None:
+    if not isinstance(tensors, Mapping):
+        raise ValueError(f"save: expected a dict of tensors, not {type(tensors).__name__}")
+    storages: dict[int, str] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(name, str):
+            raise ValueError(f"save: the name {name!r} is no string")
+        if not isinstance(tensor, Tensor):
+            raise ValueError(
+                f"save: {name!r} is a {type(tensor).__name__}, expected a Tensor: a safetensors "
+                "file holds tensors only; torch.save holds nested containers")
+        if tensor.dtype.name not in _CODES:
+            raise ValueError(f"save: {name!r} has dtype {tensor.dtype!r}, which the format lacks; "
+                             "view_as_real() makes complex numbers pairs")
+        first = storages.setdefault(id(tensor._storage), name)
+        if first is not name and tensor.numel():
+            raise RuntimeError(
+                f"save: {first!r} and {name!r} share memory, which the format cannot say: leave "
+                "one out, clone() it, or use save_model, which leaves out what is shared")
+    for key, text in (metadata or {}).items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise ValueError(f"save: metadata are strings by strings, not {key!r}: {text!r}")
+
+
+def _write(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, out: Any) -> None:
+    _check(tensors, metadata)
+    header: dict[str, Any] = {}
+    if metadata is not None:
+        header["__metadata__"] = dict(metadata)
+    at = 0
+    # largest items first keeps every tensor aligned to its item size
+    order = sorted(tensors.items(), key=lambda kv: (-kv[1].element_size(), kv[0]))
+    for name, tensor in order:
+        header[name] = {"dtype": _CODES[tensor.dtype.name], "shape": list(tensor.shape),
+                        "data_offsets": [at, at + tensor.nbytes]}
+        at += tensor.nbytes
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    out.write(struct.pack("<Q", len(text)) + text)
+    for _, tensor in order:
+        out.write(np.ascontiguousarray(tensor.read()).tobytes())
+
+
+def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
+    """The bytes of a safetensors file with these tensors.
+
+    Raises ValueError for what is no tensor, RuntimeError for tensors that share memory.
+    """
+    import io
+
+    out = io.BytesIO()
+    _write(tensors, metadata, out)
+    return out.getvalue()
+
+
+def save_file(
+    tensors: Mapping[str, Tensor], filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write a dict of tensors to a safetensors file.
+
+    Raises ValueError for what is no tensor, RuntimeError for tensors that share memory.
+    """
+    with replacing(os.fspath(filename)) as out:
+        _write(tensors, metadata, out)
+
+
+def save_model(
+    model: Any, filename: str | os.PathLike[str], metadata: Mapping[str, str] | None = None,
+    force_contiguous: bool = True,
+) -> None:
+    """Write a module's state; of parameters that share memory, the first by name.
+
+    The metadata says for the others, as ``safetensors.torch`` does, where their data is.
+    """
+    kept: dict[str, Tensor] = {}
+    owners: dict[int, str] = {}
+    said = dict(metadata or {})
+    state = model.state_dict()
+    for name in sorted(state):
+        owner = owners.setdefault(id(state[name]._storage), name)
+        if owner is name:
+            kept[name] = state[name]
+        else:
+            said[name] = owner
+    save_file(kept, filename, said or None)
+
+
+# -- reading --------------------------------------------------------------------------------
+
+
+class _File:
+    """A parsed header over the bytes of a file."""
+
+    def __init__(self, data: Any) -> None:
+        self.metadata, self.entries, self.body = _parsed(data)
+
+    def tensor(self, name: str) -> Tensor:
+        kind, shape, start, end = self.entries[name]
+        array = np.frombuffer(self.body[start:end], kind.numpy).reshape(shape)
+        made: Tensor = Tensor._wrap(lazyloom.from_host(array))
+        return made
+
+
+_Entry = tuple[_lz.DType, list[int], int, int]
+
+
+def _parsed(data: Any) -> tuple[dict[str, str], dict[str, _Entry], memoryview]:
+    """Metadata, entries by name and the data. Raises ValueError for a damaged file."""
+    whole = memoryview(data)
+    problem = "load: this is no safetensors file, or it is damaged: "
+    if len(whole) < 8:
+        raise ValueError(f"{problem}it has {len(whole)} bytes")
+    (length,) = struct.unpack("<Q", whole[:8])
+    if length > min(len(whole) - 8, _HEADER_LIMIT):
+        raise ValueError(f"{problem}a header of {length} bytes in a file of {len(whole)}")
+    try:
+        header = json.loads(bytes(whole[8:8 + length]))
+    except (ValueError, RecursionError):
+        raise ValueError(f"{problem}its header is no JSON") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{problem}its header is no JSON object")
+    metadata = header.pop("__metadata__", None) or {}
+    if not isinstance(metadata, dict):
+        raise ValueError(f"{problem}its metadata is no JSON object")
+    body = whole[8 + length:]
+    entries = {name: _entry(name, entry, len(body)) for name, entry in header.items()}
+    at = 0
+    for start, end, name in sorted((e[2], e[3], n) for n, e in entries.items()):
+        if start != at:
+            raise ValueError(f"{problem}tensor {name!r} begins at byte {start}, expected {at}")
+        at = end
+    if at != len(body):
+        raise ValueError(f"{problem}{len(body)} bytes of data, expected {at}")
+    return metadata, entries, body
+
+
+def _entry(name: str, entry: Any, available: int) -> _Entry:
+    try:
+        code, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        whole = all(type(n) is int and n >= 0 for n in (*shape, start, end))
+    except (TypeError, KeyError, ValueError):
+        whole = False
+    if not whole:
+        raise ValueError(f"load: the file is damaged: tensor {name!r} is described as {entry!r}")
+    if code not in _NAMES:
+        raise ValueError(f"load: tensor {name!r} has dtype {code!r}, expected one of "
+                         f"{', '.join(_NAMES)}")
+    kind = _lz.dtype_named(_NAMES[code])
+    count = 1
+    for d in shape:
+        count *= d
+    if end > available or end - start != count * kind.itemsize:
+        raise ValueError(f"load: the file is damaged: tensor {name!r} of {shape} {kind.name} has "
+                         f"bytes {start} to {end} of {available}")
+    return kind, shape, start, end
+
+
+def load(data: bytes) -> dict[str, Tensor]:
+    """The tensors in the bytes of a safetensors file. Raises ValueError if it is damaged."""
+    found = _File(data)
+    return {name: found.tensor(name) for name in found.entries}
+
+
+def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name. Raises ValueError if it is damaged."""
+    with safe_open(filename, "pt", device) as found:
+        return {name: found.get_tensor(name) for name in found.keys()}  # noqa: SIM118
+
+
+def load_model(
+    model: Any, filename: str | os.PathLike[str], strict: bool = True, device: Any = "cpu"
+) -> tuple[list[str], list[str]]:
+    """Load what :func:`save_model` wrote; names that are missing, and unexpected ones.
+
+    A name may be missing if it shares memory with one that is there. Raises RuntimeError
+    with ``strict`` for others.
+    """
+    found = load_file(filename, device)
+    here = model.state_dict()
+    given = {id(here[name]._storage) for name in found if name in here}
+    missing = [n for n in here if n not in found and id(here[n]._storage) not in given]
+    unexpected = [n for n in found if n not in here]
+    if strict and (missing or unexpected):
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(model).__name__}: missing "
+                           f"keys {missing}, unexpected keys {unexpected}")
+    model.load_state_dict(found, strict=False)
+    return missing, unexpected
+
+
+class _Slice:
+    """A tensor in a file of which parts are read by indexing."""
+
+    def __init__(self, file: _File, name: str) -> None:
+        self._file, self._name = file, name
+
+    def get_shape(self) -> list[int]:
+        return list(self._file.entries[self._name][1])
+
+    def get_dtype(self) -> str:
+        return _CODES[self._file.entries[self._name][0].name]
+
+    def __getitem__(self, key: Any) -> Tensor:
+        kind, shape, start, end = self._file.entries[self._name]
+        array = np.frombuffer(self._file.body[start:end], kind.numpy).reshape(shape)
+        made: Tensor = Tensor._wrap(lazyloom.from_host(array[key]))
+        return made
+
+
+class safe_open:  # noqa: N801  (the library's name)
+    """A safetensors file whose tensors are read one by one; a context manager.
+
+    Raises ValueError if it is damaged, FileNotFoundError if there is none.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], framework: str = "pt",
+                 device: Any = "cpu") -> None:  # fmt: skip
+        if framework not in ("pt", "torch", "pytorch"):
+            raise ValueError(f"safe_open: framework is 'pt' here, not {framework!r}")
+        _dtypes.check_device(device)
+        with open(os.fspath(filename), "rb") as source:
+            empty = os.fstat(source.fileno()).st_size == 0
+            data: Any = b"" if empty else mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        self._found = _File(data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        del self._found
+
+    def keys(self) -> list[str]:
+        """The names, in the order of the data."""
+        return list(self._found.entries)
+
+    def offset_keys(self) -> list[str]:
+        return sorted(self._found.entries, key=lambda name: self._found.entries[name][2])
+
+    def metadata(self) -> dict[str, str] | None:
+        """The strings that were saved beside the tensors."""
+        return self._found.metadata or None
+
+    def get_tensor(self, name: str) -> Tensor:
+        """One tensor. Raises KeyError."""
+        if name not in self._found.entries:
+            raise KeyError(f"File does not contain tensor {name}")
+        return self._found.tensor(name)
+
+    def get_slice(self, name: str) -> _Slice:
+        """What reads a part of one tensor: ``get_slice(name)[:10]``. Raises KeyError."""
+        if name not in self._found.entries:
+            raise KeyError(f"File does not contain tensor {name}")
+        return _Slice(self._found, name)
+
+
+__all__ = ["load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model"]
