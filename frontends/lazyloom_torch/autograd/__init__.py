@@ -5,7 +5,7 @@ from __future__ import annotations
 from lazyloom.errors import GradientError
 
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import anomaly_mode, graph
+from . import anomaly_mode, function, graph
 from ._hooks import (
     register_hook,
     register_post_accumulate_grad_hook,
@@ -15,10 +15,11 @@ from ._hooks import (
 from ._hooks import watches as _watches
 from ._passes import backward, grad, tensor_backward
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .function import Function
 
 __all__ = [
-    "GradientError", "_watches", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
-    "grad", "graph", "inference_mode", "no_grad", "register_hook",
+    "Function", "GradientError", "_watches", "anomaly_mode", "backward", "detect_anomaly",
+    "enable_grad", "function", "grad", "graph", "inference_mode", "no_grad", "register_hook",
     "register_post_accumulate_grad_hook", "retain_grad", "retains_grad", "set_detect_anomaly",
     "set_grad_enabled", "tensor_backward",
 ]  # fmt: skip

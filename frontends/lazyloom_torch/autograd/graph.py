@@ -31,9 +31,9 @@ def name_of(node: Any) -> str:
     if node.spec is None:
         return "AccumulateGrad" if node.leaf is not None else "Backward"
     op = str(node.spec.op.name)
-    base, _, derived = op.partition(".")
+    base = op.partition(".")[0]
     name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
-    return f"{name}Backward{derived.count('vjp') or 0}"
+    return f"{name}Backward0"
 
 
 class Node:
