@@ -1,0 +1,270 @@
+"""Views by strides, by parts of complex numbers and by bits; and storages of another size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazyloom
+from lazyloom.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
+
+from .._core import axis, check_shape, numel, record, scalar, shape_of
+from .._dtypes import dtype as torch_dtype
+from .._errors import as_torch
+from .._tensor import Tensor, row_major
+from . import views
+
+Ints = tuple[int, ...]
+
+
+def _as_stored(input: Tensor) -> tuple[Any, ...]:
+    """The steps that read a tensor's storage as elements of the tensor's dtype."""
+    kind, here = input._storage.value.type, input._type.dtype
+    if kind.dtype is here:
+        return ()
+    if kind.dtype.is_complex and here is kind.dtype.real:
+        return (AsReal(),)
+    if here.is_complex and kind.dtype is here.real and kind.size % 2 == 0:
+        return (Reshape((kind.size // 2, 2)), AsComplex())
+    if kind.dtype.itemsize == here.itemsize:
+        return (Bitcast(here),)
+    raise RuntimeError(
+        f"as_strided() of a {input.dtype!r} view of a storage of {kind.dtype.name}: "
+        "clone() the view first")
+
+
+def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: int) -> Tensor:
+    """A view of the storage of a tensor."""
+    if input._own is not None and input._steps:
+        raise RuntimeError(
+            "as_strided() of a view that has a gradient history of its own is not possible; "
+            "clone() it first")
+    kind = input._storage.value.type
+    steps = (*_as_stored(input), *steps)
+    try:
+        for step in steps:
+            kind = step.out_type(kind)
+    except lazyloom.LoomError as error:
+        raise as_torch(error) from None
+    found = input._view((), kind, strides, 0)
+    found._set(input._storage, steps, kind)
+    if found._parent is not None:
+        found._parent = (input, steps)
+    found._offset = offset
+    return found
+
+
+def _check_strides(name: str, size: Any, stride: Any, offset: int) -> tuple[Ints, Ints]:
+    shape, strides = shape_of((size,)), shape_of((stride,))
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"{name}: size {list(shape)} and stride {list(strides)} differ in length")
+    if any(s < 0 for s in strides):
+        raise RuntimeError(f"{name}: negative strides are not supported, got {list(strides)}")
+    if offset < 0:
+        raise RuntimeError(f"{name}: storage_offset must not be negative, got {offset}")
+    return check_shape(shape), strides
+
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the input's storage: element ``i`` is at ``storage_offset + sum(i * stride)``.
+
+    Without an offset it is the input's. Elements may be there several times; what is written to
+    such a view goes to each of their places, where it makes a difference. Raises RuntimeError
+    where it leaves the storage.
+    """
+    offset = input._offset if storage_offset is None else int(storage_offset)
+    shape, strides = _check_strides("as_strided", size, stride, offset)
+    return _of_storage(input, (Strided(offset, shape, strides),), strides, offset)
+
+
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """:func:`as_strided`, of which the tensor itself becomes the view."""
+    return become(self, as_strided(self, size, stride, storage_offset), "as_strided_")
+
+
+def become(self: Tensor, view: Tensor, name: str) -> Tensor:
+    """Make a tensor the view of it that is given. Raises RuntimeError for a leaf."""
+    if self._leaf is not None or self._own is not None:
+        raise RuntimeError(f"{name}() on a leaf that requires grad is not possible")
+    self._set(view._storage, view._steps, view._type)
+    self._no_gradient = view._no_gradient
+    self._strides, self._offset = view._strides, view._offset
+    return self
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` elements, ``step`` apart, of a dimension: a new last dimension.
+
+    A view: shape ``[..., (n - size) // step + 1, ..., size]``.
+    """
+    at = axis(dimension, input.ndim)
+    shape, strides = input._type.shape or (1,), input.stride() or (1,)
+    length = shape[at]
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if size > length:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {at} is {length} but size is {size}")
+    count = (length - size) // step + 1
+    new_strides = (*strides[:at], step * strides[at], *strides[at + 1:], strides[at])
+    if not input.ndim:
+        return input._share(Reshape((size,)), None, input._offset) if size else views.narrow(
+            views.reshape(input, 1), 0, 0, 0)
+    if step == size:
+        # windows that do not overlap are a reshape
+        parts = views.narrow(input, at, 0, count * size)
+        middle = parts._share(
+            Reshape((*shape[:at], count, size, *shape[at + 1:])),
+            (*strides[:at], step * strides[at], strides[at], *strides[at + 1:]), input._offset)
+        found: Tensor = views.movedim(middle, at + 1, -1)
+        return found
+    own = row_major(shape)
+    steps = (*own[:at], step * own[at], *own[at + 1:], own[at])
+    new = (*shape[:at], count, *shape[at + 1:], size)
+    return input._share(Strided(0, new, steps), new_strides, input._offset)
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts as a last dimension of size 2, a view."""
+    if not input.is_complex():
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    if is_conj(input):
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors; use "
+            "view_as_real(x.resolve_conj()), which copies")
+    strides = (*[2 * s for s in input.stride()], 1)
+    return input._share(AsReal(), strides, 2 * input._offset)
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A complex tensor from a last dimension of size 2, a view."""
+    if input._type.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for float and double tensors, but got a tensor of "
+            f"{input.dtype!r}")
+    if not input.ndim or input._type.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides = input.stride()
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if input._offset % 2 or any(s % 2 for s in strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return input._share(AsComplex(), tuple(s // 2 for s in strides[:-1]), input._offset // 2)
+
+
+def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
+    """The bytes of the elements read as another dtype, a view.
+
+    Where the sizes differ the last dimension is longer or shorter by their ratio.
+    """
+    if dtype is input.dtype:
+        return input._share(Reshape(input._type.shape), input._strides, input._offset)
+    old, new = input.itemsize, dtype.itemsize
+    if old == new:
+        return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
+    shape, strides = input._type.shape, input.stride()
+    if not shape:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {input.dtype!r} as {dtype!r} (different element "
+            "sizes)")
+    if strides[-1] != 1 and shape[-1] != 1:
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {input.dtype!r} as {dtype!r} (different element "
+            f"sizes), but got {strides[-1]}")
+    if new < old:
+        ratio = old // new
+        steps: tuple[Any, ...] = (Bitcast(dtype.lazy), Reshape((*shape[:-1], shape[-1] * ratio)))
+        strides, offset = (*[s * ratio for s in strides[:-1]], 1), input._offset * ratio
+    else:
+        ratio = new // old
+        if shape[-1] % ratio or input._offset % ratio or any(s % ratio for s in strides[:-1]):
+            raise RuntimeError(
+                f"self.size(-1), self.storage_offset() and the other strides must be divisible by "
+                f"{ratio} to view {input.dtype!r} as {dtype!r} (different element sizes), but got "
+                f"{shape[-1]}, {input._offset} and {list(strides[:-1])}")
+        steps = (Reshape((*shape[:-1], shape[-1] // ratio, ratio)), Bitcast(dtype.lazy))
+        strides, offset = (*[s // ratio for s in strides[:-1]], 1), input._offset // ratio
+    kind = input._type
+    for step in steps:
+        kind = step.out_type(kind)
+    return input._view(steps, kind, strides, offset)
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugates, as a view; the tensor itself if it is real."""
+    if not input.is_complex():
+        return input
+    return input._share(Conj(), input._strides, input._offset)
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the tensor is a view of its storage's conjugates."""
+    return input.is_complex() and sum(type(s) is Conj for s in input._steps) % 2 == 1
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """A copy of a view of conjugates; any other tensor itself."""
+    return views.clone(input) if is_conj(input) else input
+
+
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugates, as a copy; a real tensor itself."""
+    return views.clone(conj(input)) if input.is_complex() else input
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: no tensor here is a view of its storage's negatives."""
+    return False
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself."""
+    return input
+
+
+def _check_resizable(self: Tensor) -> None:
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape, contiguous; its first elements stay what they are.
+
+    Elements that are new are zero. A tensor that grows beyond its storage gets a larger one,
+    and views that were taken of it before keep the old one.
+    """
+    _check_resizable(self)
+    shape = check_shape(shape_of(sizes))
+    if shape == self._type.shape:
+        return self
+    storage, size = self._storage, numel(shape)
+    if self._offset + size <= storage.value.type.size:
+        step = Strided(self._offset, shape, row_major(shape))
+        steps: tuple[Any, ...] = (step,)
+        if self._offset == 0 and size == storage.value.type.size:
+            steps = (Reshape(shape),)
+        return become(self, _of_storage(self, steps, row_major(shape), self._offset), "resize_")
+    flat = as_strided(self, (storage.value.type.size - self._offset,), (1,))
+    grown = record("pad", [flat.value, scalar(0, self._type.dtype)], {
+        "low": (0,), "high": (size - flat._type.size,), "interior": (0,)})
+    value = record("reshape", [grown], {"shape": shape})
+    self._set(lazyloom.Storage(value), (), value.type)
+    self._base = self._origin = self._strides = None
+    self._offset = 0
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """:func:`resize_` to the shape of another tensor."""
+    return resize_(self, the_template._type.shape)
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    as_strided, as_strided_, view_as_real, view_as_complex, conj, is_conj, resolve_conj,
+    conj_physical, is_neg, resolve_neg, resize_as_)}
+METHODS = {f.__name__: f for f in (
+    as_strided, as_strided_, unfold, conj, is_conj, resolve_conj, conj_physical, is_neg,
+    resolve_neg, resize_, resize_as_)}
+INPLACE = ("conj_physical",)
