@@ -31,11 +31,13 @@ from ._functions import (  # noqa: E402
     creation,
     indexing,
     linear,
+    matrices,
     pointwise,
     reductions,
     scattering,
     shaping,
     sorting,
+    statistics,
     views,
 )
 from ._grad_mode import (  # noqa: E402
@@ -57,7 +59,7 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 _methods.attach()
 
 for _module in (pointwise, reductions, views, shaping, linear, indexing, scattering, sorting,
-                creation, random):
+                creation, random, matrices, statistics):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function

@@ -11,11 +11,13 @@ from ._functions import (
     creation,
     indexing,
     linear,
+    matrices,
     pointwise,
     reductions,
     scattering,
     shaping,
     sorting,
+    statistics,
     views,
 )
 from ._promotion import is_number
@@ -23,7 +25,7 @@ from ._tensor import Tensor, operand
 
 _NOT_METHODS = {
     "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
-    *linear.NOT_METHODS, "logaddexp_",
+    *linear.NOT_METHODS, *matrices.NOT_METHODS, *statistics.NOT_METHODS, "logaddexp_",
 }
 
 
@@ -82,7 +84,8 @@ def _properties() -> None:
 def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
-    for module in (pointwise, reductions, views, linear, indexing, scattering, sorting):
+    for module in (pointwise, reductions, views, linear, indexing, scattering, sorting, matrices,
+                   statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 setattr(cls, name, function)

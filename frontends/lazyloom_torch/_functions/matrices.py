@@ -1,0 +1,271 @@
+"""Functions of matrices that PyTorch keeps outside ``torch.linalg``."""
+# ruff: noqa: N803, N806  (PyTorch's names)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import linalg
+from .._tensor import Tensor
+from ..linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
+from ..linalg._equations import triangular
+from ..linalg._factors import permutation_matrix, svd_of, triangles
+from ..return_types import named
+from . import linear, pointwise, reductions
+from .creation import eye
+from .shaping import pad_value
+
+_wrap = Tensor._wrap
+_SVD = named("svd", "U", "S", "V")
+_QR = named("qr", "Q", "R")
+_Geqrf = named("geqrf", "a", "tau")
+_Unpacked = named("lu_unpack", "P", "L", "U")
+_Triangular = named("triangular_solve", "solution", "cloned_coefficient")
+_Slogdet = named("slogdet", "sign", "logabsdet")
+
+
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky factor; ``torch.linalg.cholesky`` is the newer name."""
+    return linalg.cholesky(input, upper=upper)
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """X with ``A @ X = B``, from the Cholesky factor L of A (with ``upper``, U)."""
+    check_inexact("cholesky_solve", B, L)
+    check_square("cholesky_solve", L, "L")
+    check_matrix("cholesky_solve", B, "B")
+    if B._type.shape[-2] != L._type.shape[-1]:
+        raise RuntimeError(
+            f"cholesky_solve: Incompatible matrix sizes: each L is {L.shape[-2]} by {L.shape[-1]} "
+            f"but each B is {B.shape[-2]} by {B.shape[-1]}")
+    half = triangular(L, B, upper=upper, transpose=upper, conjugate=upper)
+    return triangular(L, half, upper=upper, transpose=not upper, conjugate=not upper)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, from the Cholesky factor L of A (with ``upper``, U)."""
+    check_inexact("cholesky_inverse", L)
+    check_square("cholesky_inverse", L, "L")
+    one = eye(L.shape[-1], dtype=L.dtype).expand(L._type.shape)
+    return cholesky_solve(one, L, upper)
+
+
+def inverse(input: Tensor) -> Tensor:
+    """The inverse of square matrices; the same as ``torch.linalg.inv``."""
+    return linalg.inv(input)
+
+
+def det(input: Tensor) -> Tensor:
+    """The determinant of square matrices; the same as ``torch.linalg.det``."""
+    return linalg.det(input)
+
+
+def slogdet(input: Tensor) -> Any:
+    """Sign and logarithm of the determinant; the same as ``torch.linalg.slogdet``."""
+    return _Slogdet(*linalg.slogdet(input))
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; NaN where it is negative, -inf where it is 0."""
+    check_inexact("logdet", input)
+    check_square("logdet", input)
+    sign, found = op("slogdet", input)
+    if input.is_complex():
+        return found + pointwise.log(sign)
+    return pointwise.where(sign == -1.0, float("nan"), found)
+
+
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A square matrix to an integer power; the same as ``torch.linalg.matrix_power``."""
+    return linalg.matrix_power(input, n)
+
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential of square matrices; the same as ``torch.linalg.matrix_exp``."""
+    return linalg.matrix_exp(input)
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0."""
+    return linalg.pinv(input, rcond)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """L and U in one matrix, int32 pivots counted from 1, and if asked for the infos."""
+    factors, pivots, info = linalg.lu_factor_ex(A, pivot=pivot)
+    return (factors, pivots, info) if get_infos else (factors, pivots)
+
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X with ``A @ X = b``, from A's :func:`lu`."""
+    return linalg.lu_solve(LU_data, LU_pivots, b)
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
+              unpack_pivots: bool = True) -> Any:
+    """P, L and U from what :func:`lu` gives; what is not asked for is empty."""
+    check_matrix("lu_unpack", LU_data, "LU_data")
+    if unpack_pivots and LU_pivots.dtype.name != "int32":
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
+            f"dtype, not {LU_pivots.dtype!r}; give what torch.lu_factor gave")
+    empty = LU_data.new_empty((0,))
+    P = permutation_matrix(LU_pivots, LU_data._type.shape[-2], LU_data.dtype) if (
+        unpack_pivots) else empty
+    L, U = triangles(LU_data) if unpack_data else (empty, empty)
+    return _Unpacked(P, L, U)
+
+
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
+                     unitriangular: bool = False) -> Any:
+    """X with ``A @ X = b`` for triangular A (or its transpose), and a copy of A."""
+    check_inexact("triangular_solve", b, A)
+    check_square("triangular_solve", A)
+    check_matrix("triangular_solve", b, "b")
+    if b._type.shape[-2] != A._type.shape[-1]:
+        raise RuntimeError(
+            f"triangular_solve: Incompatible matrix sizes: each A is {A.shape[-2]} by "
+            f"{A.shape[-1]} but each b is {b.shape[-2]} by {b.shape[-1]}")
+    found = triangular(A, b, upper=upper, transpose=transpose, unit=unitriangular)
+    return _Triangular(found, one_batch(A, b)[0].clone())
+
+
+def qr(input: Tensor, some: bool = True) -> Any:
+    """Q and R, reduced for ``some``."""
+    return _QR(*linalg.qr(input, "reduced" if some else "complete"))
+
+
+def geqrf(input: Tensor) -> Any:
+    """The QR factors as LAPACK keeps them: R with Householder vectors below it, and tau."""
+    check_inexact("geqrf", input)
+    check_matrix("geqrf", input)
+    h, tau = op("qr_raw", input.detach())
+    return _Geqrf(h.mT.contiguous(), tau)
+
+
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+    """The product of reflections; the same as ``torch.linalg.householder_product``."""
+    return linalg.householder_product(input, tau)
+
+
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+          ) -> Tensor:
+    """``Q @ other``, or ``other @ Q``, for the square Q of :func:`geqrf`, or its adjoint."""
+    check_inexact("ormqr", input, tau, other)
+    m, n = input._type.shape[-2:]
+    if m > n:
+        rest = (0,) * (input.ndim - 1)
+        input = _wrap(pad_value(input._operand(), (*rest, 0), (*rest, m - n), 0))
+    Q = linalg.householder_product(input, tau)
+    Q = Q.mH if transpose else Q
+    return linear.matmul(Q, other) if left else linear.matmul(other, Q)
+
+
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S and V (not its adjoint) of the singular value decomposition, reduced for ``some``."""
+    check_inexact("svd", input)
+    check_matrix("svd", input)
+    if not compute_uv:
+        m, n = input._type.shape[-2:]
+        batch = input._type.shape[:-2]
+        return _SVD(input.new_zeros((*batch, m, m)), linalg.svdvals(input),
+                    input.new_zeros((*batch, n, n)))
+    U, S, Vh = svd_of(input, not some)
+    return _SVD(U, S, Vh.mH)
+
+
+def _range(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
+    """An orthonormal basis of about the q largest directions of A (Halko et al. 2009, 4.4)."""
+    from ..random import randn
+
+    def times(x: Tensor, y: Tensor) -> Tensor:
+        found = linear.matmul(x, y)
+        if M is not None:
+            found = found - linear.matmul(M if x is A else M.mH, y)
+        return found
+
+    Q = linalg.qr(times(A, randn(A.shape[-1], q, dtype=A.dtype)))[0]
+    adjoint = A.mH
+    for _ in range(niter):
+        Q = linalg.qr(times(adjoint, Q))[0]
+        Q = linalg.qr(times(A, Q))[0]
+    return Q
+
+
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+                ) -> Any:
+    """About the q largest singular values of ``A - M`` with their vectors: U, S and V."""
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    m, n = A._type.shape[-2:]
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than {min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    M = None if M is None else M.expand(A._type.shape)
+    if m < n:
+        U, S, V = svd_lowrank(A.mH, q, niter, None if M is None else M.mH)
+        return V, S, U
+    Q = _range(A, q, niter, M)
+    B = linear.matmul(Q.mH, A if M is None else A - M)
+    U, S, Vh = linalg.svd(B, full_matrices=False)
+    return linear.matmul(Q, U), S, Vh.mH
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """About the q principal directions of the rows of A (columns of V), with U and S."""
+    m, n = A._type.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than {min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    check_inexact("pca_lowrank", A)
+    return svd_lowrank(A - reductions.mean(A, -2, True) if center else A, q, niter)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:
+    """The norm of order p over dimensions, or of all elements; "nuc" for matrices."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"norm(): input must be a Tensor, not {type(input).__name__}")
+    if p == "nuc":
+        if dim is None:
+            if input.ndim != 2:
+                raise RuntimeError(f"norm: order 'nuc' is of matrices, got a {input.ndim}-D tensor")
+            dim = (0, 1)
+        return linalg.matrix_norm(input, "nuc", dim, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p!r}")
+    return linalg.vector_norm(input, 2 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+
+
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if not input._type.dtype.is_inexact:
+        raise RuntimeError(f"renorm: expected a floating-point or complex tensor, got "
+                           f"{input.dtype!r}")
+    from .._core import axis
+
+    at = axis(dim, input.ndim)
+    others = tuple(d for d in range(input.ndim) if d != at)
+    sizes = linalg.vector_norm(input, p, others, True)
+    factor = pointwise.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)
+    return input * factor.to(sizes.dtype)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
+    cholesky, cholesky_solve, cholesky_inverse, inverse, det, slogdet, logdet, matrix_power,
+    matrix_exp, pinverse, lu, lu_solve, lu_unpack, triangular_solve, qr, geqrf, orgqr, ormqr, svd,
+    svd_lowrank, pca_lowrank, norm, renorm)}
+NOT_METHODS = ("lu_unpack", "svd_lowrank", "pca_lowrank")
+#: functions that also exist in place
+INPLACE = ("renorm",)
