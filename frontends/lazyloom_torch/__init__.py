@@ -31,13 +31,11 @@ from ._functions import (  # noqa: E402
     creation,
     indexing,
     linear,
-    matrices,
     pointwise,
     reductions,
     scattering,
     shaping,
     sorting,
-    statistics,
     views,
 )
 from ._grad_mode import (  # noqa: E402
@@ -59,7 +57,7 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 _methods.attach()
 
 for _module in (pointwise, reductions, views, shaping, linear, indexing, scattering, sorting,
-                creation, random, matrices, statistics):
+                creation, random):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
@@ -112,8 +110,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*shapes))
 
 
-from . import nn, optim, testing, utils  # noqa: E402
+from . import func, nn, optim, testing, utils  # noqa: E402
 from ._functions.activations import FUNCTIONS as _activations  # noqa: E402
+from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
 
 for _name in ("softmax", "log_softmax", "dropout", "layer_norm", "embedding", "celu_", "selu_"):
@@ -124,12 +123,12 @@ __all__ = [
     "Generator", "Size", "Tensor", "__version__", "accelerator", "autograd", "backends",
     "broadcast_shapes", "can_cast",
     "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
-    "finfo", "fork_rng",
+    "finfo", "fork_rng", "func",
     "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
     "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "newaxis",
     "nn",
     "no_grad", "numel", "optim", "pi", "promote_types", "random", "result_type",
     "return_types",
     "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "testing",
-    "utils",
+    "utils", "vmap",
 ]  # fmt: skip

@@ -7,8 +7,10 @@ give equal numbers (not PyTorch's numbers).
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,40 @@ from ._functions.creation import finish
 from ._tensor import Tensor, operand
 
 _DEFAULT_SEED = 67280421310721
+
+
+#: (thread, mode, number of the element) of each function that vmap maps now, innermost last
+_mappings: list[tuple[int, str, Any]] = []
+
+
+@contextlib.contextmanager
+def mapped_draws(mode: str, number: Any) -> Iterator[None]:
+    """What draws do while vmap runs a function: ``error``, ``same`` or ``different``.
+
+    ``number`` is a Value that tells the elements apart.
+    """
+    entry = (threading.get_ident(), mode, number)
+    _mappings.append(entry)
+    try:
+        yield
+    finally:
+        _mappings.remove(entry)
+
+
+def _of_element(key: Any) -> Any:
+    """The key to draw with inside mapped functions of this thread."""
+    here = threading.get_ident()
+    for thread, mode, number in _mappings:
+        if thread != here:
+            continue
+        if mode == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap")
+        if mode == "different":
+            key = record("random_fold_in", [key, number])
+    return key
 
 
 class Generator:
@@ -66,7 +102,8 @@ class Generator:
             pair = record("random_split", [self._state()], {"num": 2})
             state = record("take", [pair, scalar(0, int64)], {"axis": 0})
             self._key = state if step else lazyloom.boundary(state)
-            return record("take", [pair, scalar(1, int64)], {"axis": 0})
+            key = record("take", [pair, scalar(1, int64)], {"axis": 0})
+        return _of_element(key) if _mappings else key
 
     def get_state(self) -> Tensor:
         """The state: 8 bytes of key and 8 of seed, uint8. Reads the key."""

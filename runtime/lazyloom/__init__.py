@@ -27,7 +27,7 @@ from .history import free_tape, host_rule, parents, result_of
 from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
-from .linear import jvp, vjp
+from .linear import jvp, linearize, vjp
 from .mapping import vmap
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
@@ -40,6 +40,8 @@ from .settings import options, set_option
 from .source import Site, clear_site, set_site, skip_folder
 from .specs import Spec, spec_of
 from .tensor import Storage, Tensor, apply
+from .tree import flatten as tree_flatten
+from .tree import tree_map
 from .types import Placement, TensorType, tensor_type
 
 __version__ = "0.1.0"
@@ -127,10 +129,11 @@ __all__ = [
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
     "evaluations", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled", "gradients",
     "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_range", "last_evaluation",
-    "operators", "ops", "options", "parents", "platform", "program_of", "read_for_shape", "record",
-    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
-    "stats", "sync", "tensor_type", "to_dlpack", "value_and_grad", "views", "vjp", "vmap",
+    "linearize", "operators", "ops", "options", "parents", "platform", "program_of",
+    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
+    "register_check", "register_op", "result_of", "set_grad_enabled", "set_option", "set_site",
+    "skip_folder", "source", "spec", "stats", "sync", "tensor_type", "to_dlpack", "tree_flatten",
+    "tree_map", "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
 
 del _cuts

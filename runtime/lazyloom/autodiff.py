@@ -144,6 +144,27 @@ def backward(
     return results
 
 
+def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool:
+    """Whether gradients of the values flow to anything recorded before number ``start`` that is
+    not one of ``own``: what a function closes over."""
+    stack: list[Node] = []
+    seen: set[Node] = set()
+    for v in values:
+        if v.requires_grad:
+            stack.append(v.node)
+    while stack:
+        n = stack.pop()
+        if n in seen or n in own:
+            continue
+        seen.add(n)
+        if n.seq <= start:
+            return True
+        for position, m in enumerate(n.inputs):
+            if n.grad_mask >> position & 1 and isinstance(m, Node):
+                stack.append(m)
+    return False
+
+
 nesting: Final = threading.local()
 
 

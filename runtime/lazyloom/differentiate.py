@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import graph
-from .autodiff import make_leaf, nesting, new_leaf, pull_back, zeros_like
+from .autodiff import make_leaf, nesting, new_leaf, pull_back, reaches_outside, zeros_like
 from .errors import ArgumentError, GradientError
 from .graph import Value
 from .tape import free
 
 
 def value_and_grad(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
+    closures: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
     """A function that gives ``(f(...), gradient)``.
 
     Args:
@@ -26,6 +27,8 @@ def value_and_grad(
             0-d floating-point tensor; with ``has_aux`` a pair of that and anything.
         argnums: position or positions of the arguments to differentiate by.
         has_aux: see ``f``; the aux value is returned beside the result.
+        closures: the results can be differentiated by values outside ``f`` that it uses and that
+            require a gradient.
 
     Returns:
         a function of the same arguments; the gradient has the structure of the argument (a
@@ -85,6 +88,8 @@ def value_and_grad(
                     "floating-point tensor; reduce it, for instance with sum or mean")
             inputs = [leaf for leaf, _ in marked]
             value = out.value
+            if closures and before and not outer:
+                outer = reaches_outside([value], {leaf.node for leaf, _ in marked}, start)
             found: list[Value | None]
             if value.requires_grad:
                 # an outer gradient goes through this tape again; otherwise nothing may keep it

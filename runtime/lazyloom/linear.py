@@ -1,4 +1,4 @@
-"""Functions and their linear maps: ``vjp`` and ``jvp``.
+"""Functions and their linear maps: ``vjp``, ``jvp`` and ``linearize``.
 
 The function runs once, on leaves of a tape of its own. Cotangents of its results can then be
 pulled down that tape and tangents of its arguments pushed up it, any number of times.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from . import graph
-from .autodiff import nesting, new_leaf, pull_back, zeros_like
+from .autodiff import nesting, new_leaf, pull_back, reaches_outside, zeros_like
 from .errors import ArgumentError, GradientError, ShapeError
 from .graph import Node, Value
 from .pull import visit_below
@@ -40,7 +40,7 @@ class Run:
 
     def __init__(
         self, name: str, f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
-        positions: Sequence[int], has_aux: bool,
+        positions: Sequence[int], has_aux: bool, closures: bool = False,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.given, self.structure = flatten([args[p] for p in positions], Tensor)
@@ -72,6 +72,10 @@ class Run:
                     if v is not None:
                         v.node.leaf = None
         self.aux: Any = None
+        if closures and before and not self.outer:
+            values = [t.value for t in tree_leaves(result, Tensor)]
+            self.outer = reaches_outside(
+                values, {v.node for v in self.leaves if v is not None}, self.start)
         if has_aux:
             if not (isinstance(result, (tuple, list)) and len(result) == 2):
                 raise GradientError(
@@ -168,13 +172,17 @@ def direction(given: Any, like: Value, name: str) -> Any:
     return value
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    f: Callable[..., Any], *primals: Any, has_aux: bool = False, closures: bool = False
+) -> Any:
     """``f(*primals)`` and the function that pulls cotangents back through it.
 
     Args:
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
         primals: its arguments.
         has_aux: ``f`` returns a pair of its results and anything else.
+        closures: what is returned, and what it gives, can be differentiated by values outside
+            ``f`` that it uses and that require a gradient.
 
     Returns:
         ``(results, pull)``, with ``has_aux`` ``(results, pull, aux)``. ``pull(cotangents)`` takes
@@ -188,7 +196,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         ArgumentError, ShapeError: cotangents do not fit the results (when pulled).
     """
     _check_function(f, "vjp")
-    run = Run("vjp", f, primals, {}, range(len(primals)), has_aux)
+    run = Run("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
     def pull(cotangents: Any) -> Any:
@@ -206,8 +214,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> Any:
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False,
+    *, closures: bool = False,
+) -> Any:  # fmt: skip
     """``f(*primals)`` and the derivative of the results along ``tangents``.
 
     Args:
@@ -216,6 +225,7 @@ def jvp(
         tangents: nested as ``primals``, each a tensor of that type, a Python number for a 0-d
             one, or None for what does not move (always for integers and the like).
         has_aux: ``f`` returns a pair of its results and anything else.
+        closures: as for :func:`vjp`.
 
     Returns:
         ``(results, tangents of the results)``, with ``has_aux`` ``(results, tangents, aux)``.
@@ -243,7 +253,7 @@ def jvp(
             raise GradientError(
                 f"jvp: tangent {number} was given for a {what}, which has no derivative; expected "
                 "None")
-    run = Run("jvp", f, primals, {}, range(len(primals)), has_aux)
+    run = Run("jvp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
     if any(isinstance(d, Value) and d.requires_grad for d in chosen):
         run.outer = True
@@ -251,6 +261,41 @@ def jvp(
     results = run.results(end=True)
     along = run.out_structure.build(wrap_as(t, d) for t, d in zip(run.out, moved, strict=True))
     return (results, along, run.aux) if has_aux else (results, along)
+
+
+def linearize(
+    f: Callable[..., Any], *primals: Any, has_aux: bool = False, closures: bool = False
+) -> Any:
+    """``f(*primals)`` and the function that pushes tangents forward through it.
+
+    Args and errors as for :func:`vjp`.
+
+    Returns:
+        ``(results, push)``, with ``has_aux`` ``(results, push, aux)``. ``push(*tangents)`` takes a
+        tangent for each argument, nested as that (None for what does not move), and gives those
+        of the results. It can be called any number of times and runs ``f`` no more; it keeps what
+        it needs of the computation alive.
+    """
+    _check_function(f, "linearize")
+    run = Run("linearize", f, primals, {}, range(len(primals)), has_aux, closures)
+    run.check_results()
+
+    def push(*tangents: Any) -> Any:
+        given = run.structure.leaves_of(list(tangents), "linearize: the tangents", True)
+        chosen = []
+        for number, (d, v) in enumerate(zip(given, run.leaves, strict=True)):
+            if v is not None:
+                chosen.append(
+                    None if d is None else direction(d, v, f"linearize: tangent {number}"))
+            elif d is not None:
+                raise GradientError(
+                    f"linearize: tangent {number} was given for what has no derivative; expected "
+                    "None")
+        moved = run.push(chosen)
+        return run.out_structure.build(wrap_as(t, d) for t, d in zip(run.out, moved, strict=True))
+
+    results = run.results(end=False)
+    return (results, push, run.aux) if has_aux else (results, push)
 
 
 def _check_function(f: Any, name: str) -> None:

@@ -1,0 +1,41 @@
+"""Arguments and results of transformed functions: nested tuples, lists and dicts of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lazyloom
+
+from .._tensor import Tensor, operand
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its nesting."""
+    found: tuple[list[Any], Any] = lazyloom.tree_flatten(tree, Tensor)
+    return found
+
+
+def mapped(f: Callable[[Any], Any], tree: Any) -> Any:
+    """``f`` of every leaf, in the same nesting."""
+    return lazyloom.tree_map(f, tree, Tensor)
+
+
+def plain(tree: Any) -> Any:
+    """The tree with tensors that hold just a value: no detached alias, no Parameter."""
+    return mapped(
+        lambda t: Tensor._wrap(operand(t)) if isinstance(t, Tensor) else t, tree)
+
+
+def conjugated(tree: Any) -> Any:
+    """Complex tensors conjugated: the runtime's cotangents as PyTorch's, and back."""
+    return mapped(
+        lambda t: Tensor._wrap(lazyloom.record("conj", [operand(t)]))
+        if isinstance(t, Tensor) and t._type.dtype.is_complex else t, tree)
+
+
+def check_tensors(tree: Any, what: str) -> None:
+    """Raise RuntimeError unless every leaf is a Tensor."""
+    for leaf in flatten(tree)[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{what} must be Tensors, got {type(leaf).__name__}")
