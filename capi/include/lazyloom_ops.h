@@ -198,6 +198,15 @@ static inline LOOM_CHECK loom_status loom_addcmul_with(loom_operand x, loom_oper
   return loom_record_("addcmul", fixed_, 4, NULL, 0, result, 1);
 }
 
+/* The Airy function that vanishes at infinity.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 9.2.2 */
+static inline LOOM_CHECK loom_status loom_airy_ai(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("airy_ai", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* Whether no element is 0 (NaN counts as not 0); true of none.
      x: any dtype
      axes: ints, may be absent, default absent
@@ -443,6 +452,16 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
   return loom_record_("avg_pool", fixed_, 1, attributes_, 6, result, 1);
 }
 
+/* The operands themselves; what is computed from them is not merged with the same
+   computation elsewhere, nor begun before all of them are there.
+     operands_: any dtype, any number of them
+   Source: stablehlo.optimization_barrier */
+static inline LOOM_CHECK loom_status loom_barrier(const loom_tensor *operands_,
+                                                  size_t operands__count, loom_tensor *result) {
+  return loom_record_many_("barrier", NULL, 0, operands_, NULL, operands__count, NULL, 0, result,
+                           1);
+}
+
 /* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
    Channels are axis 1. Raises ShapeError.
      x: T
@@ -532,6 +551,15 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
   return status_;
 }
 
+/* The modified Bessel function of the first kind of order 0.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.25.2 */
+static inline LOOM_CHECK loom_status loom_bessel_i0(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_i0", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* exp(-|x|) times the modified Bessel function of the first kind of order 0.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy i0e */
@@ -541,6 +569,15 @@ static inline LOOM_CHECK loom_status loom_bessel_i0e(loom_tensor x, loom_tensor 
   return loom_record_("bessel_i0e", fixed_, 1, NULL, 0, result, 1);
 }
 
+/* The modified Bessel function of the first kind of order 1.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.25.2 */
+static inline LOOM_CHECK loom_status loom_bessel_i1(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_i1", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* exp(-|x|) times the modified Bessel function of the first kind of order 1.
      x: float16 or bfloat16 or float32 or float64
    Source: SciPy i1e */
@@ -548,6 +585,62 @@ static inline LOOM_CHECK loom_status loom_bessel_i1e(loom_tensor x, loom_tensor 
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_i1e", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* The Bessel function of the first kind of order 0; 0 at the infinities.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.2.2 */
+static inline LOOM_CHECK loom_status loom_bessel_j0(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_j0", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* The Bessel function of the first kind of order 1; 0 at the infinities.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.2.2 */
+static inline LOOM_CHECK loom_status loom_bessel_j1(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_j1", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* exp(x) times the modified Bessel function of the second kind of order 0; inf at 0, NaN
+   below.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.27.4 */
+static inline LOOM_CHECK loom_status loom_bessel_k0e(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_k0e", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* exp(x) times the modified Bessel function of the second kind of order 1; inf at 0, NaN
+   below.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.27.4 */
+static inline LOOM_CHECK loom_status loom_bessel_k1e(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_k1e", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* The Bessel function of the second kind of order 0; -inf at 0, NaN below.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.2.3 */
+static inline LOOM_CHECK loom_status loom_bessel_y0(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_y0", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* The Bessel function of the second kind of order 1; -inf at 0, NaN below.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.2.3 */
+static inline LOOM_CHECK loom_status loom_bessel_y1(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("bessel_y1", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The regularised incomplete beta function, for positive a and b and x in [0, 1].
@@ -792,6 +885,37 @@ static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom
   return loom_record_("celu", fixed_, 1, attributes_, 1, result, 1);
 }
 
+/* The Chebyshev polynomial of degree n (rounded towards zero) of the first (kind "t"),
+   second ("u"), third ("v") or fourth ("w") kind; 0 for a negative degree.
+   ArgumentError for another kind.
+     x: T
+     n: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     kind: str
+   Source: DLMF 18.5.1 to 18.5.4 */
+static inline LOOM_CHECK loom_status loom_chebyshev_polynomial(loom_tensor x, loom_tensor n,
+                                                               const char *kind,
+                                                               loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(n);
+  attributes_[0] = loom_attr_str("kind", kind);
+  return loom_record_("chebyshev_polynomial", fixed_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_chebyshev_polynomial_with(loom_operand x,
+                                                                    loom_operand n,
+                                                                    const char *kind,
+                                                                    loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[1];
+  fixed_[0] = x;
+  fixed_[1] = n;
+  attributes_[0] = loom_attr_str("kind", kind);
+  return loom_record_("chebyshev_polynomial", fixed_, 2, attributes_, 1, result, 1);
+}
+
 /* x itself, and flag, which is looked at before anything that depends on x is read.
    Where the flag is not zero, what was registered for kind (see lazyloom.checks) says what
    is wrong with it: an error is raised by every read of what depends on x, and by no other.
@@ -855,6 +979,20 @@ static inline LOOM_CHECK loom_status loom_cholesky(loom_tensor x, bool upper,
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_bool("upper", upper);
   return loom_record_("cholesky", fixed_, 1, attributes_, 1, result, 1);
+}
+
+/* The order of the first leading minor that is not positive, 0 where there is none; int32.
+   Where it is not 0, cholesky gives NaN. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     upper: bool, default false
+   Source: LAPACK potrf, its info */
+static inline LOOM_CHECK loom_status loom_cholesky_failure(loom_tensor x, bool upper,
+                                                           loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_bool("upper", upper);
+  return loom_record_("cholesky_failure", fixed_, 1, attributes_, 1, result, 1);
 }
 
 /* x limited to [min, max], NaN where any is; max where min > max.
@@ -1189,6 +1327,47 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
   return loom_record_("cross_entropy", fixed_, 3, attributes_, 4, result, 1);
 }
 
+/* -log of the probability of all alignments of a target with an input, for each of N.
+   log_probabilities (T, N, classes) are results of log_softmax, targets (N, S) hold classes,
+   of which the first target_lengths (N,) count, as do the first input_lengths (N,) steps.
+   blank is the class that stands for none. inf where nothing aligns.
+   The derivative is PyTorch's: that with respect to the logits behind the operand, the sum
+   of which over the classes is 0. Raises ShapeError, ArgumentError.
+     log_probabilities: float16 or bfloat16 or float32 or float64
+     targets: an integer type
+     input_lengths: an integer type
+     target_lengths: an integer type
+     blank: int, default 0
+   Source: Graves et al., Connectionist Temporal Classification, 2006 */
+static inline LOOM_CHECK loom_status loom_ctc_loss(loom_tensor log_probabilities,
+                                                   loom_tensor targets, loom_tensor input_lengths,
+                                                   loom_tensor target_lengths, int64_t blank,
+                                                   loom_tensor *result) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(log_probabilities);
+  fixed_[1] = loom_t(targets);
+  fixed_[2] = loom_t(input_lengths);
+  fixed_[3] = loom_t(target_lengths);
+  attributes_[0] = loom_attr_int("blank", blank);
+  return loom_record_("ctc_loss", fixed_, 4, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_ctc_loss_with(loom_operand log_probabilities,
+                                                        loom_operand targets,
+                                                        loom_operand input_lengths,
+                                                        loom_operand target_lengths,
+                                                        int64_t blank, loom_tensor *result) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[1];
+  fixed_[0] = log_probabilities;
+  fixed_[1] = targets;
+  fixed_[2] = input_lengths;
+  fixed_[3] = target_lengths;
+  attributes_[0] = loom_attr_int("blank", blank);
+  return loom_record_("ctc_loss", fixed_, 4, attributes_, 1, result, 1);
+}
+
 /* The largest element up to each one; NaN from the first NaN on.
    The gradient goes to the latest of the elements that tie.
      x: an ordered type (not complex)
@@ -1250,6 +1429,22 @@ static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bo
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_bool("reverse", reverse);
   return loom_record_("cumsum", fixed_, 1, attributes_, 2, result, 1);
+}
+
+/* The first results operands; the others are what these were computed from.
+   Recorded by lazyloom.custom, which has a function of the host pull cotangents of the
+   results back to the others, or push tangents. As an op by itself the gradient passes to
+   the operands that it gives.
+     operands_: any dtype, any number of them
+     results_: int
+   Source: a function with a derivative of its own */
+static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
+                                                 size_t operands__count, int64_t results_,
+                                                 loom_tensor *result) {
+  loom_attr attributes_[1];
+  attributes_[0] = loom_attr_int("results", results_);
+  return loom_record_many_("custom", NULL, 0, operands_, NULL, operands__count, attributes_, 1,
+                           result, 1);
 }
 
 /* The determinant of square matrices. Raises ShapeError, DTypeError.
@@ -1645,6 +1840,15 @@ static inline LOOM_CHECK loom_status loom_embedding_with(loom_operand weight,
   return loom_record_("embedding", fixed_, 2, attributes_, 1, result, 1);
 }
 
+/* -x log(x), 0 at 0 and -inf below.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy entr */
+static inline LOOM_CHECK loom_status loom_entr(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("entr", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* x == y.
      x: T
      y: T
@@ -1682,6 +1886,15 @@ static inline LOOM_CHECK loom_status loom_erfc(loom_tensor x, loom_tensor *resul
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("erfc", fixed_, 1, NULL, 0, result, 1);
+}
+
+/* exp(x * x) erfc(x), without underflow for large x.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy erfcx */
+static inline LOOM_CHECK loom_status loom_erfcx(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("erfcx", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* The inverse of erf; infinite at -1 and 1.
@@ -2109,6 +2322,46 @@ static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loo
   return loom_record_("greater_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
+/* x (N, C, H, W) or (N, C, D, H, W) at the places of grid (N, ..., 2 or 3).
+   A place is (x, y) or (x, y, z), from -1 at one end of the last axes to 1 at the other: of
+   the centres of the outermost elements with align_corners, of their outer edges otherwise.
+   mode is "bilinear" (linear in each axis), "nearest" or, in 2D, "bicubic". padding says
+   what lies outside: "zeros", the "border"'s elements, or a "reflection". Raises ShapeError,
+   ArgumentError.
+     x: T
+     grid: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     mode: str, default "bilinear"
+     padding: str, default "zeros"
+     align_corners: bool, default false
+   Source: torch.nn.functional.grid_sample */
+static inline LOOM_CHECK loom_status loom_grid_sample(loom_tensor x, loom_tensor grid,
+                                                      const char *mode, const char *padding,
+                                                      bool align_corners, loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[3];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(grid);
+  attributes_[0] = loom_attr_str("mode", mode);
+  attributes_[1] = loom_attr_str("padding", padding);
+  attributes_[2] = loom_attr_bool("align_corners", align_corners);
+  return loom_record_("grid_sample", fixed_, 2, attributes_, 3, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_grid_sample_with(loom_operand x, loom_operand grid,
+                                                           const char *mode, const char *padding,
+                                                           bool align_corners,
+                                                           loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[3];
+  fixed_[0] = x;
+  fixed_[1] = grid;
+  attributes_[0] = loom_attr_str("mode", mode);
+  attributes_[1] = loom_attr_str("padding", padding);
+  attributes_[2] = loom_attr_bool("align_corners", align_corners);
+  return loom_record_("grid_sample", fixed_, 2, attributes_, 3, result, 1);
+}
+
 /* Channels (axis 1) in groups; each group of each sample gets mean 0 and variance 1.
    Then * weight + bias, a number per channel. As many groups as channels is instance
    normalisation. Raises ShapeError, ArgumentError.
@@ -2143,6 +2396,68 @@ static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_o
   attributes_[0] = loom_attr_int("groups", groups);
   attributes_[1] = loom_attr_float("eps", eps);
   return loom_record_("group_norm", fixed_, 3, attributes_, 2, result, 1);
+}
+
+/* A gated recurrent unit for each step in turn: h' = n + z * (h - n).
+   The reset gate r, the update gate z (both sigmoids) and n = tanh(x's part + r * h's part)
+   come from a third each of x @ w_input.T + b_input and h @ w_hidden.T + b_hidden; x is (T,
+   N, I), h (N, H), the weights are (3 H, I) and (3 H, H). Returns the state after each step
+   (T, N, H) and after the last (N, H). lengths (N,) is how many steps count. Raises
+   ShapeError.
+     x: T
+     h: T
+     w_input: T
+     w_hidden: T
+     b_input: T, may be absent
+     b_hidden: T, may be absent
+     lengths: an integer type, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reverse: bool, default false
+   Source: Cho et al., 2014; PyTorch GRU */
+static inline LOOM_CHECK loom_status loom_gru(loom_tensor x, loom_tensor h, loom_tensor w_input,
+                                              loom_tensor w_hidden, loom_tensor b_input,
+                                              loom_tensor b_hidden, loom_tensor lengths,
+                                              bool reverse, loom_tensor *output,
+                                              loom_tensor *state) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(h);
+  fixed_[2] = loom_t(w_input);
+  fixed_[3] = loom_t(w_hidden);
+  fixed_[4] = loom_t(b_input);
+  fixed_[5] = loom_t(b_hidden);
+  fixed_[6] = loom_t(lengths);
+  attributes_[0] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("gru", fixed_, 7, attributes_, 1, results_, 2);
+  *output = results_[0];
+  *state = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_gru_with(loom_operand x, loom_operand h,
+                                                   loom_operand w_input, loom_operand w_hidden,
+                                                   loom_operand b_input, loom_operand b_hidden,
+                                                   loom_operand lengths, bool reverse,
+                                                   loom_tensor *output, loom_tensor *state) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = x;
+  fixed_[1] = h;
+  fixed_[2] = w_input;
+  fixed_[3] = w_hidden;
+  fixed_[4] = b_input;
+  fixed_[5] = b_hidden;
+  fixed_[6] = lengths;
+  attributes_[0] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("gru", fixed_, 7, attributes_, 1, results_, 2);
+  *output = results_[0];
+  *state = results_[1];
+  return status_;
 }
 
 /* x, but 0 where |x| <= lambd.
@@ -2210,6 +2525,30 @@ static inline LOOM_CHECK loom_status loom_heaviside_with(loom_operand x, loom_op
   fixed_[0] = x;
   fixed_[1] = y;
   return loom_record_("heaviside", fixed_, 2, NULL, 0, result, 1);
+}
+
+/* The first n columns of a product of reflections I - tau_i v_i v_i^H.
+   a (..., m, n) has the vectors below its diagonal, their element there being 1, taus (...,
+   k) their factors, k <= n <= m; qr_raw gives both. Raises ShapeError, DTypeError.
+     a: T
+     taus: T
+     T: one dtype, float32 or float64 or complex64 or complex128
+   Source: LAPACK orgqr */
+static inline LOOM_CHECK loom_status loom_householder_product(loom_tensor a, loom_tensor taus,
+                                                              loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(a);
+  fixed_[1] = loom_t(taus);
+  return loom_record_("householder_product", fixed_, 2, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_householder_product_with(loom_operand a,
+                                                                   loom_operand taus,
+                                                                   loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = a;
+  fixed_[1] = taus;
+  return loom_record_("householder_product", fixed_, 2, NULL, 0, result, 1);
 }
 
 /* d**2 / 2 where d = abs(x - target) is below delta, else delta * (d - delta / 2).
@@ -2573,6 +2912,38 @@ static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_o
   return loom_record_("layer_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
+/* Minus the product of the gradient and the inverse Hessian that L-BFGS estimates.
+   scale times the identity is the first estimate. The history is, oldest first, the changes
+   of the gradient, the moves, and the reciprocals of their dot products; entries whose
+   reciprocal is 0 have no effect. Raises ShapeError, ArgumentError.
+     scale: T
+     gradient: T
+     history: T, any number of them
+     T: one dtype, float16 or bfloat16 or float32 or float64
+   Source: Nocedal, Wright, Numerical Optimization, 7.4 */
+static inline LOOM_CHECK loom_status loom_lbfgs_direction(loom_tensor scale, loom_tensor gradient,
+                                                          const loom_tensor *history,
+                                                          size_t history_count,
+                                                          loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(scale);
+  fixed_[1] = loom_t(gradient);
+  return loom_record_many_("lbfgs_direction", fixed_, 2, history, NULL, history_count, NULL, 0,
+                           result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_lbfgs_direction_with(loom_operand scale,
+                                                               loom_operand gradient,
+                                                               const loom_operand *history,
+                                                               size_t history_count,
+                                                               loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = scale;
+  fixed_[1] = gradient;
+  return loom_record_many_("lbfgs_direction", fixed_, 2, NULL, history, history_count, NULL, 0,
+                           result, 1);
+}
+
 /* The least common multiple of |x| and |y|; 0 if either is 0.
      x: T
      y: T
@@ -2630,7 +3001,7 @@ static inline LOOM_CHECK loom_status loom_leaky_relu(loom_tensor x, double negat
      x: T
      y: T
      weight: T
-     T: one dtype, float16 or bfloat16 or float32 or float64
+     T: one dtype, a floating-point or complex type
    Source: PyTorch lerp */
 static inline LOOM_CHECK loom_status loom_lerp(loom_tensor x, loom_tensor y, loom_tensor weight,
                                                loom_tensor *result) {
@@ -2770,6 +3141,15 @@ static inline LOOM_CHECK loom_status loom_log2(loom_tensor x, loom_tensor *resul
   return loom_record_("log2", fixed_, 1, NULL, 0, result, 1);
 }
 
+/* The logarithm of the normal distribution function, accurate where that is tiny.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy log_ndtr */
+static inline LOOM_CHECK loom_status loom_log_ndtr(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("log_ndtr", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* log(sigmoid(x)) without underflow.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch logsigmoid */
@@ -2835,8 +3215,8 @@ static inline LOOM_CHECK loom_status loom_logaddexp2_with(loom_operand x, loom_o
   return loom_record_("logaddexp2", fixed_, 2, NULL, 0, result, 1);
 }
 
-/* log(cumsum(exp(x))) without overflow.
-     x: float16 or bfloat16 or float32 or float64
+/* log(cumsum(exp(x))) without overflow, with the principal logarithm.
+     x: a floating-point or complex type
      axis: int
      reverse: bool, default false
    Source: PyTorch logcumsumexp */
@@ -2919,8 +3299,8 @@ static inline LOOM_CHECK loom_status loom_logical_xor_with(loom_operand x, loom_
   return loom_record_("logical_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
-/* log(sum(exp(x))) without overflow; -inf of no element.
-     x: float16 or bfloat16 or float32 or float64
+/* log(sum(exp(x))) without overflow, with the principal logarithm; -inf of no element.
+     x: a floating-point or complex type
      axes: ints, may be absent, default absent
      keepdims: bool, default false
    Source: SciPy logsumexp */
@@ -2933,6 +3313,97 @@ static inline LOOM_CHECK loom_status loom_logsumexp(loom_tensor x, const int64_t
   attributes_[0] = loom_attr_ints("axes", axes, axes_count);
   attributes_[1] = loom_attr_bool("keepdims", keepdims);
   return loom_record_("logsumexp", fixed_, 1, attributes_, 2, result, 1);
+}
+
+/* Long short-term memory for each step in turn: c' = f * c + i * g, h' = o * tanh(c').
+   The gates i, f, o (sigmoids) and g (a tanh) come from a quarter each, in the order i, f,
+   g, o, of x @ w_input.T + b_input + h @ w_hidden.T + b_hidden; x is (T, N, I), c (N, C),
+   the weights are (4 C, I) and (4 C, H). h (N, H) has the size of c unless it is multiplied
+   by w_project (H, C). Returns h after each step (T, N, H), and h and c after the last.
+   lengths (N,) is how many steps count. Raises ShapeError.
+     x: T
+     h: T
+     c: T
+     w_input: T
+     w_hidden: T
+     b_input: T, may be absent
+     b_hidden: T, may be absent
+     w_project: T, may be absent
+     lengths: an integer type, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reverse: bool, default false
+   Source: Hochreiter, Schmidhuber, 1997; PyTorch LSTM */
+static inline LOOM_CHECK loom_status loom_lstm(loom_tensor x, loom_tensor h, loom_tensor c,
+                                               loom_tensor w_input, loom_tensor w_hidden,
+                                               loom_tensor b_input, loom_tensor b_hidden,
+                                               loom_tensor w_project, loom_tensor lengths,
+                                               bool reverse, loom_tensor *output,
+                                               loom_tensor *state, loom_tensor *cell) {
+  loom_operand fixed_[9];
+  loom_attr attributes_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(h);
+  fixed_[2] = loom_t(c);
+  fixed_[3] = loom_t(w_input);
+  fixed_[4] = loom_t(w_hidden);
+  fixed_[5] = loom_t(b_input);
+  fixed_[6] = loom_t(b_hidden);
+  fixed_[7] = loom_t(w_project);
+  fixed_[8] = loom_t(lengths);
+  attributes_[0] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("lstm", fixed_, 9, attributes_, 1, results_, 3);
+  *output = results_[0];
+  *state = results_[1];
+  *cell = results_[2];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_lstm_with(loom_operand x, loom_operand h,
+                                                    loom_operand c, loom_operand w_input,
+                                                    loom_operand w_hidden, loom_operand b_input,
+                                                    loom_operand b_hidden, loom_operand w_project,
+                                                    loom_operand lengths, bool reverse,
+                                                    loom_tensor *output, loom_tensor *state,
+                                                    loom_tensor *cell) {
+  loom_operand fixed_[9];
+  loom_attr attributes_[1];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = x;
+  fixed_[1] = h;
+  fixed_[2] = c;
+  fixed_[3] = w_input;
+  fixed_[4] = w_hidden;
+  fixed_[5] = b_input;
+  fixed_[6] = b_hidden;
+  fixed_[7] = w_project;
+  fixed_[8] = lengths;
+  attributes_[0] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("lstm", fixed_, 9, attributes_, 1, results_, 3);
+  *output = results_[0];
+  *state = results_[1];
+  *cell = results_[2];
+  return status_;
+}
+
+/* The factors of P @ x = L @ U in one matrix, and the exchanges of rows.
+   L is below the diagonal, its own diagonal being 1, and U on and above it. Row i was
+   exchanged with row pivots[i] (counted from 0, int32), for i from 0 to min(m, n) - 1, in
+   this order. A singular matrix has a 0 on the diagonal of U. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+   Source: LAPACK getrf */
+static inline LOOM_CHECK loom_status loom_lu_factor(loom_tensor x, loom_tensor *lu,
+                                                    loom_tensor *pivots) {
+  loom_operand fixed_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(x);
+  status_ = loom_record_("lu_factor", fixed_, 1, NULL, 0, results_, 2);
+  *lu = results_[0];
+  *pivots = results_[1];
+  return status_;
 }
 
 /* x where mask is false, value where it is true; both broadcast to x.
@@ -3054,6 +3525,38 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   return loom_record_("max_pool", fixed_, 1, attributes_, 5, result, 1);
+}
+
+/* Where max_pool finds its results: positions (int64) in the axes moved over, flat.
+   The first of equal elements is taken, the last NaN, and nothing outside; a window wholly
+   outside has -1. Raises ShapeError, ArgumentError.
+     x: a real number (not bool, not complex)
+     window: ints
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+   Source: torch.nn.functional.max_pool2d, return_indices */
+static inline LOOM_CHECK loom_status loom_max_pool_indices(loom_tensor x, const int64_t *window,
+                                                           size_t window_count,
+                                                           const int64_t *strides,
+                                                           size_t strides_count,
+                                                           const int64_t *padding_low,
+                                                           size_t padding_low_count,
+                                                           const int64_t *padding_high,
+                                                           size_t padding_high_count,
+                                                           const int64_t *dilation,
+                                                           size_t dilation_count,
+                                                           loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[5];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[1] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  return loom_record_("max_pool_indices", fixed_, 1, attributes_, 5, result, 1);
 }
 
 /* The larger of x and y; NaN if either is. At ties each gets half of the gradient.
@@ -3227,6 +3730,15 @@ static inline LOOM_CHECK loom_status loom_nan_to_num(loom_tensor x, double nan,
   return loom_record_("nan_to_num", fixed_, 1, attributes_, 3, result, 1);
 }
 
+/* The inverse of the normal distribution function; infinite at 0 and 1, NaN outside.
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy ndtri */
+static inline LOOM_CHECK loom_status loom_ndtri(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("ndtri", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* -x; unsigned integers wrap.
      x: a number (not bool)
    Source: array API negative */
@@ -3358,6 +3870,38 @@ static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t d
   return loom_record_("one_hot", fixed_, 1, attributes_, 2, result, 1);
 }
 
+/* The polynomial of degree n (rounded towards zero) of Hermite (kind "hermite_h", or
+   "hermite_he" of the probabilists), Laguerre ("laguerre_l") or Legendre ("legendre_p"); 0
+   for a negative degree.
+   Computed by as many steps as the largest degree. ArgumentError for another kind.
+     x: T
+     n: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     kind: str
+   Source: DLMF 18.9.1 */
+static inline LOOM_CHECK loom_status loom_orthogonal_polynomial(loom_tensor x, loom_tensor n,
+                                                                const char *kind,
+                                                                loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(n);
+  attributes_[0] = loom_attr_str("kind", kind);
+  return loom_record_("orthogonal_polynomial", fixed_, 2, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_orthogonal_polynomial_with(loom_operand x,
+                                                                     loom_operand n,
+                                                                     const char *kind,
+                                                                     loom_tensor *result) {
+  loom_operand fixed_[2];
+  loom_attr attributes_[1];
+  fixed_[0] = x;
+  fixed_[1] = n;
+  attributes_[0] = loom_attr_str("kind", kind);
+  return loom_record_("orthogonal_polynomial", fixed_, 2, attributes_, 1, result, 1);
+}
+
 /* All products of an element of x and one of y: the axes of x, then those of y.
      x: T
      y: T
@@ -3419,6 +3963,72 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
   return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
 
+/* The elements that a window sees in each of its places, as it moves over the last axes.
+   The result has the window's axes and then the places' axes in place of the axes moved
+   over. Attributes as for max_pool; places outside are zero. Raises ShapeError,
+   ArgumentError.
+     x: any dtype
+     window: ints
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+   Source: torch.nn.functional.unfold */
+static inline LOOM_CHECK loom_status loom_patches(loom_tensor x, const int64_t *window,
+                                                  size_t window_count, const int64_t *strides,
+                                                  size_t strides_count,
+                                                  const int64_t *padding_low,
+                                                  size_t padding_low_count,
+                                                  const int64_t *padding_high,
+                                                  size_t padding_high_count,
+                                                  const int64_t *dilation, size_t dilation_count,
+                                                  loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[5];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[1] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
+  return loom_record_("patches", fixed_, 1, attributes_, 5, result, 1);
+}
+
+/* The transpose of patches: each element of an array of last axes sizes is the sum of what x
+   holds for it in the windows that see it.
+   x has the shape that patches of the same attributes gives. Raises ShapeError,
+   ArgumentError.
+     x: a floating-point or complex type
+     sizes: ints
+     window: ints
+     strides: ints, may be absent, default absent
+     padding_low: ints, may be absent, default absent
+     padding_high: ints, may be absent, default absent
+     dilation: ints, may be absent, default absent
+   Source: torch.nn.functional.fold */
+static inline LOOM_CHECK loom_status loom_patches_sum(loom_tensor x, const int64_t *sizes,
+                                                      size_t sizes_count, const int64_t *window,
+                                                      size_t window_count, const int64_t *strides,
+                                                      size_t strides_count,
+                                                      const int64_t *padding_low,
+                                                      size_t padding_low_count,
+                                                      const int64_t *padding_high,
+                                                      size_t padding_high_count,
+                                                      const int64_t *dilation,
+                                                      size_t dilation_count,
+                                                      loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[6];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
+  attributes_[1] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[2] = loom_attr_ints("strides", strides, strides_count);
+  attributes_[3] = loom_attr_ints("padding_low", padding_low, padding_low_count);
+  attributes_[4] = loom_attr_ints("padding_high", padding_high, padding_high_count);
+  attributes_[5] = loom_attr_ints("dilation", dilation, dilation_count);
+  return loom_record_("patches_sum", fixed_, 1, attributes_, 6, result, 1);
+}
+
 /* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
    Singular values below rtol times the largest count as zero. Raises ShapeError,
    ArgumentError, DTypeError.
@@ -3433,7 +4043,55 @@ static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_
   return loom_record_("pinv", fixed_, 1, attributes_, 1, result, 1);
 }
 
-/* Derivative number order of digamma, for positive x.
+/* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
+   Singular values not above max(atol, rtol * largest), numbers per matrix, count as 0. Of
+   Hermitian matrices the lower triangle is looked at. The derivative holds while the rank
+   stays. Raises ShapeError, DTypeError.
+     x: float32 or float64 or complex64 or complex128
+     atol: float16 or bfloat16 or float32 or float64
+     rtol: float16 or bfloat16 or float32 or float64
+     hermitian: bool, default false
+   Source: array API linalg.pinv */
+static inline LOOM_CHECK loom_status loom_pinv_within(loom_tensor x, loom_tensor atol,
+                                                      loom_tensor rtol, bool hermitian,
+                                                      loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(atol);
+  fixed_[2] = loom_t(rtol);
+  attributes_[0] = loom_attr_bool("hermitian", hermitian);
+  return loom_record_("pinv_within", fixed_, 3, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_pinv_within_with(loom_operand x, loom_operand atol,
+                                                           loom_operand rtol, bool hermitian,
+                                                           loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = x;
+  fixed_[1] = atol;
+  fixed_[2] = rtol;
+  attributes_[0] = loom_attr_bool("hermitian", hermitian);
+  return loom_record_("pinv_within", fixed_, 3, attributes_, 1, result, 1);
+}
+
+/* Where each of size rows comes from after the exchanges of lu_factor; int32.
+   x[permutation] is L @ U. Raises ShapeError for more pivots than rows.
+     pivots: an integer type
+     size: int
+   Source: LAPACK laswp */
+static inline LOOM_CHECK loom_status loom_pivots_to_permutation(loom_tensor pivots, int64_t size,
+                                                                loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(pivots);
+  attributes_[0] = loom_attr_int("size", size);
+  return loom_record_("pivots_to_permutation", fixed_, 1, attributes_, 1, result, 1);
+}
+
+/* Derivative number order of digamma; infinite at 0 and, of order 1 and more, at the
+   negative integers.
      x: float16 or bfloat16 or float32 or float64
      order: int
    Source: SciPy polygamma */
@@ -4386,6 +5044,70 @@ static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_ope
   return loom_record_("rms_norm", fixed_, 2, attributes_, 2, result, 1);
 }
 
+/* h' = f(x @ w_input.T + b_input + h @ w_hidden.T + b_hidden) for each step in turn.
+   f is activation, "tanh" or "relu"; x is (T, N, I), h (N, H), the weights are (H, I) and
+   (H, H). Returns the state after each step (T, N, H) and after the last (N, H). lengths
+   (N,) is how many steps count. Raises ShapeError, ArgumentError.
+     x: T
+     h: T
+     w_input: T
+     w_hidden: T
+     b_input: T, may be absent
+     b_hidden: T, may be absent
+     lengths: an integer type, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     activation: str, default "tanh"
+     reverse: bool, default false
+   Source: Elman, Finding Structure in Time, 1990; PyTorch RNN */
+static inline LOOM_CHECK loom_status loom_rnn(loom_tensor x, loom_tensor h, loom_tensor w_input,
+                                              loom_tensor w_hidden, loom_tensor b_input,
+                                              loom_tensor b_hidden, loom_tensor lengths,
+                                              const char *activation, bool reverse,
+                                              loom_tensor *output, loom_tensor *state) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[2];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(h);
+  fixed_[2] = loom_t(w_input);
+  fixed_[3] = loom_t(w_hidden);
+  fixed_[4] = loom_t(b_input);
+  fixed_[5] = loom_t(b_hidden);
+  fixed_[6] = loom_t(lengths);
+  attributes_[0] = loom_attr_str("activation", activation);
+  attributes_[1] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("rnn", fixed_, 7, attributes_, 2, results_, 2);
+  *output = results_[0];
+  *state = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_rnn_with(loom_operand x, loom_operand h,
+                                                   loom_operand w_input, loom_operand w_hidden,
+                                                   loom_operand b_input, loom_operand b_hidden,
+                                                   loom_operand lengths, const char *activation,
+                                                   bool reverse, loom_tensor *output,
+                                                   loom_tensor *state) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[2];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = x;
+  fixed_[1] = h;
+  fixed_[2] = w_input;
+  fixed_[3] = w_hidden;
+  fixed_[4] = b_input;
+  fixed_[5] = b_hidden;
+  fixed_[6] = lengths;
+  attributes_[0] = loom_attr_str("activation", activation);
+  attributes_[1] = loom_attr_bool("reverse", reverse);
+  status_ = loom_record_("rnn", fixed_, 7, attributes_, 2, results_, 2);
+  *output = results_[0];
+  *state = results_[1];
+  return status_;
+}
+
 /* x shifted around along axes: element i moves to (i + shift) % size.
    One shift per axis; an axis named twice is shifted by the sum. Without axes there is one
    shift, of the flattened elements. Raises ArgumentError.
@@ -4440,6 +5162,63 @@ static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("running_fold", fixed_, 1, attributes_, 2, result, 1);
+}
+
+/* Means and variances kept over batches: (1 - momentum) * old + momentum * new, of each.
+   The new variance is multiplied by correction, which makes a biased one unbiased. Raises
+   ShapeError.
+     mean: T
+     variance: T
+     new_mean: T
+     new_variance: T
+     momentum: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     correction: float, default 1.0
+   Source: Ioffe, Szegedy, Batch Normalization, 2015 */
+static inline LOOM_CHECK loom_status loom_running_moments(loom_tensor mean, loom_tensor variance,
+                                                          loom_tensor new_mean,
+                                                          loom_tensor new_variance,
+                                                          loom_tensor momentum, double correction,
+                                                          loom_tensor *mean_result,
+                                                          loom_tensor *variance_result) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(mean);
+  fixed_[1] = loom_t(variance);
+  fixed_[2] = loom_t(new_mean);
+  fixed_[3] = loom_t(new_variance);
+  fixed_[4] = loom_t(momentum);
+  attributes_[0] = loom_attr_float("correction", correction);
+  status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
+  *mean_result = results_[0];
+  *variance_result = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_running_moments_with(loom_operand mean,
+                                                               loom_operand variance,
+                                                               loom_operand new_mean,
+                                                               loom_operand new_variance,
+                                                               loom_operand momentum,
+                                                               double correction,
+                                                               loom_tensor *mean_result,
+                                                               loom_tensor *variance_result) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = mean;
+  fixed_[1] = variance;
+  fixed_[2] = new_mean;
+  fixed_[3] = new_variance;
+  fixed_[4] = momentum;
+  attributes_[0] = loom_attr_float("correction", correction);
+  status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
+  *mean_result = results_[0];
+  *variance_result = results_[1];
+  return status_;
 }
 
 /* softmax(q @ k.T * scale + mask) @ v for q (..., L, E), k (..., S, E), v (..., S, V).
@@ -4593,6 +5372,32 @@ static inline LOOM_CHECK loom_status loom_segment_fold_with(loom_operand x, loom
   attributes_[0] = loom_attr_str("function", function);
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("segment_fold", fixed_, 2, attributes_, 2, result, 1);
+}
+
+/* The first half of the tensors if the condition holds, otherwise the second half.
+   Raises ShapeError, ArgumentError.
+     condition: bool
+     tensors: T, any number of them
+     T: one dtype, any dtype
+   Source: one condition for many tensors */
+static inline LOOM_CHECK loom_status loom_select_all(loom_tensor condition,
+                                                     const loom_tensor *tensors,
+                                                     size_t tensors_count,
+                                                     loom_tensor *selected) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(condition);
+  return loom_record_many_("select_all", fixed_, 1, tensors, NULL, tensors_count, NULL, 0,
+                           selected, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_select_all_with(loom_operand condition,
+                                                          const loom_operand *tensors,
+                                                          size_t tensors_count,
+                                                          loom_tensor *selected) {
+  loom_operand fixed_[1];
+  fixed_[0] = condition;
+  return loom_record_many_("select_all", fixed_, 1, NULL, tensors, tensors_count, NULL, 0,
+                           selected, 1);
 }
 
 /* 1.0507... * elu(x, 1.6733...).
@@ -5028,6 +5833,931 @@ static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes
   return loom_record_("std", fixed_, 1, attributes_, 3, result, 1);
 }
 
+/* Adadelta; the state is the means of squared gradients and of squared moves.
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     rho: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Zeiler, ADADELTA, 2012 */
+static inline LOOM_CHECK loom_status loom_step_adadelta(loom_tensor step, loom_tensor lr,
+                                                        loom_tensor rho, loom_tensor eps,
+                                                        loom_tensor weight_decay,
+                                                        const loom_tensor *tensors,
+                                                        size_t tensors_count, bool decays,
+                                                        bool maximize, loom_tensor *step_result,
+                                                        loom_tensor *parameters,
+                                                        loom_tensor *squares,
+                                                        loom_tensor *moves) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[2];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(rho);
+  fixed_[3] = loom_t(eps);
+  fixed_[4] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adadelta", fixed_, 5, tensors, NULL, tensors_count,
+                              attributes_, 2, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *squares = results_[2];
+  *moves = results_[3];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, loom_operand lr,
+                                                             loom_operand rho, loom_operand eps,
+                                                             loom_operand weight_decay,
+                                                             const loom_operand *tensors,
+                                                             size_t tensors_count, bool decays,
+                                                             bool maximize,
+                                                             loom_tensor *step_result,
+                                                             loom_tensor *parameters,
+                                                             loom_tensor *squares,
+                                                             loom_tensor *moves) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[2];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = rho;
+  fixed_[3] = eps;
+  fixed_[4] = weight_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adadelta", fixed_, 5, NULL, tensors, tensors_count,
+                              attributes_, 2, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *squares = results_[2];
+  *moves = results_[3];
+  return status_;
+}
+
+/* Adafactor; with factored the variances are those of rows and those of columns.
+   The rows' and columns' are of the last two axes, which stay with size 1. Raises
+   ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     beta2_decay: float16 or bfloat16 or float32 or float64
+     eps1: float16 or bfloat16 or float32 or float64
+     eps2: float16 or bfloat16 or float32 or float64
+     d: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     factored: bool, default true
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Shazeer, Stern, Adafactor, 2018 */
+static inline LOOM_CHECK loom_status loom_step_adafactor(loom_tensor step, loom_tensor lr,
+                                                         loom_tensor beta2_decay,
+                                                         loom_tensor eps1, loom_tensor eps2,
+                                                         loom_tensor d, loom_tensor weight_decay,
+                                                         const loom_tensor *tensors,
+                                                         size_t tensors_count, bool factored,
+                                                         bool decays, bool maximize,
+                                                         loom_tensor *step_result,
+                                                         loom_tensor *parameters,
+                                                         loom_tensor *variances) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[3];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(beta2_decay);
+  fixed_[3] = loom_t(eps1);
+  fixed_[4] = loom_t(eps2);
+  fixed_[5] = loom_t(d);
+  fixed_[6] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("factored", factored);
+  attributes_[1] = loom_attr_bool("decays", decays);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adafactor", fixed_, 7, tensors, NULL, tensors_count,
+                              attributes_, 3, results_, 3);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *variances = results_[2];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step, loom_operand lr,
+                                                              loom_operand beta2_decay,
+                                                              loom_operand eps1,
+                                                              loom_operand eps2, loom_operand d,
+                                                              loom_operand weight_decay,
+                                                              const loom_operand *tensors,
+                                                              size_t tensors_count, bool factored,
+                                                              bool decays, bool maximize,
+                                                              loom_tensor *step_result,
+                                                              loom_tensor *parameters,
+                                                              loom_tensor *variances) {
+  loom_operand fixed_[7];
+  loom_attr attributes_[3];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = beta2_decay;
+  fixed_[3] = eps1;
+  fixed_[4] = eps2;
+  fixed_[5] = d;
+  fixed_[6] = weight_decay;
+  attributes_[0] = loom_attr_bool("factored", factored);
+  attributes_[1] = loom_attr_bool("decays", decays);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adafactor", fixed_, 7, NULL, tensors, tensors_count,
+                              attributes_, 3, results_, 3);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *variances = results_[2];
+  return status_;
+}
+
+/* Adagrad; the state is the sums of squared gradients. Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     lr_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Duchi, Hazan, Singer, Adaptive Subgradient, 2011 */
+static inline LOOM_CHECK loom_status loom_step_adagrad(loom_tensor step, loom_tensor lr,
+                                                       loom_tensor eps, loom_tensor weight_decay,
+                                                       loom_tensor lr_decay,
+                                                       const loom_tensor *tensors,
+                                                       size_t tensors_count, bool decays,
+                                                       bool maximize, loom_tensor *step_result,
+                                                       loom_tensor *parameters,
+                                                       loom_tensor *sums) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[2];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(eps);
+  fixed_[3] = loom_t(weight_decay);
+  fixed_[4] = loom_t(lr_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adagrad", fixed_, 5, tensors, NULL, tensors_count,
+                              attributes_, 2, results_, 3);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *sums = results_[2];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, loom_operand lr,
+                                                            loom_operand eps,
+                                                            loom_operand weight_decay,
+                                                            loom_operand lr_decay,
+                                                            const loom_operand *tensors,
+                                                            size_t tensors_count, bool decays,
+                                                            bool maximize,
+                                                            loom_tensor *step_result,
+                                                            loom_tensor *parameters,
+                                                            loom_tensor *sums) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[2];
+  loom_tensor results_[3];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = eps;
+  fixed_[3] = weight_decay;
+  fixed_[4] = lr_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adagrad", fixed_, 5, NULL, tensors, tensors_count,
+                              attributes_, 2, results_, 3);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *sums = results_[2];
+  return status_;
+}
+
+/* Adam and AdamW; the state is the means of gradients and of their squares.
+   With amsgrad the largest means of squares, too, which then take the squares' place. Raises
+   ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     beta1: float16 or bfloat16 or float32 or float64
+     beta2: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     amsgrad: bool, default false
+     decays: bool, default false
+     decoupled: bool, default false
+     maximize: bool, default false
+   Source: Kingma, Ba, Adam, 2015; Loshchilov, Hutter, Decoupled Weight Decay, 2019 */
+static inline LOOM_CHECK loom_status loom_step_adam(loom_tensor step, loom_tensor lr,
+                                                    loom_tensor beta1, loom_tensor beta2,
+                                                    loom_tensor eps, loom_tensor weight_decay,
+                                                    const loom_tensor *tensors,
+                                                    size_t tensors_count, bool amsgrad,
+                                                    bool decays, bool decoupled, bool maximize,
+                                                    loom_tensor *step_result,
+                                                    loom_tensor *parameters, loom_tensor *means,
+                                                    loom_tensor *squares, loom_tensor *largest) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[4];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(beta1);
+  fixed_[3] = loom_t(beta2);
+  fixed_[4] = loom_t(eps);
+  fixed_[5] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("amsgrad", amsgrad);
+  attributes_[1] = loom_attr_bool("decays", decays);
+  attributes_[2] = loom_attr_bool("decoupled", decoupled);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adam", fixed_, 6, tensors, NULL, tensors_count, attributes_,
+                              4, results_, 5);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *squares = results_[3];
+  *largest = results_[4];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom_operand lr,
+                                                         loom_operand beta1, loom_operand beta2,
+                                                         loom_operand eps,
+                                                         loom_operand weight_decay,
+                                                         const loom_operand *tensors,
+                                                         size_t tensors_count, bool amsgrad,
+                                                         bool decays, bool decoupled,
+                                                         bool maximize, loom_tensor *step_result,
+                                                         loom_tensor *parameters,
+                                                         loom_tensor *means, loom_tensor *squares,
+                                                         loom_tensor *largest) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[4];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = beta1;
+  fixed_[3] = beta2;
+  fixed_[4] = eps;
+  fixed_[5] = weight_decay;
+  attributes_[0] = loom_attr_bool("amsgrad", amsgrad);
+  attributes_[1] = loom_attr_bool("decays", decays);
+  attributes_[2] = loom_attr_bool("decoupled", decoupled);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adam", fixed_, 6, NULL, tensors, tensors_count, attributes_,
+                              4, results_, 5);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *squares = results_[3];
+  *largest = results_[4];
+  return status_;
+}
+
+/* AdaMax; the state is the means of gradients and the decaying largest moduli.
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     beta1: float16 or bfloat16 or float32 or float64
+     beta2: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Kingma, Ba, Adam (AdaMax), 2015 */
+static inline LOOM_CHECK loom_status loom_step_adamax(loom_tensor step, loom_tensor lr,
+                                                      loom_tensor beta1, loom_tensor beta2,
+                                                      loom_tensor eps, loom_tensor weight_decay,
+                                                      const loom_tensor *tensors,
+                                                      size_t tensors_count, bool decays,
+                                                      bool maximize, loom_tensor *step_result,
+                                                      loom_tensor *parameters, loom_tensor *means,
+                                                      loom_tensor *largest) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[2];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(beta1);
+  fixed_[3] = loom_t(beta2);
+  fixed_[4] = loom_t(eps);
+  fixed_[5] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adamax", fixed_, 6, tensors, NULL, tensors_count, attributes_,
+                              2, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *largest = results_[3];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, loom_operand lr,
+                                                           loom_operand beta1, loom_operand beta2,
+                                                           loom_operand eps,
+                                                           loom_operand weight_decay,
+                                                           const loom_operand *tensors,
+                                                           size_t tensors_count, bool decays,
+                                                           bool maximize,
+                                                           loom_tensor *step_result,
+                                                           loom_tensor *parameters,
+                                                           loom_tensor *means,
+                                                           loom_tensor *largest) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[2];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = beta1;
+  fixed_[3] = beta2;
+  fixed_[4] = eps;
+  fixed_[5] = weight_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_adamax", fixed_, 6, NULL, tensors, tensors_count, attributes_,
+                              2, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *largest = results_[3];
+  return status_;
+}
+
+/* Averaged SGD: a step of rate eta, whose results mu moves the averages to.
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     eta: float16 or bfloat16 or float32 or float64
+     mu: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     lambd: float16 or bfloat16 or float32 or float64
+     alpha: float16 or bfloat16 or float32 or float64
+     t0: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Polyak, Juditsky, Acceleration by Averaging, 1992 */
+static inline LOOM_CHECK loom_status loom_step_asgd(loom_tensor step, loom_tensor eta,
+                                                    loom_tensor mu, loom_tensor lr,
+                                                    loom_tensor lambd, loom_tensor alpha,
+                                                    loom_tensor t0, loom_tensor weight_decay,
+                                                    const loom_tensor *tensors,
+                                                    size_t tensors_count, bool decays,
+                                                    bool maximize, loom_tensor *step_result,
+                                                    loom_tensor *eta_result,
+                                                    loom_tensor *mu_result,
+                                                    loom_tensor *parameters,
+                                                    loom_tensor *averages) {
+  loom_operand fixed_[8];
+  loom_attr attributes_[2];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(eta);
+  fixed_[2] = loom_t(mu);
+  fixed_[3] = loom_t(lr);
+  fixed_[4] = loom_t(lambd);
+  fixed_[5] = loom_t(alpha);
+  fixed_[6] = loom_t(t0);
+  fixed_[7] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_asgd", fixed_, 8, tensors, NULL, tensors_count, attributes_,
+                              2, results_, 5);
+  *step_result = results_[0];
+  *eta_result = results_[1];
+  *mu_result = results_[2];
+  *parameters = results_[3];
+  *averages = results_[4];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom_operand eta,
+                                                         loom_operand mu, loom_operand lr,
+                                                         loom_operand lambd, loom_operand alpha,
+                                                         loom_operand t0,
+                                                         loom_operand weight_decay,
+                                                         const loom_operand *tensors,
+                                                         size_t tensors_count, bool decays,
+                                                         bool maximize, loom_tensor *step_result,
+                                                         loom_tensor *eta_result,
+                                                         loom_tensor *mu_result,
+                                                         loom_tensor *parameters,
+                                                         loom_tensor *averages) {
+  loom_operand fixed_[8];
+  loom_attr attributes_[2];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = eta;
+  fixed_[2] = mu;
+  fixed_[3] = lr;
+  fixed_[4] = lambd;
+  fixed_[5] = alpha;
+  fixed_[6] = t0;
+  fixed_[7] = weight_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_asgd", fixed_, 8, NULL, tensors, tensors_count, attributes_,
+                              2, results_, 5);
+  *step_result = results_[0];
+  *eta_result = results_[1];
+  *mu_result = results_[2];
+  *parameters = results_[3];
+  *averages = results_[4];
+  return status_;
+}
+
+/* Momentum whose matrix is brought near an orthogonal one by a few Newton-Schulz steps.
+   adjust says how the matrix's shape enters the rate: "original" or "match_rms_adamw". The
+   iteration rounds to bfloat16. Raises ShapeError, ArgumentError.
+     lr: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     momentum: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     coefficients: floats
+     steps: int
+     nesterov: bool, default true
+     adjust: str, default "original"
+   Source: Jordan et al., Muon, 2024; torch.optim.Muon */
+static inline LOOM_CHECK loom_status loom_step_muon(loom_tensor lr, loom_tensor weight_decay,
+                                                    loom_tensor momentum, loom_tensor eps,
+                                                    const loom_tensor *tensors,
+                                                    size_t tensors_count,
+                                                    const double *coefficients,
+                                                    size_t coefficients_count, int64_t steps,
+                                                    bool nesterov, const char *adjust,
+                                                    loom_tensor *parameters,
+                                                    loom_tensor *momenta) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[4];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(lr);
+  fixed_[1] = loom_t(weight_decay);
+  fixed_[2] = loom_t(momentum);
+  fixed_[3] = loom_t(eps);
+  attributes_[0] = loom_attr_floats("coefficients", coefficients ? coefficients : loom_no_reals,
+      coefficients_count);
+  attributes_[1] = loom_attr_int("steps", steps);
+  attributes_[2] = loom_attr_bool("nesterov", nesterov);
+  attributes_[3] = loom_attr_str("adjust", adjust);
+  status_ = loom_record_many_("step_muon", fixed_, 4, tensors, NULL, tensors_count, attributes_,
+                              4, results_, 2);
+  *parameters = results_[0];
+  *momenta = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
+                                                         loom_operand weight_decay,
+                                                         loom_operand momentum, loom_operand eps,
+                                                         const loom_operand *tensors,
+                                                         size_t tensors_count,
+                                                         const double *coefficients,
+                                                         size_t coefficients_count, int64_t steps,
+                                                         bool nesterov, const char *adjust,
+                                                         loom_tensor *parameters,
+                                                         loom_tensor *momenta) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[4];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = lr;
+  fixed_[1] = weight_decay;
+  fixed_[2] = momentum;
+  fixed_[3] = eps;
+  attributes_[0] = loom_attr_floats("coefficients", coefficients ? coefficients : loom_no_reals,
+      coefficients_count);
+  attributes_[1] = loom_attr_int("steps", steps);
+  attributes_[2] = loom_attr_bool("nesterov", nesterov);
+  attributes_[3] = loom_attr_str("adjust", adjust);
+  status_ = loom_record_many_("step_muon", fixed_, 4, NULL, tensors, tensors_count, attributes_,
+                              4, results_, 2);
+  *parameters = results_[0];
+  *momenta = results_[1];
+  return status_;
+}
+
+/* NAdam; product is that of the momenta beta1 * (1 - 0.96**(t * momentum_decay) / 2).
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     product: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     beta1: float16 or bfloat16 or float32 or float64
+     beta2: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     momentum_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     decoupled: bool, default false
+     maximize: bool, default false
+   Source: Dozat, Incorporating Nesterov Momentum into Adam */
+static inline LOOM_CHECK loom_status loom_step_nadam(loom_tensor step, loom_tensor product,
+                                                     loom_tensor lr, loom_tensor beta1,
+                                                     loom_tensor beta2, loom_tensor eps,
+                                                     loom_tensor weight_decay,
+                                                     loom_tensor momentum_decay,
+                                                     const loom_tensor *tensors,
+                                                     size_t tensors_count, bool decays,
+                                                     bool decoupled, bool maximize,
+                                                     loom_tensor *step_result,
+                                                     loom_tensor *product_result,
+                                                     loom_tensor *parameters, loom_tensor *means,
+                                                     loom_tensor *squares) {
+  loom_operand fixed_[8];
+  loom_attr attributes_[3];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(product);
+  fixed_[2] = loom_t(lr);
+  fixed_[3] = loom_t(beta1);
+  fixed_[4] = loom_t(beta2);
+  fixed_[5] = loom_t(eps);
+  fixed_[6] = loom_t(weight_decay);
+  fixed_[7] = loom_t(momentum_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("decoupled", decoupled);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_nadam", fixed_, 8, tensors, NULL, tensors_count, attributes_,
+                              3, results_, 5);
+  *step_result = results_[0];
+  *product_result = results_[1];
+  *parameters = results_[2];
+  *means = results_[3];
+  *squares = results_[4];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loom_operand product,
+                                                          loom_operand lr, loom_operand beta1,
+                                                          loom_operand beta2, loom_operand eps,
+                                                          loom_operand weight_decay,
+                                                          loom_operand momentum_decay,
+                                                          const loom_operand *tensors,
+                                                          size_t tensors_count, bool decays,
+                                                          bool decoupled, bool maximize,
+                                                          loom_tensor *step_result,
+                                                          loom_tensor *product_result,
+                                                          loom_tensor *parameters,
+                                                          loom_tensor *means,
+                                                          loom_tensor *squares) {
+  loom_operand fixed_[8];
+  loom_attr attributes_[3];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = product;
+  fixed_[2] = lr;
+  fixed_[3] = beta1;
+  fixed_[4] = beta2;
+  fixed_[5] = eps;
+  fixed_[6] = weight_decay;
+  fixed_[7] = momentum_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("decoupled", decoupled);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_nadam", fixed_, 8, NULL, tensors, tensors_count, attributes_,
+                              3, results_, 5);
+  *step_result = results_[0];
+  *product_result = results_[1];
+  *parameters = results_[2];
+  *means = results_[3];
+  *squares = results_[4];
+  return status_;
+}
+
+/* RAdam: without the squares as long as their means are of too few steps.
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     beta1: float16 or bfloat16 or float32 or float64
+     beta2: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     decays: bool, default false
+     decoupled: bool, default false
+     maximize: bool, default false
+   Source: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020 */
+static inline LOOM_CHECK loom_status loom_step_radam(loom_tensor step, loom_tensor lr,
+                                                     loom_tensor beta1, loom_tensor beta2,
+                                                     loom_tensor eps, loom_tensor weight_decay,
+                                                     const loom_tensor *tensors,
+                                                     size_t tensors_count, bool decays,
+                                                     bool decoupled, bool maximize,
+                                                     loom_tensor *step_result,
+                                                     loom_tensor *parameters, loom_tensor *means,
+                                                     loom_tensor *squares) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[3];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(beta1);
+  fixed_[3] = loom_t(beta2);
+  fixed_[4] = loom_t(eps);
+  fixed_[5] = loom_t(weight_decay);
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("decoupled", decoupled);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_radam", fixed_, 6, tensors, NULL, tensors_count, attributes_,
+                              3, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *squares = results_[3];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loom_operand lr,
+                                                          loom_operand beta1, loom_operand beta2,
+                                                          loom_operand eps,
+                                                          loom_operand weight_decay,
+                                                          const loom_operand *tensors,
+                                                          size_t tensors_count, bool decays,
+                                                          bool decoupled, bool maximize,
+                                                          loom_tensor *step_result,
+                                                          loom_tensor *parameters,
+                                                          loom_tensor *means,
+                                                          loom_tensor *squares) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[3];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = beta1;
+  fixed_[3] = beta2;
+  fixed_[4] = eps;
+  fixed_[5] = weight_decay;
+  attributes_[0] = loom_attr_bool("decays", decays);
+  attributes_[1] = loom_attr_bool("decoupled", decoupled);
+  attributes_[2] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_radam", fixed_, 6, NULL, tensors, tensors_count, attributes_,
+                              3, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *means = results_[2];
+  *squares = results_[3];
+  return status_;
+}
+
+/* RMSprop; with momentous a momentum, with centered the mean gradient is state, too.
+   Raises ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     lr: float16 or bfloat16 or float32 or float64
+     alpha: float16 or bfloat16 or float32 or float64
+     eps: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     momentum: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     momentous: bool, default false
+     centered: bool, default false
+     decays: bool, default false
+     maximize: bool, default false
+   Source: Hinton, Neural Networks for Machine Learning, 6e */
+static inline LOOM_CHECK loom_status loom_step_rmsprop(loom_tensor step, loom_tensor lr,
+                                                       loom_tensor alpha, loom_tensor eps,
+                                                       loom_tensor weight_decay,
+                                                       loom_tensor momentum,
+                                                       const loom_tensor *tensors,
+                                                       size_t tensors_count, bool momentous,
+                                                       bool centered, bool decays, bool maximize,
+                                                       loom_tensor *step_result,
+                                                       loom_tensor *parameters,
+                                                       loom_tensor *squares, loom_tensor *momenta,
+                                                       loom_tensor *means) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[4];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(lr);
+  fixed_[2] = loom_t(alpha);
+  fixed_[3] = loom_t(eps);
+  fixed_[4] = loom_t(weight_decay);
+  fixed_[5] = loom_t(momentum);
+  attributes_[0] = loom_attr_bool("momentous", momentous);
+  attributes_[1] = loom_attr_bool("centered", centered);
+  attributes_[2] = loom_attr_bool("decays", decays);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_rmsprop", fixed_, 6, tensors, NULL, tensors_count,
+                              attributes_, 4, results_, 5);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *squares = results_[2];
+  *momenta = results_[3];
+  *means = results_[4];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, loom_operand lr,
+                                                            loom_operand alpha, loom_operand eps,
+                                                            loom_operand weight_decay,
+                                                            loom_operand momentum,
+                                                            const loom_operand *tensors,
+                                                            size_t tensors_count, bool momentous,
+                                                            bool centered, bool decays,
+                                                            bool maximize,
+                                                            loom_tensor *step_result,
+                                                            loom_tensor *parameters,
+                                                            loom_tensor *squares,
+                                                            loom_tensor *momenta,
+                                                            loom_tensor *means) {
+  loom_operand fixed_[6];
+  loom_attr attributes_[4];
+  loom_tensor results_[5];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = lr;
+  fixed_[2] = alpha;
+  fixed_[3] = eps;
+  fixed_[4] = weight_decay;
+  fixed_[5] = momentum;
+  attributes_[0] = loom_attr_bool("momentous", momentous);
+  attributes_[1] = loom_attr_bool("centered", centered);
+  attributes_[2] = loom_attr_bool("decays", decays);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_rmsprop", fixed_, 6, NULL, tensors, tensors_count,
+                              attributes_, 4, results_, 5);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *squares = results_[2];
+  *momenta = results_[3];
+  *means = results_[4];
+  return status_;
+}
+
+/* Resilient propagation: step sizes that grow while a gradient keeps its sign.
+   The state is the gradients that were used last, and the sizes, in [least, most]. Raises
+   ShapeError, ArgumentError.
+     step: float16 or bfloat16 or float32 or float64
+     shrink: float16 or bfloat16 or float32 or float64
+     grow: float16 or bfloat16 or float32 or float64
+     least: float16 or bfloat16 or float32 or float64
+     most: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     maximize: bool, default false
+   Source: Riedmiller, Braun, RPROP, 1993 */
+static inline LOOM_CHECK loom_status loom_step_rprop(loom_tensor step, loom_tensor shrink,
+                                                     loom_tensor grow, loom_tensor least,
+                                                     loom_tensor most, const loom_tensor *tensors,
+                                                     size_t tensors_count, bool maximize,
+                                                     loom_tensor *step_result,
+                                                     loom_tensor *parameters,
+                                                     loom_tensor *previous, loom_tensor *sizes) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[1];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = loom_t(step);
+  fixed_[1] = loom_t(shrink);
+  fixed_[2] = loom_t(grow);
+  fixed_[3] = loom_t(least);
+  fixed_[4] = loom_t(most);
+  attributes_[0] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_rprop", fixed_, 5, tensors, NULL, tensors_count, attributes_,
+                              1, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *previous = results_[2];
+  *sizes = results_[3];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loom_operand shrink,
+                                                          loom_operand grow, loom_operand least,
+                                                          loom_operand most,
+                                                          const loom_operand *tensors,
+                                                          size_t tensors_count, bool maximize,
+                                                          loom_tensor *step_result,
+                                                          loom_tensor *parameters,
+                                                          loom_tensor *previous,
+                                                          loom_tensor *sizes) {
+  loom_operand fixed_[5];
+  loom_attr attributes_[1];
+  loom_tensor results_[4];
+  loom_status status_;
+  fixed_[0] = step;
+  fixed_[1] = shrink;
+  fixed_[2] = grow;
+  fixed_[3] = least;
+  fixed_[4] = most;
+  attributes_[0] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_rprop", fixed_, 5, NULL, tensors, tensors_count, attributes_,
+                              1, results_, 4);
+  *step_result = results_[0];
+  *parameters = results_[1];
+  *previous = results_[2];
+  *sizes = results_[3];
+  return status_;
+}
+
+/* Stochastic gradient descent; with momentous the momenta are part of the tensors.
+   A momentum becomes momentum * it + share * gradient; share is one minus the dampening, or
+   1 in the first step. Raises ShapeError, ArgumentError.
+     lr: float16 or bfloat16 or float32 or float64
+     weight_decay: float16 or bfloat16 or float32 or float64
+     momentum: float16 or bfloat16 or float32 or float64
+     share: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+     momentous: bool, default false
+     nesterov: bool, default false
+     decays: bool, default false
+     maximize: bool, default false
+   Source: torch.optim.SGD */
+static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor weight_decay,
+                                                   loom_tensor momentum, loom_tensor share,
+                                                   const loom_tensor *tensors,
+                                                   size_t tensors_count, bool momentous,
+                                                   bool nesterov, bool decays, bool maximize,
+                                                   loom_tensor *parameters,
+                                                   loom_tensor *momenta) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[4];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(lr);
+  fixed_[1] = loom_t(weight_decay);
+  fixed_[2] = loom_t(momentum);
+  fixed_[3] = loom_t(share);
+  attributes_[0] = loom_attr_bool("momentous", momentous);
+  attributes_[1] = loom_attr_bool("nesterov", nesterov);
+  attributes_[2] = loom_attr_bool("decays", decays);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_sgd", fixed_, 4, tensors, NULL, tensors_count, attributes_, 4,
+                              results_, 2);
+  *parameters = results_[0];
+  *momenta = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
+                                                        loom_operand weight_decay,
+                                                        loom_operand momentum, loom_operand share,
+                                                        const loom_operand *tensors,
+                                                        size_t tensors_count, bool momentous,
+                                                        bool nesterov, bool decays, bool maximize,
+                                                        loom_tensor *parameters,
+                                                        loom_tensor *momenta) {
+  loom_operand fixed_[4];
+  loom_attr attributes_[4];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = lr;
+  fixed_[1] = weight_decay;
+  fixed_[2] = momentum;
+  fixed_[3] = share;
+  attributes_[0] = loom_attr_bool("momentous", momentous);
+  attributes_[1] = loom_attr_bool("nesterov", nesterov);
+  attributes_[2] = loom_attr_bool("decays", decays);
+  attributes_[3] = loom_attr_bool("maximize", maximize);
+  status_ = loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 4,
+                              results_, 2);
+  *parameters = results_[0];
+  *momenta = results_[1];
+  return status_;
+}
+
 /* The data of y with the gradient of x: the cotangent passes to x unchanged.
    For data that was overwritten without recording a gradient.
      x: T
@@ -5111,8 +6841,8 @@ static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loo
 }
 
 /* As svd, but with square u (..., m, m) and vh (..., n, n).
-   The columns that svd does not have are any that complete a basis, so that there is no
-   derivative. Raises ShapeError, DTypeError.
+   The columns that svd does not have are any that complete a basis: they have no derivative.
+   Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.svd, full_matrices */
 static inline LOOM_CHECK loom_status loom_svd_full(loom_tensor x, loom_tensor *u, loom_tensor *s,
@@ -5383,6 +7113,41 @@ static inline LOOM_CHECK loom_status loom_trunc(loom_tensor x, loom_tensor *resu
   return loom_record_("trunc", fixed_, 1, NULL, 0, result, 1);
 }
 
+/* The tensors times factor, and before them 1 if any has an infinity or NaN, else 0.
+   Raises ShapeError, ArgumentError.
+     factor: float16 or bfloat16 or float32 or float64
+     tensors: T, any number of them
+     T: one dtype, a floating-point or complex type
+   Source: torch.amp.GradScaler.unscale_ */
+static inline LOOM_CHECK loom_status loom_unscale(loom_tensor factor, const loom_tensor *tensors,
+                                                  size_t tensors_count, loom_tensor *found,
+                                                  loom_tensor *gradients) {
+  loom_operand fixed_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = loom_t(factor);
+  status_ = loom_record_many_("unscale", fixed_, 1, tensors, NULL, tensors_count, NULL, 0,
+                              results_, 2);
+  *found = results_[0];
+  *gradients = results_[1];
+  return status_;
+}
+
+static inline LOOM_CHECK loom_status loom_unscale_with(loom_operand factor,
+                                                       const loom_operand *tensors,
+                                                       size_t tensors_count, loom_tensor *found,
+                                                       loom_tensor *gradients) {
+  loom_operand fixed_[1];
+  loom_tensor results_[2];
+  loom_status status_;
+  fixed_[0] = factor;
+  status_ = loom_record_many_("unscale", fixed_, 1, NULL, tensors, tensors_count, NULL, 0,
+                              results_, 2);
+  *found = results_[0];
+  *gradients = results_[1];
+  return status_;
+}
+
 /* The mean squared distance from the mean, by the two-pass formula.
    The sum is divided by max(count - correction, 0). Complex operands give a real result.
      x: a floating-point or complex type
@@ -5495,6 +7260,27 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
   return loom_record_("xlogy", fixed_, 2, NULL, 0, result, 1);
 }
 
+/* The Hurwitz zeta function, the sum of (k + q)**-x over k from 0; inf for x = 1.
+     x: T
+     q: T
+     T: one dtype, float16 or bfloat16 or float32 or float64
+   Source: SciPy zeta */
+static inline LOOM_CHECK loom_status loom_zeta(loom_tensor x, loom_tensor q,
+                                               loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(q);
+  return loom_record_("zeta", fixed_, 2, NULL, 0, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand q,
+                                                    loom_tensor *result) {
+  loom_operand fixed_[2];
+  fixed_[0] = x;
+  fixed_[1] = q;
+  return loom_record_("zeta", fixed_, 2, NULL, 0, result, 1);
+}
+
 #ifndef LOOM_NO_SOURCE_LOCATIONS
 #define loom_abs(...) (LOOM_HERE, loom_abs(__VA_ARGS__))
 #define loom_acos(...) (LOOM_HERE, loom_acos(__VA_ARGS__))
@@ -5507,6 +7293,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_addcdiv_with(...) (LOOM_HERE, loom_addcdiv_with(__VA_ARGS__))
 #define loom_addcmul(...) (LOOM_HERE, loom_addcmul(__VA_ARGS__))
 #define loom_addcmul_with(...) (LOOM_HERE, loom_addcmul_with(__VA_ARGS__))
+#define loom_airy_ai(...) (LOOM_HERE, loom_airy_ai(__VA_ARGS__))
 #define loom_all(...) (LOOM_HERE, loom_all(__VA_ARGS__))
 #define loom_angle(...) (LOOM_HERE, loom_angle(__VA_ARGS__))
 #define loom_any(...) (LOOM_HERE, loom_any(__VA_ARGS__))
@@ -5524,12 +7311,21 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_atan2_with(...) (LOOM_HERE, loom_atan2_with(__VA_ARGS__))
 #define loom_atanh(...) (LOOM_HERE, loom_atanh(__VA_ARGS__))
 #define loom_avg_pool(...) (LOOM_HERE, loom_avg_pool(__VA_ARGS__))
+#define loom_barrier(...) (LOOM_HERE, loom_barrier(__VA_ARGS__))
 #define loom_batch_norm_infer(...) (LOOM_HERE, loom_batch_norm_infer(__VA_ARGS__))
 #define loom_batch_norm_infer_with(...) (LOOM_HERE, loom_batch_norm_infer_with(__VA_ARGS__))
 #define loom_batch_norm_train(...) (LOOM_HERE, loom_batch_norm_train(__VA_ARGS__))
 #define loom_batch_norm_train_with(...) (LOOM_HERE, loom_batch_norm_train_with(__VA_ARGS__))
+#define loom_bessel_i0(...) (LOOM_HERE, loom_bessel_i0(__VA_ARGS__))
 #define loom_bessel_i0e(...) (LOOM_HERE, loom_bessel_i0e(__VA_ARGS__))
+#define loom_bessel_i1(...) (LOOM_HERE, loom_bessel_i1(__VA_ARGS__))
 #define loom_bessel_i1e(...) (LOOM_HERE, loom_bessel_i1e(__VA_ARGS__))
+#define loom_bessel_j0(...) (LOOM_HERE, loom_bessel_j0(__VA_ARGS__))
+#define loom_bessel_j1(...) (LOOM_HERE, loom_bessel_j1(__VA_ARGS__))
+#define loom_bessel_k0e(...) (LOOM_HERE, loom_bessel_k0e(__VA_ARGS__))
+#define loom_bessel_k1e(...) (LOOM_HERE, loom_bessel_k1e(__VA_ARGS__))
+#define loom_bessel_y0(...) (LOOM_HERE, loom_bessel_y0(__VA_ARGS__))
+#define loom_bessel_y1(...) (LOOM_HERE, loom_bessel_y1(__VA_ARGS__))
 #define loom_betainc(...) (LOOM_HERE, loom_betainc(__VA_ARGS__))
 #define loom_betainc_with(...) (LOOM_HERE, loom_betainc_with(__VA_ARGS__))
 #define loom_binary_cross_entropy_with_logits(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits(__VA_ARGS__))
@@ -5549,9 +7345,12 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_cbrt(...) (LOOM_HERE, loom_cbrt(__VA_ARGS__))
 #define loom_ceil(...) (LOOM_HERE, loom_ceil(__VA_ARGS__))
 #define loom_celu(...) (LOOM_HERE, loom_celu(__VA_ARGS__))
+#define loom_chebyshev_polynomial(...) (LOOM_HERE, loom_chebyshev_polynomial(__VA_ARGS__))
+#define loom_chebyshev_polynomial_with(...) (LOOM_HERE, loom_chebyshev_polynomial_with(__VA_ARGS__))
 #define loom_checked(...) (LOOM_HERE, loom_checked(__VA_ARGS__))
 #define loom_checked_with(...) (LOOM_HERE, loom_checked_with(__VA_ARGS__))
 #define loom_cholesky(...) (LOOM_HERE, loom_cholesky(__VA_ARGS__))
+#define loom_cholesky_failure(...) (LOOM_HERE, loom_cholesky_failure(__VA_ARGS__))
 #define loom_clip(...) (LOOM_HERE, loom_clip(__VA_ARGS__))
 #define loom_clip_with(...) (LOOM_HERE, loom_clip_with(__VA_ARGS__))
 #define loom_complex(...) (LOOM_HERE, loom_complex(__VA_ARGS__))
@@ -5571,10 +7370,13 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_cross_with(...) (LOOM_HERE, loom_cross_with(__VA_ARGS__))
 #define loom_cross_entropy(...) (LOOM_HERE, loom_cross_entropy(__VA_ARGS__))
 #define loom_cross_entropy_with(...) (LOOM_HERE, loom_cross_entropy_with(__VA_ARGS__))
+#define loom_ctc_loss(...) (LOOM_HERE, loom_ctc_loss(__VA_ARGS__))
+#define loom_ctc_loss_with(...) (LOOM_HERE, loom_ctc_loss_with(__VA_ARGS__))
 #define loom_cummax(...) (LOOM_HERE, loom_cummax(__VA_ARGS__))
 #define loom_cummin(...) (LOOM_HERE, loom_cummin(__VA_ARGS__))
 #define loom_cumprod(...) (LOOM_HERE, loom_cumprod(__VA_ARGS__))
 #define loom_cumsum(...) (LOOM_HERE, loom_cumsum(__VA_ARGS__))
+#define loom_custom(...) (LOOM_HERE, loom_custom(__VA_ARGS__))
 #define loom_det(...) (LOOM_HERE, loom_det(__VA_ARGS__))
 #define loom_diag_embed(...) (LOOM_HERE, loom_diag_embed(__VA_ARGS__))
 #define loom_diagonal(...) (LOOM_HERE, loom_diagonal(__VA_ARGS__))
@@ -5599,10 +7401,12 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_elu(...) (LOOM_HERE, loom_elu(__VA_ARGS__))
 #define loom_embedding(...) (LOOM_HERE, loom_embedding(__VA_ARGS__))
 #define loom_embedding_with(...) (LOOM_HERE, loom_embedding_with(__VA_ARGS__))
+#define loom_entr(...) (LOOM_HERE, loom_entr(__VA_ARGS__))
 #define loom_equal(...) (LOOM_HERE, loom_equal(__VA_ARGS__))
 #define loom_equal_with(...) (LOOM_HERE, loom_equal_with(__VA_ARGS__))
 #define loom_erf(...) (LOOM_HERE, loom_erf(__VA_ARGS__))
 #define loom_erfc(...) (LOOM_HERE, loom_erfc(__VA_ARGS__))
+#define loom_erfcx(...) (LOOM_HERE, loom_erfcx(__VA_ARGS__))
 #define loom_erfinv(...) (LOOM_HERE, loom_erfinv(__VA_ARGS__))
 #define loom_exp(...) (LOOM_HERE, loom_exp(__VA_ARGS__))
 #define loom_exp2(...) (LOOM_HERE, loom_exp2(__VA_ARGS__))
@@ -5638,14 +7442,20 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_greater_with(...) (LOOM_HERE, loom_greater_with(__VA_ARGS__))
 #define loom_greater_equal(...) (LOOM_HERE, loom_greater_equal(__VA_ARGS__))
 #define loom_greater_equal_with(...) (LOOM_HERE, loom_greater_equal_with(__VA_ARGS__))
+#define loom_grid_sample(...) (LOOM_HERE, loom_grid_sample(__VA_ARGS__))
+#define loom_grid_sample_with(...) (LOOM_HERE, loom_grid_sample_with(__VA_ARGS__))
 #define loom_group_norm(...) (LOOM_HERE, loom_group_norm(__VA_ARGS__))
 #define loom_group_norm_with(...) (LOOM_HERE, loom_group_norm_with(__VA_ARGS__))
+#define loom_gru(...) (LOOM_HERE, loom_gru(__VA_ARGS__))
+#define loom_gru_with(...) (LOOM_HERE, loom_gru_with(__VA_ARGS__))
 #define loom_hardshrink(...) (LOOM_HERE, loom_hardshrink(__VA_ARGS__))
 #define loom_hardsigmoid(...) (LOOM_HERE, loom_hardsigmoid(__VA_ARGS__))
 #define loom_hardswish(...) (LOOM_HERE, loom_hardswish(__VA_ARGS__))
 #define loom_hardtanh(...) (LOOM_HERE, loom_hardtanh(__VA_ARGS__))
 #define loom_heaviside(...) (LOOM_HERE, loom_heaviside(__VA_ARGS__))
 #define loom_heaviside_with(...) (LOOM_HERE, loom_heaviside_with(__VA_ARGS__))
+#define loom_householder_product(...) (LOOM_HERE, loom_householder_product(__VA_ARGS__))
+#define loom_householder_product_with(...) (LOOM_HERE, loom_householder_product_with(__VA_ARGS__))
 #define loom_huber_loss(...) (LOOM_HERE, loom_huber_loss(__VA_ARGS__))
 #define loom_huber_loss_with(...) (LOOM_HERE, loom_huber_loss_with(__VA_ARGS__))
 #define loom_hypot(...) (LOOM_HERE, loom_hypot(__VA_ARGS__))
@@ -5672,6 +7482,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_l1_loss_with(...) (LOOM_HERE, loom_l1_loss_with(__VA_ARGS__))
 #define loom_layer_norm(...) (LOOM_HERE, loom_layer_norm(__VA_ARGS__))
 #define loom_layer_norm_with(...) (LOOM_HERE, loom_layer_norm_with(__VA_ARGS__))
+#define loom_lbfgs_direction(...) (LOOM_HERE, loom_lbfgs_direction(__VA_ARGS__))
+#define loom_lbfgs_direction_with(...) (LOOM_HERE, loom_lbfgs_direction_with(__VA_ARGS__))
 #define loom_lcm(...) (LOOM_HERE, loom_lcm(__VA_ARGS__))
 #define loom_lcm_with(...) (LOOM_HERE, loom_lcm_with(__VA_ARGS__))
 #define loom_ldexp(...) (LOOM_HERE, loom_ldexp(__VA_ARGS__))
@@ -5690,6 +7502,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_log10(...) (LOOM_HERE, loom_log10(__VA_ARGS__))
 #define loom_log1p(...) (LOOM_HERE, loom_log1p(__VA_ARGS__))
 #define loom_log2(...) (LOOM_HERE, loom_log2(__VA_ARGS__))
+#define loom_log_ndtr(...) (LOOM_HERE, loom_log_ndtr(__VA_ARGS__))
 #define loom_log_sigmoid(...) (LOOM_HERE, loom_log_sigmoid(__VA_ARGS__))
 #define loom_log_softmax(...) (LOOM_HERE, loom_log_softmax(__VA_ARGS__))
 #define loom_logaddexp(...) (LOOM_HERE, loom_logaddexp(__VA_ARGS__))
@@ -5705,6 +7518,9 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_logical_xor(...) (LOOM_HERE, loom_logical_xor(__VA_ARGS__))
 #define loom_logical_xor_with(...) (LOOM_HERE, loom_logical_xor_with(__VA_ARGS__))
 #define loom_logsumexp(...) (LOOM_HERE, loom_logsumexp(__VA_ARGS__))
+#define loom_lstm(...) (LOOM_HERE, loom_lstm(__VA_ARGS__))
+#define loom_lstm_with(...) (LOOM_HERE, loom_lstm_with(__VA_ARGS__))
+#define loom_lu_factor(...) (LOOM_HERE, loom_lu_factor(__VA_ARGS__))
 #define loom_masked_fill(...) (LOOM_HERE, loom_masked_fill(__VA_ARGS__))
 #define loom_masked_fill_with(...) (LOOM_HERE, loom_masked_fill_with(__VA_ARGS__))
 #define loom_matmul(...) (LOOM_HERE, loom_matmul(__VA_ARGS__))
@@ -5713,6 +7529,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_matrix_power(...) (LOOM_HERE, loom_matrix_power(__VA_ARGS__))
 #define loom_max(...) (LOOM_HERE, loom_max(__VA_ARGS__))
 #define loom_max_pool(...) (LOOM_HERE, loom_max_pool(__VA_ARGS__))
+#define loom_max_pool_indices(...) (LOOM_HERE, loom_max_pool_indices(__VA_ARGS__))
 #define loom_maximum(...) (LOOM_HERE, loom_maximum(__VA_ARGS__))
 #define loom_maximum_with(...) (LOOM_HERE, loom_maximum_with(__VA_ARGS__))
 #define loom_mean(...) (LOOM_HERE, loom_mean(__VA_ARGS__))
@@ -5726,6 +7543,7 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_multiply(...) (LOOM_HERE, loom_multiply(__VA_ARGS__))
 #define loom_multiply_with(...) (LOOM_HERE, loom_multiply_with(__VA_ARGS__))
 #define loom_nan_to_num(...) (LOOM_HERE, loom_nan_to_num(__VA_ARGS__))
+#define loom_ndtri(...) (LOOM_HERE, loom_ndtri(__VA_ARGS__))
 #define loom_negative(...) (LOOM_HERE, loom_negative(__VA_ARGS__))
 #define loom_nextafter(...) (LOOM_HERE, loom_nextafter(__VA_ARGS__))
 #define loom_nextafter_with(...) (LOOM_HERE, loom_nextafter_with(__VA_ARGS__))
@@ -5735,11 +7553,18 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_not_equal(...) (LOOM_HERE, loom_not_equal(__VA_ARGS__))
 #define loom_not_equal_with(...) (LOOM_HERE, loom_not_equal_with(__VA_ARGS__))
 #define loom_one_hot(...) (LOOM_HERE, loom_one_hot(__VA_ARGS__))
+#define loom_orthogonal_polynomial(...) (LOOM_HERE, loom_orthogonal_polynomial(__VA_ARGS__))
+#define loom_orthogonal_polynomial_with(...) (LOOM_HERE, loom_orthogonal_polynomial_with(__VA_ARGS__))
 #define loom_outer(...) (LOOM_HERE, loom_outer(__VA_ARGS__))
 #define loom_outer_with(...) (LOOM_HERE, loom_outer_with(__VA_ARGS__))
 #define loom_pad(...) (LOOM_HERE, loom_pad(__VA_ARGS__))
 #define loom_pad_with(...) (LOOM_HERE, loom_pad_with(__VA_ARGS__))
+#define loom_patches(...) (LOOM_HERE, loom_patches(__VA_ARGS__))
+#define loom_patches_sum(...) (LOOM_HERE, loom_patches_sum(__VA_ARGS__))
 #define loom_pinv(...) (LOOM_HERE, loom_pinv(__VA_ARGS__))
+#define loom_pinv_within(...) (LOOM_HERE, loom_pinv_within(__VA_ARGS__))
+#define loom_pinv_within_with(...) (LOOM_HERE, loom_pinv_within_with(__VA_ARGS__))
+#define loom_pivots_to_permutation(...) (LOOM_HERE, loom_pivots_to_permutation(__VA_ARGS__))
 #define loom_polygamma(...) (LOOM_HERE, loom_polygamma(__VA_ARGS__))
 #define loom_population_count(...) (LOOM_HERE, loom_population_count(__VA_ARGS__))
 #define loom_positive(...) (LOOM_HERE, loom_positive(__VA_ARGS__))
@@ -5803,10 +7628,14 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_rfft(...) (LOOM_HERE, loom_rfft(__VA_ARGS__))
 #define loom_rms_norm(...) (LOOM_HERE, loom_rms_norm(__VA_ARGS__))
 #define loom_rms_norm_with(...) (LOOM_HERE, loom_rms_norm_with(__VA_ARGS__))
+#define loom_rnn(...) (LOOM_HERE, loom_rnn(__VA_ARGS__))
+#define loom_rnn_with(...) (LOOM_HERE, loom_rnn_with(__VA_ARGS__))
 #define loom_roll(...) (LOOM_HERE, loom_roll(__VA_ARGS__))
 #define loom_round(...) (LOOM_HERE, loom_round(__VA_ARGS__))
 #define loom_rsqrt(...) (LOOM_HERE, loom_rsqrt(__VA_ARGS__))
 #define loom_running_fold(...) (LOOM_HERE, loom_running_fold(__VA_ARGS__))
+#define loom_running_moments(...) (LOOM_HERE, loom_running_moments(__VA_ARGS__))
+#define loom_running_moments_with(...) (LOOM_HERE, loom_running_moments_with(__VA_ARGS__))
 #define loom_scaled_dot_product_attention(...) (LOOM_HERE, loom_scaled_dot_product_attention(__VA_ARGS__))
 #define loom_scaled_dot_product_attention_with(...) (LOOM_HERE, loom_scaled_dot_product_attention_with(__VA_ARGS__))
 #define loom_scatter_along_axis(...) (LOOM_HERE, loom_scatter_along_axis(__VA_ARGS__))
@@ -5815,6 +7644,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_searchsorted_with(...) (LOOM_HERE, loom_searchsorted_with(__VA_ARGS__))
 #define loom_segment_fold(...) (LOOM_HERE, loom_segment_fold(__VA_ARGS__))
 #define loom_segment_fold_with(...) (LOOM_HERE, loom_segment_fold_with(__VA_ARGS__))
+#define loom_select_all(...) (LOOM_HERE, loom_select_all(__VA_ARGS__))
+#define loom_select_all_with(...) (LOOM_HERE, loom_select_all_with(__VA_ARGS__))
 #define loom_selu(...) (LOOM_HERE, loom_selu(__VA_ARGS__))
 #define loom_shift_left(...) (LOOM_HERE, loom_shift_left(__VA_ARGS__))
 #define loom_shift_left_with(...) (LOOM_HERE, loom_shift_left_with(__VA_ARGS__))
@@ -5847,6 +7678,30 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_squeeze(...) (LOOM_HERE, loom_squeeze(__VA_ARGS__))
 #define loom_stack(...) (LOOM_HERE, loom_stack(__VA_ARGS__))
 #define loom_std(...) (LOOM_HERE, loom_std(__VA_ARGS__))
+#define loom_step_adadelta(...) (LOOM_HERE, loom_step_adadelta(__VA_ARGS__))
+#define loom_step_adadelta_with(...) (LOOM_HERE, loom_step_adadelta_with(__VA_ARGS__))
+#define loom_step_adafactor(...) (LOOM_HERE, loom_step_adafactor(__VA_ARGS__))
+#define loom_step_adafactor_with(...) (LOOM_HERE, loom_step_adafactor_with(__VA_ARGS__))
+#define loom_step_adagrad(...) (LOOM_HERE, loom_step_adagrad(__VA_ARGS__))
+#define loom_step_adagrad_with(...) (LOOM_HERE, loom_step_adagrad_with(__VA_ARGS__))
+#define loom_step_adam(...) (LOOM_HERE, loom_step_adam(__VA_ARGS__))
+#define loom_step_adam_with(...) (LOOM_HERE, loom_step_adam_with(__VA_ARGS__))
+#define loom_step_adamax(...) (LOOM_HERE, loom_step_adamax(__VA_ARGS__))
+#define loom_step_adamax_with(...) (LOOM_HERE, loom_step_adamax_with(__VA_ARGS__))
+#define loom_step_asgd(...) (LOOM_HERE, loom_step_asgd(__VA_ARGS__))
+#define loom_step_asgd_with(...) (LOOM_HERE, loom_step_asgd_with(__VA_ARGS__))
+#define loom_step_muon(...) (LOOM_HERE, loom_step_muon(__VA_ARGS__))
+#define loom_step_muon_with(...) (LOOM_HERE, loom_step_muon_with(__VA_ARGS__))
+#define loom_step_nadam(...) (LOOM_HERE, loom_step_nadam(__VA_ARGS__))
+#define loom_step_nadam_with(...) (LOOM_HERE, loom_step_nadam_with(__VA_ARGS__))
+#define loom_step_radam(...) (LOOM_HERE, loom_step_radam(__VA_ARGS__))
+#define loom_step_radam_with(...) (LOOM_HERE, loom_step_radam_with(__VA_ARGS__))
+#define loom_step_rmsprop(...) (LOOM_HERE, loom_step_rmsprop(__VA_ARGS__))
+#define loom_step_rmsprop_with(...) (LOOM_HERE, loom_step_rmsprop_with(__VA_ARGS__))
+#define loom_step_rprop(...) (LOOM_HERE, loom_step_rprop(__VA_ARGS__))
+#define loom_step_rprop_with(...) (LOOM_HERE, loom_step_rprop_with(__VA_ARGS__))
+#define loom_step_sgd(...) (LOOM_HERE, loom_step_sgd(__VA_ARGS__))
+#define loom_step_sgd_with(...) (LOOM_HERE, loom_step_sgd_with(__VA_ARGS__))
 #define loom_straight_through(...) (LOOM_HERE, loom_straight_through(__VA_ARGS__))
 #define loom_straight_through_with(...) (LOOM_HERE, loom_straight_through_with(__VA_ARGS__))
 #define loom_subtract(...) (LOOM_HERE, loom_subtract(__VA_ARGS__))
@@ -5872,6 +7727,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_tril(...) (LOOM_HERE, loom_tril(__VA_ARGS__))
 #define loom_triu(...) (LOOM_HERE, loom_triu(__VA_ARGS__))
 #define loom_trunc(...) (LOOM_HERE, loom_trunc(__VA_ARGS__))
+#define loom_unscale(...) (LOOM_HERE, loom_unscale(__VA_ARGS__))
+#define loom_unscale_with(...) (LOOM_HERE, loom_unscale_with(__VA_ARGS__))
 #define loom_var(...) (LOOM_HERE, loom_var(__VA_ARGS__))
 #define loom_vecdot(...) (LOOM_HERE, loom_vecdot(__VA_ARGS__))
 #define loom_vecdot_with(...) (LOOM_HERE, loom_vecdot_with(__VA_ARGS__))
@@ -5881,6 +7738,8 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
 #define loom_xlog1py_with(...) (LOOM_HERE, loom_xlog1py_with(__VA_ARGS__))
 #define loom_xlogy(...) (LOOM_HERE, loom_xlogy(__VA_ARGS__))
 #define loom_xlogy_with(...) (LOOM_HERE, loom_xlogy_with(__VA_ARGS__))
+#define loom_zeta(...) (LOOM_HERE, loom_zeta(__VA_ARGS__))
+#define loom_zeta_with(...) (LOOM_HERE, loom_zeta_with(__VA_ARGS__))
 #endif
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ from lazyloom.ops import lookup
 from tests.ops import checks
 
 MINE = checks.ops_of("elementwise", "functions", "activations", "compare", "casts", "reductions",
-                     "cumulative", "creation", "random", "random_rejection")
+                     "cumulative", "creation", "random", "random_rejection", "special")
 
 
 def _axes(axes: Any, x: np.ndarray) -> Any:
@@ -167,6 +167,22 @@ def _nan_to_num(x: Any, *, nan: float, posinf: float | None, neginf: float | Non
     return np.where(x == -math.inf, limits.min if neginf is None else x.dtype.type(neginf), x)
 
 
+def _chebyshev(x: Any, n: Any, *, kind: str) -> Any:
+    n = np.trunc(n)
+    if kind in "tu":
+        return getattr(scipy.special, f"eval_cheby{kind}")(n.astype(int), x)
+    of, sign = (x, 1) if kind == "w" else (-x, (-1.0) ** n)
+    # the sum of two of the second kind
+    u = scipy.special.eval_chebyu
+    return sign * (u(n.astype(int), of) + np.where(n == 0, 0, u(n.astype(int) - 1, of)))
+
+
+def _orthogonal(x: Any, n: Any, *, kind: str) -> Any:
+    name = {"hermite_h": "hermite", "hermite_he": "hermitenorm", "laguerre_l": "laguerre",
+            "legendre_p": "legendre"}[kind]
+    return getattr(scipy.special, f"eval_{name}")(np.trunc(n).astype(int), x)
+
+
 def _lgamma(x: float) -> float:
     return math.inf if x <= 0 and (math.isinf(x) or x == round(x)) else math.lgamma(x)
 
@@ -213,7 +229,11 @@ REFERENCES: dict[str, Any] = {
     "cumprod": _cumulative(lambda x, a: np.cumprod(x, a, dtype=x.dtype)),
     "cummax": _cumulative(np.maximum.accumulate),
     "cummin": _cumulative(np.minimum.accumulate),
-    "logcumsumexp": _cumulative(np.logaddexp.accumulate),
+    "logcumsumexp": _cumulative(lambda x, a: np.logaddexp.accumulate(x, a) if x.dtype.kind == "f"
+                                else np.log(np.cumsum(np.exp(x), a))),
+    "airy_ai": lambda x: scipy.special.airy(x)[0],
+    "chebyshev_polynomial": _chebyshev,
+    "orthogonal_polynomial": _orthogonal,
     "arange": lambda a, s, *, length: a + s * np.arange(length).astype(a.dtype),
     "linspace": lambda a, b, *, num, endpoint: np.linspace(a, b, num, endpoint),
     "full": lambda v, *, shape: np.full(shape, v),

@@ -34,6 +34,7 @@ from . import resampling as resampling
 from . import shape as shape
 from . import sorting as sorting
 from . import spec
+from . import special as special
 from . import status as status
 from . import structural as structural
 from . import windows as windows

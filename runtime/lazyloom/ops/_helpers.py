@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import DType
-from ._jax import jnp, lax
+from ._jax import jax, jnp, lax
 
 
 def broadcast(*xs: Any) -> tuple[Any, ...]:
@@ -126,3 +126,28 @@ def all_axes(x: Any, axes: Sequence[int] | None) -> tuple[int, ...]:
 def kept(x: Any, axes: Sequence[int], result: Any) -> Any:
     """A reduction's result with the reduced axes put back with size 1."""
     return lax.expand_dims(result, axes)
+
+
+def differentiated(
+    derivative: Callable[[Any, Any], Any],
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """A decorator: the function of one array with the derivative that is given.
+
+    The derivative is called with the array and the function's value.
+    """
+
+    def decorate(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            made = jax.custom_jvp(f)
+
+            def rule(primals: Any, tangents: Any) -> Any:
+                (x,), (dx,) = primals, tangents
+                value = function(x)
+                return value, derivative(x, value) * dx
+
+            made.defjvp(rule)
+            return made(x)
+
+        return function
+
+    return decorate

@@ -103,8 +103,21 @@ def cummin(x: T, *, axis: int, reverse: bool = False) -> Array:
     return _extremum(lax.cummin, x, axis, reverse)
 
 
-@op(rules.cumulative, T="floating", source="PyTorch logcumsumexp", heavy=True, residuals=True,
+def _log_sums(x: Any, *, axis: int, reverse: bool) -> Any:
+    if kind(x) != "c":
+        return lax.cumlogsumexp(x, axis=axis, reverse=reverse)
+
+    def added(a: Any, b: Any) -> Any:
+        top = lax.stop_gradient(lax.max(lax.real(a), lax.real(b)))
+        # An infinite maximum has no difference from itself; 0 leaves exp to say so.
+        top = convert(lax.select(lax.is_finite(top), top, constant(top, 0)), x.dtype)
+        return lax.add(lax.log(lax.add(lax.exp(lax.sub(a, top)), lax.exp(lax.sub(b, top)))), top)
+
+    return lax.associative_scan(added, x, axis=axis, reverse=reverse)
+
+
+@op(rules.cumulative, T="inexact", source="PyTorch logcumsumexp", heavy=True, residuals=True,
     tolerance=8.0)
 def logcumsumexp(x: T, *, axis: int, reverse: bool = False) -> Array:
-    """log(cumsum(exp(x))) without overflow."""
-    return _along(lax.cumlogsumexp, x, axis, reverse)
+    """log(cumsum(exp(x))) without overflow, with the principal logarithm."""
+    return _along(_log_sums, x, axis, reverse)

@@ -432,14 +432,15 @@ def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
     return lax.add(*broadcast(x, ratio))
 
 
-@op(rules.elementwise, T="floating", source="PyTorch lerp", tolerance=4.0)
+@op(rules.elementwise, T="inexact", source="PyTorch lerp", tolerance=4.0)
 def lerp(x: T, y: T, weight: T) -> Array:
     """x + weight * (y - x), computed from the nearer end so that weight 1 gives y."""
     x, y, weight = broadcast(x, y, weight)
     gap = lax.sub(y, x)
     near_x = lax.add(x, lax.mul(weight, gap))
     near_y = lax.sub(y, lax.mul(gap, lax.sub(constant(x, 1), weight)))
-    return lax.select(lax.lt(weight, constant(x, 0.5)), near_x, near_y)
+    size = lax.abs(weight) if kind(x) == "c" else weight
+    return lax.select(lax.lt(size, constant(size, 0.5)), near_x, near_y)
 
 
 @op(rules.elementwise, T="ordered", source="array API clip")

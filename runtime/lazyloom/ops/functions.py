@@ -7,14 +7,18 @@ are handled as C99's Annex G says, see ``complex_edges``.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
+
+import numpy as np
 
 from . import complex_edges, rules
 from ._helpers import (
     broadcast,
     constant,
     convert,
+    differentiated,
     in_float32,
     is_inexact,
     isnan,
@@ -368,26 +372,53 @@ def erfinv(x: T) -> Array:
     samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
 def lgamma(x: T) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return lax.lgamma(x)
+    return in_float32(differentiated(lambda x, value: _polygamma(x, 0))(lax.lgamma), x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy psi", reference="scipy.special.psi",
     samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
 def digamma(x: T) -> Array:
     """The derivative of lgamma; infinite at 0, with the sign of -x."""
-    pole = lax.eq(x, constant(x, 0))
-    return lax.select(pole, lax.div(constant(x, -1), x), lax.digamma(x))
+    return in_float32(lambda x: _polygamma(x, 0), x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy polygamma",
     samples=Elementwise({"order": 1}, {"order": 0}, {"order": 3}, low=0.5, high=5.0,
                         special=False), tolerance=16.0)
 def polygamma(x: T, *, order: int) -> Array:
-    """Derivative number ``order`` of digamma, for positive x."""
-    if order == 0:
-        return digamma(x)
+    """Derivative number ``order`` of digamma; infinite at 0 and, of order 1 and more, at the
+    negative integers."""
+    return in_float32(lambda x: _polygamma(x, order), x)
 
-    return in_float32(lambda x: lax.polygamma(constant(x, order), x), x)
+
+def _polygamma(x: Any, order: int) -> Any:
+    # XLA's derivatives are those of positive arguments
+    slope = differentiated(lambda x, value: _polygamma(x, order + 1))
+    return slope(_digamma if order == 0 else functools.partial(_reflected, order=order))(x)
+
+
+def _digamma(x: Any) -> Any:
+    pole = lax.eq(x, constant(x, 0))
+    return lax.select(pole, lax.div(constant(x, -1), x), lax.digamma(x))
+
+
+def _reflected(x: Any, order: int) -> Any:
+    """polygamma of x, from that of 1 - x where x is negative (DLMF 5.15.6)."""
+    below = lax.lt(x, constant(x, 0))
+    found = lax.polygamma(constant(x, order), lax.select(below, constant(x, 1) - x, x))
+    # derivatives of pi cot(pi x) are polynomials in cot(pi x)
+    terms = np.polynomial.Polynomial([0.0, math.pi])
+    for _ in range(order):
+        terms = terms.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    turn = (x - lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)) * math.pi
+    pole = lax.bitwise_and(lax.eq(turn, constant(x, 0)), lax.le(x, constant(x, 0)))
+    turn = lax.select(lax.bitwise_and(below, lax.bitwise_not(pole)), turn, constant(x, 1))
+    cotangent, wave = lax.cos(turn) / lax.sin(turn), constant(x, 0)
+    for c in reversed(terms.coef):
+        wave = wave * cotangent + float(c)
+    reflected = (found if order % 2 == 0 else -found) - wave
+    infinite = constant(x, math.inf if order % 2 else -math.inf)
+    return lax.select(pole, infinite, lax.select(below, reflected, found))
 
 
 @op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",

@@ -208,17 +208,17 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
     return finished(x, axes, keepdims, convert(found, real))
 
 
-@op(rules.reduction, T="floating", source="SciPy logsumexp", tolerance=8.0)
+@op(rules.reduction, T="inexact", source="SciPy logsumexp", tolerance=8.0)
 def logsumexp(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
-    """log(sum(exp(x))) without overflow; -inf of no element."""
+    """log(sum(exp(x))) without overflow, with the principal logarithm; -inf of no element."""
     axes = all_axes(x, axes)
     wide = widened(x)
     if _count(x, axes) == 0:
         found = lax.log(lax.reduce_sum(wide, axes))
         return finished(x, axes, keepdims, convert(found, x.dtype))
-    top = lax.stop_gradient(lax.reduce_max(wide, axes))
+    top = lax.stop_gradient(lax.reduce_max(lax.real(wide) if kind(x) == "c" else wide, axes))
     # An infinite maximum has no difference from itself; 0 leaves exp to say so.
-    top = lax.select(lax.is_finite(top), top, constant(top, 0))
+    top = convert(lax.select(lax.is_finite(top), top, constant(top, 0)), wide.dtype)
     spread = lax.broadcast_in_dim(top, x.shape, [i for i in range(x.ndim) if i not in axes])
     found = lax.add(lax.log(lax.reduce_sum(lax.exp(lax.sub(wide, spread)), axes)), top)
     return finished(x, axes, keepdims, convert(found, x.dtype))

@@ -221,6 +221,19 @@ def approximated(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     return elementwise(op, types, attrs)
 
 
+def chebyshev(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Elementwise; attribute ``kind`` is the letter of a kind of Chebyshev polynomials."""
+    check_choice(op, "kind", attrs["kind"], ("t", "u", "v", "w"))
+    return elementwise(op, types, attrs)
+
+
+def orthogonal(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """Elementwise; attribute ``kind`` names orthogonal polynomials."""
+    check_choice(op, "kind", attrs["kind"],
+                 ("hermite_h", "hermite_he", "laguerre_l", "legendre_p"))
+    return elementwise(op, types, attrs)
+
+
 def integral_power(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Elementwise; an integer operand takes no negative ``exponent``."""
     x = operand(types, 0)
