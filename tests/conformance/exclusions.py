@@ -11,7 +11,7 @@ NO_REFERENCE: dict[str, str] = {
     "dropout": "random; tests/ops compares it with random_bernoulli of the same key",
     **dict.fromkeys(
         "step_sgd step_adam step_adamax step_nadam step_radam step_rmsprop step_adagrad"
-        " step_adadelta step_asgd step_rprop step_adafactor step_muon".split(),
+        " step_adadelta step_asgd step_rprop step_adafactor step_muon lbfgs_direction".split(),
         "tests/conformance/torch_optim.py compares it with PyTorch's optimizer"),
     "unscale": "tests/torch/test_amp.py compares it with PyTorch's GradScaler",
     "select_all": "tests/torch/test_amp.py compares it with numpy.where",

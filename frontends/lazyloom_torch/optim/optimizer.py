@@ -1,57 +1,112 @@
-"""The base class of optimizers.
-
-Hyperparameters travel as run-time scalars that are never part of a program's
-structure, not even as 0 or 1 (``Scalar(..., bake=False)``), so a schedule may take any
-values without a compile.
-"""
+"""The base class of optimizers: groups, hooks, state dicts."""
 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
-from collections.abc import Callable
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import lazyloom
-from lazyloom import Scalar
-from lazyloom.dtypes import DType
 from lazyloom.errors import LoomError
 
 from .._errors import as_torch
-from .._functions.creation import full_value
-from .._grad_mode import enable_grad
 from .._tensor import RemovableHandle, Tensor
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM = [
-    lazyloom.spec(op, 2) for op in ("add", "subtract", "multiply", "divide", "maximum")]
-NEGATIVE, SQRT = lazyloom.spec("negative", 1), lazyloom.spec("sqrt", 1)
-LERP = lazyloom.spec("lerp", 3)
+
+class _Required:
+    """Stands as the default of a hyperparameter that every group has to name."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
 
 
-def hyper(number: Any, dtype: Any) -> Scalar:
-    """A hyperparameter as a run-time scalar."""
-    return Scalar(float(number), dtype, bake=False)
+required = _Required()
+
+#: hooks of every optimizer, see :func:`register_optimizer_step_pre_hook`
+_global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+def _registered(
+    hooks: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool = False
+) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer.
+
+    It may return other ``(args, kwargs)``.
+    """
+    return _registered(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
+    return _registered(_global_post_hooks, hook)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if _global_pre_hooks or self._optimizer_step_pre_hooks:
+            for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not isinstance(changed, tuple) or len(changed) != 2:
+                        raise RuntimeError(
+                            f"{hook} must return None or a tuple of (new_args, new_kwargs), but "
+                            f"got {changed}.")
+                    args, kwargs = changed
+        self._opt_called = True  # what schedules look at, which come after the first step
+        try:
+            result = step(self, *args, **kwargs)
+        except LoomError as error:
+            raise as_torch(error) from None
+        if _global_post_hooks or self._optimizer_step_post_hooks:
+            for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
+                hook(self, args, kwargs)
+        return result
+
+    hooked.hooked = True  # type: ignore[attr-defined]
+    return hooked
 
 
 class Optimizer:
-    """Updates parameters by their gradients. Subclasses define ``_update`` (or ``step``).
+    """Updates parameters by their gradients. Subclasses define :meth:`step`.
 
     Args:
         params: parameters, (name, parameter) pairs, or dicts of a group's ``params`` and
             hyperparameters.
         defaults: hyperparameters of groups that do not name their own.
+
+    Raises:
+        TypeError: ``params`` is a tensor, or holds something that is none.
+        ValueError: no parameters, one of two groups, a non-leaf, or names for some only.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        step = cls.__dict__.get("step")
+        if step is not None and not hasattr(step, "hooked"):
+            cls.step = _with_hooks(step)  # type: ignore[method-assign]
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts,"
                 f" but got {type(params).__name__}")
-        self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        self._pre_hooks: dict[int, Any] = {}
-        self._post_hooks: dict[int, Any] = {}
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -60,138 +115,200 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    def _make_hooks(self) -> None:
+        for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post",
+                     "load_state_dict_pre", "load_state_dict_post"):
+            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+
+    _opt_called = False
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_hooks()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
+        return "\n".join([*lines, ")"])
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters with hyperparameters of its own."""
-        group = dict(param_group)
-        given = group["params"]
-        given = [given] if isinstance(given, Tensor) else list(given)
-        group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
-        known = {id(p) for g in self.param_groups for p in g["params"]}
-        for p in group["params"]:
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError(
+                "optimizer parameters need to be in an ordered collection, but a set was given, "
+                "whose order changes between runs; use a list")
+        members = [given] if isinstance(given, Tensor) else list(given)
+        names = [p[0] for p in members if isinstance(p, tuple)]
+        param_group["params"] = params = [p[1] if isinstance(p, tuple) else p for p in members]
+        if names:
+            if len(names) != len(params):
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are "
+                    "missing")
+            param_group["param_names"] = names
+        for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is "
                     f"{type(p).__name__}")
-            if not p.is_leaf:
+            if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
-            if id(p) in known:
-                raise ValueError("some parameters appear in more than one parameter group")
-            known.add(id(p))
         for name, value in self.defaults.items():
-            group.setdefault(name, value)
-        self.param_groups.append(group)
+            if value is required and name not in param_group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}")
+            param_group.setdefault(name, value)
+        own = {id(p) for p in params}
+        if len(own) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; each is updated "
+                "as often as it is named", stacklevel=3)
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                having = "with" if "param_names" in param_group else "without"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    f"group {having} names to the optimizer")
+            if not own.isdisjoint(id(p) for p in group["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 leaf = p._leaf
-                if leaf is not None and leaf.grad is not None:
+                if leaf is None:
+                    if p._watch is not None:
+                        p._watch.grad = None
+                elif leaf.grad is not None:
                     leaf.grad = None if set_to_none else leaf.grad.detach().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters that have a gradient.
-
-        ``closure`` computes the loss again (with gradients) and returns it; so does step.
-        """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        if self._pre_hooks:
-            for hook in list(self._pre_hooks.values()):
-                hook(self, (), {})
-        before = lazyloom.set_grad_enabled(False)
-        try:
-            for group in self.param_groups:
-                self._step_group(group)
-        except LoomError as error:
-            raise as_torch(error) from None
-        finally:
-            lazyloom.set_grad_enabled(before)
-        if self._post_hooks:
-            for hook in list(self._post_hooks.values()):
-                hook(self, (), {})
-        return loss
-
-    def _step_group(self, group: dict[str, Any]) -> None:
-        """Update the parameters of a group, by dtype, as hyperparameters are numbers of one."""
-        kinds: dict[Any, list[tuple[Tensor, Any]]] = {}
-        for p in group["params"]:
-            leaf = p._leaf
-            if leaf is not None and leaf.grad is not None:
-                kind = p._type.dtype
-                found = kinds.get(kind)
-                if found is None:
-                    found = kinds[kind] = []
-                found.append((p, leaf.grad.value))
-        for kind, pairs in kinds.items():
-            self._update(pairs, kind, group)
-
-    def _update(
-        self, pairs: list[tuple[Tensor, Any]], kind: DType, group: dict[str, Any]
-    ) -> None:
-        """Update parameters of one dtype, given with the values of their gradients."""
-        raise NotImplementedError(f"{type(self).__name__} does not define an update")
+        """Update the parameters once. Returns what the closure returns."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        handle = RemovableHandle(self._pre_hooks)
-        self._pre_hooks[handle.id] = hook
-        return handle
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return others."""
+        return _registered(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        handle = RemovableHandle(self._post_hooks)
-        self._post_hooks[handle.id] = hook
-        return handle
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return _registered(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before :meth:`state_dict`."""
+        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after it was made; it may return another."""
+        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another."""
+        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for parameters."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
         numbers: dict[int, int] = {}
         groups = []
+        start = 0
         for group in self.param_groups:
-            for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
+            for i, p in enumerate(group["params"], start):
+                numbers.setdefault(id(p), i)
+            start += len(group["params"])
             groups.append({**{k: v for k, v in group.items() if k != "params"},
                            "params": [numbers[id(p)] for p in group["params"]]})
-        state = {numbers[id(p)]: dict(s) for p, s in self.state.items() if id(p) in numbers}
-        return {"state": state, "param_groups": groups}
+        found: dict[str, Any] = {
+            "state": {numbers[id(k)] if isinstance(k, Tensor) else k: v
+                      for k, v in self.state.items()},
+            "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, found)
+            if changed is not None:
+                found = changed
+        return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave. Raises ValueError if the groups do not fit."""
-        groups = state_dict["param_groups"]
+        """Go on from what :meth:`state_dict` gave, here or in PyTorch.
+
+        Raises ValueError if the groups do not fit.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        groups = [{k: copy.deepcopy(v) for k, v in g.items()} for g in state_dict["param_groups"]]
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        by_number: dict[int, Tensor] = {}
+        params: dict[Any, Tensor] = {}
         for here, given in zip(self.param_groups, groups, strict=True):
             if len(here["params"]) != len(given["params"]):
                 raise ValueError(
                     "loaded state dict contains a parameter group that doesn't match the size of "
                     "optimizer's group")
-            by_number.update(zip(given["params"], here["params"], strict=True))
-            here.update({k: copy.deepcopy(v) for k, v in given.items() if k != "params"})
-        self.state.clear()
-        for number, given in state_dict["state"].items():
-            p = by_number[int(number)]
-            self.state[p] = {
-                k: _as_state(v, p) if isinstance(v, Tensor) else v for k, v in given.items()}
+            params.update(zip(given["params"], here["params"], strict=True))
+            given["params"] = here["params"]
+            if "param_names" in here:
+                given.setdefault("param_names", here["param_names"])
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = params.get(key)
+            if p is None:
+                state[key] = value
+            else:
+                state[p] = _loaded(value, p, None)
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
 
 
-def _as_state(value: Tensor, p: Tensor) -> Tensor:
-    made = value.detach().to(p.dtype) if value.shape == p.shape else value.detach()
-    made = made.clone()
-    lazyloom.boundary(made._storage.value)
-    return made
+def _loaded(value: Any, p: Tensor, name: Any) -> Any:
+    """A part of a loaded state: floating-point tensors in the parameter's dtype, but the step."""
+    if isinstance(value, Mapping):
+        return {k: _loaded(v, p, k) for k, v in value.items()}
+    if not isinstance(value, Tensor) and hasattr(value, "detach"):
+        from .._functions.creation import as_tensor
 
-
-def zeros_for(p: Tensor) -> Tensor:
-    """A state buffer of zeros, a boundary: the first step has the structure of later ones."""
-    made: Tensor = Tensor._wrap(full_value(p._type.shape, 0, p.dtype))
-    return made
-
-
-def check(name: str, value: Any, valid: bool) -> None:
-    """Raise ValueError for an invalid hyperparameter."""
-    if not valid:
-        raise ValueError(f"Invalid {name}: {value}")
-
-
+        value = as_tensor(value)
+    if isinstance(value, Tensor):
+        # a tensor of its own: later steps must not write into what was loaded
+        found = value.detach()
+        if name != "step" and p.is_floating_point():
+            found = found.to(p.dtype)
+        made: Tensor = Tensor._wrap(lazyloom.boundary(found._operand()))
+        return made
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return type(value)(_loaded(v, p, None) for v in value)  # type: ignore[call-arg]
+    return value

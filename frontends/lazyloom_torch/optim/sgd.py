@@ -1,76 +1,142 @@
-"""Stochastic gradient descent."""
+"""Stochastic gradient descent, its average, and resilient propagation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from lazyloom import record_number, record_one, record_two
-from lazyloom.dtypes import DType
-
 from .._tensor import Tensor
-from .optimizer import (
-    ADD,
-    MULTIPLY,
-    NEGATIVE,
-    SUBTRACT,
-    Optimizer,
+from ._recorded import (
+    Batch,
+    RecordedOptimizer,
     check,
-    hyper,
-    zeros_for,
+    check_flags,
+    check_rate,
+    counter,
+    filled,
 )
 
 
-class SGD(Optimizer):
+class SGD(RecordedOptimizer):
     """SGD with momentum, dampening, Nesterov's variant, weight decay and maximisation.
 
-    With momentum a step records, per parameter, four ops: ``buf * momentum + grad`` and
-    ``p - that * lr``. The buffer starts as zeros. PyTorch's first step leaves the
-    dampening out; here the factor of the gradient, ``1 - dampening``, is a run-time
-    scalar that is 1 in the first step, so that step has the structure of the later ones.
+    A momentum starts as zeros. PyTorch's first step leaves the dampening out; here the factor of
+    the gradient, ``1 - dampening``, is a run-time number that is 1 in the first step, so that
+    step has the structure of the later ones.
     """
 
+    counters = {}
+
     def __init__(
-        self, params: Any, lr: float = 1e-3, momentum: float = 0.0, dampening: float = 0.0,
-        weight_decay: float = 0.0, nesterov: bool = False, *, maximize: bool = False,
-        foreach: Any = None, differentiable: bool = False, fused: Any = None,
+        self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:
-        check("learning rate", lr, lr >= 0.0)
+        check_rate(lr)
         check("momentum value", momentum, momentum >= 0.0)
         check("weight_decay value", weight_decay, weight_decay >= 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_flags(foreach, fused, differentiable)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize})
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
+            "differentiable": differentiable, "fused": fused})
 
-    def _update(
-        self, pairs: list[tuple[Tensor, Any]], kind: DType, group: dict[str, Any]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for own in self.state.values():
+            if isinstance(own, dict) and own.get("momentum_buffer", 0) is None:
+                del own["momentum_buffer"]
+
+    def _names(self, group: dict[str, Any]) -> Sequence[str]:
+        return ()
+
+    def _key(self, p: Tensor, state: dict[str, Any]) -> Any:
+        return "momentum_buffer" in state
+
+    def _update(self, batch: Batch, group: dict[str, Any]) -> None:
+        momentous = bool(group["momentum"] != 0)
+        share = 1.0 - group["dampening"]
+        if momentous and "momentum_buffer" not in batch.states[0]:
+            share = 1.0
+            for p, state in zip(batch.params, batch.states, strict=True):
+                state["momentum_buffer"] = filled(p, 0)
+        decay = group["weight_decay"]
+        self._record(
+            batch, "step_sgd", [group["lr"], decay, group["momentum"], share],
+            ("momentum_buffer",) if momentous else (),
+            {"momentous": momentous, "nesterov": momentous and bool(group["nesterov"]),
+             "decays": isinstance(decay, Tensor) or decay != 0,
+             "maximize": bool(group["maximize"])})
+        if not momentous:
+            for p, state in zip(batch.params, batch.states, strict=True):
+                if not state:
+                    del self.state[p]
+
+
+class ASGD(RecordedOptimizer):
+    """Averaged SGD (Polyak and Juditsky, 1992); the averages are the state ``ax``."""
+
+    counters = {"step": 0.0, "eta": 0.0, "mu": 1.0}
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+        t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False, capturable: bool = False,
     ) -> None:
-        one, two, number = record_one, record_two, record_number
-        lr = hyper(group["lr"], kind)
-        maximize, nesterov = group["maximize"], group["nesterov"]
-        decay = hyper(group["weight_decay"], kind) if group["weight_decay"] != 0 else None
-        momentum = hyper(group["momentum"], kind) if group["momentum"] != 0 else None
-        first = later = None
-        if group["dampening"] != 0:
-            first, later = hyper(1.0, kind), hyper(1.0 - group["dampening"], kind)
-        states = self.state
-        for p, grad in pairs:
-            if maximize:
-                grad = one(NEGATIVE, grad)
-            if decay is not None:
-                grad = two(ADD, grad, number(MULTIPLY, p.value, decay, False))
-            if momentum is not None:
-                state = states[p]
-                buffer = state.get("momentum_buffer")
-                factor = later
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = zeros_for(p)
-                    factor = first
-                scaled = grad if factor is None else number(MULTIPLY, grad, factor, False)
-                new = two(ADD, number(MULTIPLY, buffer.value, momentum, False), scaled)
-                buffer._update(new)
-                if nesterov:
-                    new = two(ADD, grad, number(MULTIPLY, new, momentum, False))
-                grad = new
-            p._update(two(SUBTRACT, p.value, number(MULTIPLY, grad, lr, False)))
+        check_rate(lr)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+            "capturable": capturable})
+
+    def _start_counter(self, name: str, group: dict[str, Any]) -> Tensor:
+        if name != "eta":
+            return super()._start_counter(name, group)
+        lr = group["lr"]
+        if not isinstance(lr, Tensor):
+            return counter(lr)
+        made: Tensor = lr.detach().reshape(()).to(counter(0.0).dtype).clone()
+        return made
+
+    def _names(self, group: dict[str, Any]) -> Sequence[str]:
+        return ("ax",)
+
+    def _update(self, batch: Batch, group: dict[str, Any]) -> None:
+        self._record(
+            batch, "step_asgd",
+            [group[n] for n in ("lr", "lambd", "alpha", "t0", "weight_decay")], ("ax",),
+            {"decays": group["weight_decay"] != 0, "maximize": bool(group["maximize"])})
+
+
+class Rprop(RecordedOptimizer):
+    """Resilient propagation (Riedmiller and Braun, 1993): step sizes by the gradients' signs."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
+        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+
+    def _names(self, group: dict[str, Any]) -> Sequence[str]:
+        return ("prev", "step_size")
+
+    def _start(self, p: Tensor, name: str, group: dict[str, Any]) -> Tensor:
+        if name == "prev":
+            return filled(p, 0)
+        lr = group["lr"]
+        if isinstance(lr, Tensor):
+            lr = lr.item()
+        return filled(p, complex(lr, lr) if p.is_complex() else lr)
+
+    def _update(self, batch: Batch, group: dict[str, Any]) -> None:
+        self._record(batch, "step_rprop", [*group["etas"], *group["step_sizes"]],
+                     self._names(group), {"maximize": bool(group["maximize"])})

@@ -608,3 +608,35 @@ def select_all(condition: Bool, *tensors: T) -> Array:
     """
     n = len(tensors) // 2
     return tuple(lax.select(condition, a, b) for a, b in zip(tensors[:n], tensors[n:], strict=True))
+
+
+@op(
+    rules.lbfgs_direction, T="floating", source="Nocedal, Wright, Numerical Optimization, 7.4",
+    differentiable=False,
+    samples=Cases(case((), (3,), *[(3,)] * 4, (), ()), case((), (3,)), low=0.4, high=0.9),
+)  # fmt: skip
+def lbfgs_direction(scale: T, gradient: T, *history: T) -> Array:
+    """Minus the product of the gradient and the inverse Hessian that L-BFGS estimates.
+
+    ``scale`` times the identity is the first estimate. The history is, oldest first, the changes
+    of the gradient, the moves, and the reciprocals of their dot products; entries whose
+    reciprocal is 0 have no effect. Raises ShapeError, ArgumentError.
+    """
+    n = len(history) // 3
+    start = lax.neg(gradient)
+    if not n:
+        return scale * start
+    changes, moves, inverses = (jnp.stack(history[k * n:(k + 1) * n]) for k in range(3))
+
+    def newest_first(q: Any, entry: Any) -> Any:
+        change, move, inverse = entry
+        along = inverse * jnp.sum(move * q)
+        return q - along * change, along
+
+    def oldest_first(r: Any, entry: Any) -> Any:
+        change, move, inverse, along = entry
+        return r + (along - inverse * jnp.sum(change * r)) * move, None
+
+    q, along = lax.scan(newest_first, start, (changes, moves, inverses), reverse=True)
+    found, _ = lax.scan(oldest_first, scale * q, (changes, moves, inverses, along))
+    return found

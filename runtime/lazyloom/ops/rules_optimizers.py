@@ -132,3 +132,28 @@ def select_all(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     kinds = _kinds(op, types, 2)
     _alike(op, kinds)
     return kinds[0]
+
+
+def lbfgs_direction(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """A vector; the history is vectors like it, and a third as many numbers."""
+    scale, gradient = operand(types, 0), operand(types, 1)
+    if scale.shape != ():
+        raise ShapeError(f"{op.name}: operand 'scale' has shape {scale.shape}, expected ()",
+                         op=op.name)
+    if gradient.ndim != 1:
+        raise ShapeError(
+            f"{op.name}: operand 'gradient' has shape {gradient.shape}, expected a vector",
+            op=op.name)
+    given = [operand(types, i) for i in range(2, len(types))]
+    if len(given) % 3:
+        raise ArgumentError(
+            f"{op.name}: {len(given)} tensors of history were given, expected a multiple of 3",
+            op=op.name)
+    n = len(given) // 3
+    for i, t in enumerate(given):
+        expected = gradient.shape if i < 2 * n else ()
+        if t.shape != expected:
+            raise ShapeError(
+                f"{op.name}: operand 'history[{i}]' has shape {t.shape}, expected {expected}",
+                op=op.name)
+    return (gradient,)
