@@ -22,6 +22,8 @@ from .._core import (
 )
 from .._tensor import Tensor, operand
 from . import convert
+from .convolutions import bilinear as bilinear
+from .convolutions import linear as linear
 
 _wrap = Tensor._wrap
 
@@ -206,42 +208,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
     from .pointwise import where
 
     made: Tensor = where(keep, input, low) * a + (-a * p * low)
-    return made
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias`` for weight (out, in), recorded as one dot_general."""
-    x, w = operand(input), operand(weight)
-    plan = _linears.get((x.type, w.type))
-    if plan is None:
-        plan = _linears[x.type, w.type] = _linear_spec(x, w, input, weight)
-    found = record_two(plan, x, w)
-    return _wrap(found if bias is None else record_two(_ADD, found, operand(bias)))
-
-
-_ADD = spec("add", 2)
-#: the spec of the product by the types of input and weight
-_linears: dict[Any, Spec] = {}
-
-
-def _linear_spec(x: Any, w: Any, input: Tensor, weight: Tensor) -> Spec:
-    if x.dtype is not w.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {input.dtype!r} and {weight.dtype!r}")
-    if not x.shape or len(w.shape) not in (1, 2) or x.shape[-1] != w.shape[-1]:
-        raise RuntimeError(
-            f"linear: mat1 and mat2 shapes cannot be multiplied: input {list(x.shape)}, weight "
-            f"{list(w.shape)}, expected equal last dimensions")
-    return spec("dot_general", 2, {
-        "lhs_contract": (len(x.shape) - 1,), "rhs_contract": (len(w.shape) - 1,), "lhs_batch": (),
-        "rhs_batch": ()})
-
-
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2`` for each output k."""
-    found = _wrap(record("einsum", [operand(input1), operand(weight), operand(input2)], {
-        "equation": "...i,kij,...j->...k"}))
-    made: Tensor = found if bias is None else found + bias
     return made
 
 
@@ -430,6 +396,6 @@ FUNCTIONS: dict[str, Any] = {
     **{n: _make(n) if _TABLE[n][1] else _plain(_TABLE[n][0]) for n in _TABLE},
     **{f.__name__: f for f in (
         gelu, prelu, softmax, log_softmax, softmin, glu, normalize, dropout, dropout1d, dropout2d,
-        dropout3d, alpha_dropout, linear, bilinear, embedding, one_hot, layer_norm, rms_norm,
+        dropout3d, alpha_dropout, embedding, one_hot, layer_norm, rms_norm,
         group_norm, instance_norm, batch_norm, scaled_dot_product_attention)},
 }
