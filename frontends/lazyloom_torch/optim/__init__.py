@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
 from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .adaptive import Adadelta, Adafactor, Adagrad, Muon, RMSprop
 from .lbfgs import LBFGS
@@ -16,5 +16,5 @@ from .sgd import ASGD, SGD, Rprop
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon",
     "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
-    "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook",
+    "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "swa_utils",
 ]  # fmt: skip
