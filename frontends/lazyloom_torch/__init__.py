@@ -28,6 +28,7 @@ from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noq
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
 from ._formats import FUNCTIONS as _formats  # noqa: E402
 from ._functions import (  # noqa: E402
+    copies,
     creation,
     indexing,
     linear,
@@ -36,6 +37,8 @@ from ._functions import (  # noqa: E402
     scattering,
     shaping,
     sorting,
+    splitting,
+    strided,
     views,
 )
 from ._grad_mode import (  # noqa: E402
@@ -56,8 +59,8 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 
 _methods.attach()
 
-for _module in (pointwise, reductions, views, shaping, linear, indexing, scattering, sorting,
-                creation, random):
+for _module in (pointwise, reductions, views, splitting, strided, copies, shaping,
+                linear, indexing, scattering, sorting, creation, random):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function

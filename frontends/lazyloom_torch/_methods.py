@@ -8,6 +8,7 @@ from . import _operators, autograd, random
 from ._functions import (
     activations,
     convert,
+    copies,
     creation,
     indexing,
     linear,
@@ -17,7 +18,9 @@ from ._functions import (
     scattering,
     shaping,
     sorting,
+    splitting,
     statistics,
+    strided,
     views,
 )
 from ._promotion import is_number
@@ -58,24 +61,32 @@ def _reshape_in_place(name: str) -> Any:
     """squeeze_, unsqueeze_, transpose_, t_: the tensor itself becomes the view."""
     function = views.FUNCTIONS[name]
 
-    def method(self: Tensor, *args: Any) -> Tensor:
-        if self._leaf is not None or self._own is not None:
-            raise RuntimeError(f"{name}_() on a leaf that requires grad is not possible")
-        made = function(self, *args)
-        self._set(made._storage, made._steps, made._type)
-        self._no_gradient = made._no_gradient
-        self._strides, self._offset = made._strides, made._offset
-        return self
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return strided.become(self, function(self, *args, **kwargs), f"{name}_")
 
     method.__name__ = method.__qualname__ = f"{name}_"
     return method
 
 
+def _matrix_transpose(self: Tensor) -> Tensor:
+    if not self.ndim:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
+                           "0-D tensor.")
+    return views.transpose(views.matrices(self, "mT"), -2, -1)
+
+
+def _adjoint_of_matrix(self: Tensor) -> Tensor:
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+    return views.adjoint(self)
+
+
 def _properties() -> None:
     cls: Any = Tensor
     cls.T = property(lambda self: views.permute(self, *reversed(range(self.ndim))))
-    cls.mT = property(lambda self: views.transpose(self, -2, -1))
-    cls.H = property(lambda self: views.transpose(self, 0, 1).conj())
+    cls.mT = property(_matrix_transpose)
+    cls.H = property(_adjoint_of_matrix)
     cls.mH = property(lambda self: views.adjoint(self))
     cls.real = property(pointwise.real, lambda self, v: pointwise.real(self).copy_(v))
     cls.imag = property(pointwise.imag, lambda self, v: pointwise.imag(self).copy_(v))
@@ -84,8 +95,8 @@ def _properties() -> None:
 def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
-    for module in (pointwise, reductions, views, linear, indexing, scattering, sorting, matrices,
-                   statistics):
+    for module in (pointwise, reductions, views, splitting, linear, indexing, scattering, sorting,
+                   matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 setattr(cls, name, function)
@@ -93,9 +104,11 @@ def attach() -> None:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for name in shaping.METHOD_NAMES:
         setattr(cls, name, shaping.FUNCTIONS[name])
-    for name in shaping.INPLACE:
-        setattr(cls, f"{name}_", _inplace(f"{name}_", shaping.FUNCTIONS[name]))
-    for methods in (shaping.METHODS, creation.METHODS, convert.METHODS, random.METHODS):
+    for module in (shaping, strided):
+        for name in module.INPLACE:
+            setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
+    for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
+                    convert.METHODS, random.METHODS):
         for name, function in methods.items():
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):
@@ -122,6 +135,6 @@ def attach() -> None:
     cls.register_post_accumulate_grad_hook = autograd.register_post_accumulate_grad_hook
     cls.retain_grad = autograd.retain_grad
     cls.retains_grad = property(autograd.retains_grad)
-    for name in ("squeeze", "unsqueeze", "transpose", "t"):
+    for name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
         setattr(cls, f"{name}_", _reshape_in_place(name))
     _properties()

@@ -55,7 +55,6 @@ REFUSALS = {
     "torch.quantile_range": "quantile() q must be in the range [0, 1]",
     "torch.bincount": "bincount only supports 1-d non-negative integral inputs: an element is "
                       "negative",
-    "torch.index_depth": "unravel_index: an index is out of range for the shape",
     "torch.repeats": "repeat_interleave: repeats must not be negative",
 }
 for _kind, _text in REFUSALS.items():

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import lazyloom
 from lazyloom import Spec
+from lazyloom.dtypes import int64
 
+from .. import _dtypes
 from .._core import (
     axes,
     axis,
@@ -22,6 +25,7 @@ from .._errors import TorchArgumentError
 from .._promotion import combine
 from .._tensor import Tensor, operand
 from . import pointwise, views
+from .indexing import coordinates
 
 _wrap = Tensor._wrap
 
@@ -84,6 +88,15 @@ def atleast_2d(*tensors: Any) -> Any:
     return _each(lambda t: t if t.ndim > 1 else t.reshape(1, -1), tensors)
 
 
+def _three(t: Tensor) -> Tensor:
+    return t.reshape(1, -1, 1) if t.ndim < 2 else t.unsqueeze(-1) if t.ndim == 2 else t
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """At least three dimensions; a matrix gets its third at the end."""
+    return _each(_three, tensors)
+
+
 def _each(f: Callable[[Tensor], Tensor], tensors: Any) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return f(tensors[0])
@@ -101,43 +114,73 @@ def vstack(tensors: Any) -> Tensor:
 
 
 def dstack(tensors: Any) -> Tensor:
-    parts = [atleast_2d(t) for t in tensors]
-    return cat([t.unsqueeze(-1) if t.ndim == 2 else t for t in parts], 2)
+    return cat([atleast_3d(t) for t in tensors], 2)
 
 
 def column_stack(tensors: Any) -> Tensor:
     return cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Dimensions in reverse order, as a copy."""
-    return _wrap(record("flip", [operand(input)], {"axes": axes(shape_of(dims), input.ndim)}))
+    if named:
+        dims = (named.pop("dims"),) if "dims" in named else dims
+        if named:
+            raise TypeError(f"flip() got an unexpected keyword argument {next(iter(named))!r}")
+    over = axes(shape_of(dims), input.ndim)
+    if not input.ndim:
+        return views.clone(input)
+    return _wrap(record("flip", [operand(input)], {"axes": over}))
 
 
 def fliplr(input: Tensor) -> Tensor:
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def _several(given: Any) -> tuple[int, ...]:
+    return shape_of((given,) if hasattr(given, "__index__") else (tuple(given),))
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements shifted cyclically along dimensions, or through the flattened tensor."""
-    amounts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    where = None if dims is None or dims == () else axes(dims, input.ndim)
-    return _wrap(record("roll", [operand(input)], {"shifts": amounts, "axes": where}))
+    amounts = _several(shifts)
+    where = _several(() if dims is None else dims)
+    if len(where) != len(amounts) and (where or len(amounts) != 1):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(where)}")
+    if not amounts:
+        raise RuntimeError("`shifts` required")
+    over = tuple(axis(d, input.ndim) for d in where)
+    if not input._type.size or not input.ndim:
+        return views.clone(input)
+    return _wrap(record("roll", [operand(input)], {"shifts": amounts, "axes": over or None}))
 
 
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    a, b = axes(dims, input.ndim)
+    """Turned by 90 degrees ``k`` times, from the first of two dimensions towards the second."""
+    pair = tuple(dims)
+    if len(pair) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(pair)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    a, b = (axis(d, input.ndim) for d in pair)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got {list(pair)}")
     k %= 4
     if k == 0:
         return views.clone(input)
     if k == 2:
         return flip(input, a, b)
-    return views.transpose(flip(input, b), a, b) if k == 1 else flip(
-        views.transpose(input, a, b), b)
+    return views.clone(views.transpose(flip(input, b), a, b) if k == 1 else flip(
+        views.transpose(input, a, b), b))
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
@@ -161,21 +204,67 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return _wrap(record("tile", [v], {"repeats": repeats}))
 
 
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *,
+def _counted(counts: Tensor, total: int | None) -> Any:
+    """Positions: as often each as ``counts`` says. Reads their sum, or is told it."""
+    from . import bounds
+
+    kind = counts._type.dtype
+    if kind.name not in ("int32", "int64"):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if counts.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    v = operand(counts)
+    if not v.shape[0]:
+        return record("full", [scalar(0, int64)], {"shape": (0,)})
+    ends = record("cumsum", [cast(v, int64)], {"axis": 0})
+    if total is None:
+        total = int(lazyloom.read_for_shape(
+            record("sum", [cast(v, int64)], {"axes": None, "keepdims": False}),
+            "repeat_interleave"))
+    known = lazyloom.known_range(v)
+    if known is None:
+        below = record("any", [record("less", [v, scalar(0, kind)])],
+                       {"axes": None, "keepdims": False})
+        ends = bounds.require(ends, below, "torch.repeats")
+    elif known[0] < 0:
+        raise RuntimeError("repeats can not be negative")
+    at = record("iota", [], {"shape": (max(total, 0),), "axis": 0, "dtype": int64})
+    return record("searchsorted", [ends, at], {"side": "right"})
+
+
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
                       output_size: int | None = None) -> Tensor:
-    """Each element repeated; a tensor of counts is read to know the result's size."""
+    """Each element, or slice along a dimension, repeated; of a vector alone, its indices.
+
+    Of counts given as a tensor the sum is read to know the result's size, unless ``output_size``
+    says it.
+    """
+    if repeats is None:
+        made: Tensor = _wrap(cast(_counted(input, output_size), input._type.dtype))
+        return made
     if dim is None:
         input, dim = input.reshape(-1), 0
     at = axis(dim, input.ndim)
-    if isinstance(repeats, int):
-        return _wrap(record("repeat", [operand(input)], {"repeats": repeats, "axis": at}))
-    import numpy as np
+    size = input._type.shape[at] if input.ndim else 1
+    if isinstance(repeats, (list, tuple)):
+        from .creation import tensor
 
-    from .creation import tensor
-    from .scattering import index_select
-
-    counts = np.broadcast_to(repeats.read(), (input._type.shape[at],))
-    return index_select(input, at, tensor(np.repeat(np.arange(len(counts)), counts)))
+        repeats = tensor(list(repeats), dtype=_dtypes.int64)
+    if isinstance(repeats, Tensor) and repeats._type.size == 1 and size != 1:
+        repeats = repeats.reshape(1).expand(size)
+    v = operand(input)
+    if not input.ndim:
+        v = record("reshape", [v], {"shape": (1,)})
+    if not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("repeats can not be negative")
+        return _wrap(record("repeat", [v], {"repeats": repeats.__index__(), "axis": at}))
+    repeats = repeats.reshape(1) if not repeats.ndim else repeats
+    if repeats.ndim == 1 and repeats._type.shape[0] != size:
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats._type.shape[0]} and input.size({at}) = {size}")
+    return _wrap(record("take", [v, _counted(repeats, output_size)], {"axis": at}))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -186,6 +275,14 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinate grids; ``indexing`` is ``"ij"`` or ``"xy"``."""
     many = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    if not many:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in many:
+        if t.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensors, but got one of shape {list(t.shape)}")
+        if t.dtype is not many[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
             f"torch.meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing!r}")
@@ -195,7 +292,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         parts[0], parts[1] = parts[1], parts[0]
     shape = tuple(t.numel() for t in parts)
     grids = [
-        views.expand(t.reshape(*[-1 if i == j else 1 for j in range(len(parts))]), *shape)
+        views.expand(t.reshape(*[shape[i] if i == j else 1 for j in range(len(parts))]), *shape)
         for i, t in enumerate(parts)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
@@ -218,21 +315,32 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _wrap(record("triu", [operand(input)], {"k": diagonal}))
 
 
-def _triangle_indices(lower: bool) -> Callable[..., Tensor]:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
-        import numpy as np
+def _triangle_indices(name: str) -> Callable[..., Tensor]:
+    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None,
+                 layout: Any = None, requires_grad: bool = False) -> Tensor:
+        _dtypes.check_device(device)
+        if row < 0 or col < 0:
+            raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
+        low = [min(max(i + offset + 1, 0), col) for i in range(row)]
+        if name == "tril_indices":
+            count = sum(low)
+        else:
+            count = row * col - sum(min(max(i + offset, 0), col) for i in range(row))
+        ones = record("full", [scalar(True, lazyloom.dtypes.bool_)], {"shape": (row, col)})
+        if row and col:
+            ones = record(name[:4], [ones], {"k": offset})
+        flat = record("flat_nonzero", [ones], {"size": count})
+        found = record("stack", coordinates(flat, (row, col)), {"axis": 0})
+        kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
+        made: Tensor = _wrap(cast(found, kind.lazy))
+        return made
 
-        from .creation import tensor
-
-        made = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
-        found = tensor(np.stack(made))
-        return found if dtype is None else found.to(dtype)
-
-    function.__name__ = "tril_indices" if lower else "triu_indices"
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Row and column of each element that {name[:4]} keeps, in a matrix of two."
     return function
 
 
-tril_indices, triu_indices = _triangle_indices(True), _triangle_indices(False)
+tril_indices, triu_indices = _triangle_indices("tril_indices"), _triangle_indices("triu_indices")
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -251,52 +359,80 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return views.clone(views.diagonal(input, diagonal))
 
 
-def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of a dimension, as a new last dimension. A copy, not a view."""
-    from .creation import tensor
-
-    at = axis(dimension, input.ndim)
-    length = input._type.shape[at]
-    if size > length:
-        raise RuntimeError(
-            f"maximum size for tensor at dimension {at} is {length} but size is {size}")
-    import numpy as np
-
-    starts = np.arange(0, length - size + 1, step)
-    where = tensor(starts[:, None] + np.arange(size)[None, :])
-    found = record("take", [operand(input), operand(where)], {"axis": at})
-    made: Tensor = _wrap(found)
-    return views.clone(views.movedim(made, at + 1, -1))
-
-
 def pad_value(v: Any, low: Any, high: Any, number: Any) -> Any:
     """A value padded with a constant; negative amounts cut."""
     return record("pad", [v, scalar(number, v.dtype)], {
         "low": tuple(low), "high": tuple(high), "interior": (0,) * len(v.shape)})
 
 
-def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts as a last dimension of size 2. A copy, not a view."""
+def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+    """A constant around the last dimensions: ``pad`` holds amounts before and after, last first.
+
+    Negative amounts cut.
+    """
+    amounts = [p.__index__() for p in pad]
+    n = input.ndim
+    if len(amounts) % 2 or len(amounts) > 2 * n:
+        raise RuntimeError(
+            f"constant_pad_nd: pad has {len(amounts)} amounts, expected an even number of them, "
+            f"at most {2 * n} for {n} dimensions")
+    low, high = [0] * n, [0] * n
+    for i in range(len(amounts) // 2):
+        low[n - 1 - i], high[n - 1 - i] = amounts[2 * i], amounts[2 * i + 1]
+    for d, a, b in zip(input._type.shape, low, high, strict=True):
+        if d + a + b < 0:
+            raise RuntimeError(
+                f"constant_pad_nd: size {d} with pads of {a} and {b} would be negative")
+    made: Tensor = _wrap(pad_value(operand(input), low, high, value))
+    return made
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with the flattened elements on a diagonal, zeros elsewhere."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions that broadcasting ``size`` to the input's shape would repeat."""
+    wanted, shape = shape_of(size), input._type.shape
+    lead = len(shape) - len(wanted)
+    if lead < 0 or any(w not in (1, d) for w, d in zip(wanted, shape[lead:], strict=True)):
+        raise RuntimeError(
+            f"size {list(wanted)} is not expandable to size {list(shape)}")
+    over = (*range(lead), *[lead + i for i, w in enumerate(wanted) if w != shape[lead + i]])
     v = operand(input)
-    if not v.dtype.is_complex:
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return _wrap(record("stack", [record("real", [v]), record("imag", [v])],
-                        {"axis": len(v.shape)}))
+    if over:
+        v = record("sum", [v], {"axes": over, "keepdims": True})
+    if v.shape != wanted:
+        v = record("reshape", [v], {"shape": wanted})
+    made: Tensor = _wrap(v)
+    return made if over or lead else views.alias(input)
 
 
-def view_as_complex(input: Tensor) -> Tensor:
-    """A complex tensor from a last dimension of size 2. A copy, not a view."""
-    if not input.ndim or input._type.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    return pointwise.complex(views.select(input, -1, 0), views.select(input, -1, 1))
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """One tensor a dimension with the places in ``shape`` of indices into its flattened form."""
+    if not isinstance(indices, Tensor) or indices._type.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices!r}")
+    sizes = (shape.__index__(),) if hasattr(shape, "__index__") else shape_of((tuple(shape),))
+    if any(d < 0 for d in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    v = operand(indices)
+    found = []
+    rest = 1
+    for d in reversed(sizes):
+        here = record("floor_divide", [v, scalar(rest, v.dtype)]) if rest != 1 else v
+        found.append(_wrap(record("remainder", [here, scalar(max(d, 1), v.dtype)])))
+        rest *= max(d, 1)
+    return tuple(reversed(found))
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    cat, stack, atleast_1d, atleast_2d, hstack, vstack, dstack, column_stack, flip, fliplr, flipud,
-    roll, rot90, tile, repeat_interleave, broadcast_tensors, meshgrid, cartesian_prod, tril, triu,
-    tril_indices, triu_indices, diag_embed, diag, view_as_real, view_as_complex)}
+    cat, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, flip,
+    fliplr, flipud, roll, rot90, tile, repeat_interleave, broadcast_tensors, meshgrid,
+    cartesian_prod, tril, triu, tril_indices, triu_indices, diag_embed, diag, diagflat,
+    constant_pad_nd, unravel_index)}
 FUNCTIONS.update(concat=cat, concatenate=cat, row_stack=vstack)
-METHODS = {"repeat": repeat, "unfold": unfold}
+METHODS = {"repeat": repeat, "sum_to_size": sum_to_size}
 METHOD_NAMES = ("flip", "fliplr", "flipud", "roll", "rot90", "tile", "repeat_interleave", "tril",
-                "triu", "diag_embed", "diag")
+                "triu", "diag_embed", "diag", "diagflat")
 INPLACE = ("tril", "triu")

@@ -80,12 +80,13 @@ def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
 def view(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape, sharing storage.
 
-    Raises RuntimeError if the strides do not allow that. A dtype of the same itemsize
-    reinterprets the bits.
+    Raises RuntimeError if the strides do not allow that. Given a dtype, the bytes read as that.
     """
     from .._dtypes import dtype
 
     if len(shape) == 1 and isinstance(shape[0], dtype):
+        from .strided import view_dtype
+
         return view_dtype(input, shape[0])
     new = infer_shape(shape_of(shape), input._type.size)
     found = _reshaped(input, new)
@@ -94,19 +95,6 @@ def view(input: Tensor, *shape: Any) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead.")
     return found
-
-
-def view_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """The bits of the elements read as another dtype of the same itemsize."""
-    from lazyloom.views import Bitcast
-
-    if dtype is input.dtype:
-        return input._share(Reshape(input._type.shape), input._strides, input._offset)
-    if dtype.itemsize != input.itemsize:
-        raise RuntimeError(
-            f"view(dtype) needs a dtype of {input.itemsize} bytes, but {dtype!r} has "
-            f"{dtype.itemsize}")
-    return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
 
 
 @planned
@@ -320,61 +308,6 @@ def drop(input: Tensor, dims: Any) -> Tensor:
 
 
 @planned
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """All indices along a dimension, as a tuple."""
-    if not input._type.shape:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
-    at = axis(dim, input.ndim)
-    return tuple(select(input, at, i) for i in range(input._type.shape[at]))
-
-
-@planned
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of one size (the last may be smaller), or of the listed sizes."""
-    at = axis(dim, tensor.ndim)
-    size = tensor._type.shape[at]
-    if isinstance(split_size_or_sections, int):
-        step = split_size_or_sections
-        if step < 0 or (step == 0 and size):
-            raise RuntimeError(f"split expects split_size be non-negative, but got {step}")
-        sizes = [min(step, size - i) for i in range(0, size, step)] if size else [0]
-    else:
-        sizes = [int(s) for s in split_size_or_sections]
-        if sum(sizes) != size or any(s < 0 for s in sizes):
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
-                f"size at dimension {at}), but got split_sizes={sizes}")
-    parts, start = [], 0
-    for s in sizes:
-        parts.append(narrow(tensor, at, start, s))
-        start += s
-    return tuple(parts)
-
-
-@planned
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` parts of equal size, the last smaller if need be."""
-    if chunks < 1:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    size = input._type.shape[axis(dim, input.ndim)]
-    return split(input, max(-(-size // chunks), 1), dim)
-
-
-@planned
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts whose sizes differ by at most one, or parts between the given indices."""
-    at = axis(dim, input.ndim)
-    size = input._type.shape[at]
-    if isinstance(indices_or_sections, int):
-        n = indices_or_sections
-        sizes = [size // n + (1 if i < size % n else 0) for i in range(n)]
-        return split(input, sizes, at)
-    bounds = [0, *[min(max(i + size if i < 0 else i, 0), size) for i in indices_or_sections], size]
-    return tuple(narrow(input, at, a, max(b - a, 0))
-                 for a, b in zip(bounds[:-1], bounds[1:], strict=True))
-
-
-@planned
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of a view."""
     shape, strides = input._type.shape, input.stride()
@@ -399,18 +332,33 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return Tensor._wrap(v if lazyloom.grad_enabled() else v.detach())
 
 
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    return transpose(input, axis0, axis1)
+def matrices(input: Tensor, name: str) -> Tensor:
+    """The tensor, which holds matrices. Raises RuntimeError for fewer than two dimensions."""
+    if input.ndim == 1:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return input
 
 
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged and conjugated."""
-    return transpose(input, -2, -1).conj()
+    if not input.ndim:
+        return input.conj()
+    return transpose(matrices(input, "adjoint()"), -2, -1).conj()
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    return transpose(input, axis0, axis1)
+
+
+def alias(input: Tensor) -> Tensor:
+    """A view of the whole tensor."""
+    return input._share(Reshape(input._type.shape), input._strides, input._offset)
 
 
 FUNCTIONS = {f.__name__: f for f in (
     view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t, movedim,
-    unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, unbind, split, chunk,
-    tensor_split, diagonal, contiguous, clone, view, swapaxes, adjoint)}
+    unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, diagonal, contiguous,
+    clone, view, swapaxes, adjoint)}
 FUNCTIONS.update(swapdims=swapaxes, moveaxis=movedim)
 METHODS_ONLY = ("view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")
