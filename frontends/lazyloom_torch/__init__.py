@@ -20,9 +20,11 @@ from . import (  # noqa: E402
     accelerator,
     autograd,
     cuda,
+    fft,
     linalg,
     random,
     return_types,
+    signal,
 )
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
@@ -32,12 +34,15 @@ from ._functions import (  # noqa: E402
     creation,
     indexing,
     linear,
+    matrices,
     pointwise,
     reductions,
     scattering,
     shaping,
     sorting,
+    spectral,
     splitting,
+    statistics,
     strided,
     views,
 )
@@ -60,7 +65,8 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 _methods.attach()
 
 for _module in (pointwise, reductions, views, splitting, strided, copies, shaping,
-                linear, indexing, scattering, sorting, creation, random):
+                linear, indexing, scattering, sorting, creation, random, matrices,
+                statistics, spectral):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function

@@ -18,6 +18,7 @@ from ._functions import (
     scattering,
     shaping,
     sorting,
+    spectral,
     splitting,
     statistics,
     strided,
@@ -108,7 +109,7 @@ def attach() -> None:
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
-                    convert.METHODS, random.METHODS):
+                    convert.METHODS, random.METHODS, spectral.METHODS):
         for name, function in methods.items():
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):

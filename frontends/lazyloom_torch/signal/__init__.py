@@ -1,0 +1,5 @@
+"""Signal processing: ``torch.signal``."""
+
+from __future__ import annotations
+
+from . import windows as windows
