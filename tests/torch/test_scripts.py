@@ -1,0 +1,54 @@
+"""The scripts of examples/torch_scripts: one text, both imports, results that agree."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom
+from tests.conformance.torch_models import EXAMPLES
+
+FOLDER = EXAMPLES / "torch_scripts"
+sys.path.insert(0, str(FOLDER))
+import both as scripts  # noqa: E402
+
+sys.path.remove(str(FOLDER))
+sys.modules.pop("both", None)  # another folder of examples has one of that name
+
+#: sizes that take a second
+SMALL: dict[str, dict[str, Any]] = {
+    "classifier": {"epochs": 1, "limit": 160}, "regression": {"steps": 20},
+    "autoencoder": {"steps": 6}, "gan": {"steps": 6}, "char_rnn": {"steps": 5},
+    "seq2seq": {"steps": 3, "batch_size": 8, "hidden": 16},
+    "transformer_classifier": {"steps": 4, "batch_size": 16},
+    "reinforce": {"episodes": 3, "longest": 12}, "style": {"steps": 2}, "bayes": {"steps": 120},
+}
+
+
+@pytest.mark.parametrize("name", scripts.TOLERANCES)
+def test_agrees_under_both_imports(name: str) -> None:
+    run = scripts.load(name, "lazyloom_torch")
+    ours = run(**SMALL[name])
+    assert all(np.isfinite(v).all() for v in map(np.asarray, ours.values()) if v.dtype.kind == "f")
+    pytest.importorskip("torch", reason="PyTorch is the reference")
+    assert scripts.differences(name, ours, scripts.load(name, "torch")(**SMALL[name])) == []
+
+
+@pytest.mark.parametrize("name", ["classifier", "gan", "style"])
+def test_a_second_run_compiles_nothing(name: str) -> None:
+    run = scripts.load(name, "lazyloom_torch")
+    run(**SMALL[name])
+    compiled = lazyloom.stats()["programs_compiled"]
+    run(**SMALL[name])
+    assert lazyloom.stats()["programs_compiled"] == compiled
+
+
+def test_differences_are_found() -> None:
+    theirs = {"losses": [1.0, 2.0], "name": "a", "n": np.ones(2)}
+    ours = {"losses": [1.0, 2.1], "name": "b", "n": np.ones(3), "more": 1}
+    assert len(scripts.differences("gan", ours, theirs)) == 4
+    assert scripts.differences("gan", theirs, theirs) == []
+    assert scripts.differences("bayes", {"bounds": [9.0]}, {"bounds": [1.0]}) == []
