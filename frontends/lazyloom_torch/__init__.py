@@ -14,7 +14,7 @@ import lazyloom as _lazyloom
 
 _lazyloom.skip_folder(_os.path.dirname(__file__))
 
-from . import (  # noqa: E402
+from . import (  # noqa: E402, F401
     _dtypes,
     _methods,
     accelerator,
@@ -26,11 +26,12 @@ from . import (  # noqa: E402
     return_types,
     signal,
 )
-from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402
-from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402
-from ._formats import FUNCTIONS as _formats  # noqa: E402
-from ._functions import (  # noqa: E402
+from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
+from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
+from ._formats import FUNCTIONS as _formats  # noqa: E402, F401
+from ._functions import (  # noqa: E402, F401
     copies,
+    counting,
     creation,
     indexing,
     linear,
@@ -46,27 +47,27 @@ from ._functions import (  # noqa: E402
     strided,
     views,
 )
-from ._grad_mode import (  # noqa: E402
+from ._grad_mode import (  # noqa: E402, F401
     enable_grad,
     inference_mode,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
-from ._out import NAMES as TAKES_OUT  # noqa: E402
-from ._out import taking_out  # noqa: E402
-from ._promotion import can_cast, combine, promote_types  # noqa: E402
-from ._repr import set_printoptions  # noqa: E402
-from ._settings import FUNCTIONS as _settings  # noqa: E402
-from ._settings import backends  # noqa: E402
-from ._tensor import Tensor  # noqa: E402
-from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402
+from ._out import NAMES as TAKES_OUT  # noqa: E402, F401
+from ._out import taking_out  # noqa: E402, F401
+from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
+from ._repr import set_printoptions  # noqa: E402, F401
+from ._settings import FUNCTIONS as _settings  # noqa: E402, F401
+from ._settings import backends  # noqa: E402, F401
+from ._tensor import Tensor  # noqa: E402, F401
+from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
 
 _methods.attach()
 
 for _module in (pointwise, reductions, views, splitting, strided, copies, shaping,
-                linear, indexing, scattering, sorting, creation, random, matrices,
-                statistics, spectral):
+                linear, indexing, scattering, sorting, counting,
+                creation, random, matrices, statistics, spectral):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
@@ -97,6 +98,21 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+def get_device(input: Tensor) -> int:
+    """-1, as for every tensor on the CPU."""
+    return -1
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same data, without a history of gradients. Also a method."""
+    return input.detach()
+
+
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
@@ -119,25 +135,17 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*shapes))
 
 
-from . import func, nn, optim, testing, utils  # noqa: E402
-from ._functions.activations import FUNCTIONS as _activations  # noqa: E402
-from .func import vmap  # noqa: E402
-from .serialization import load, save  # noqa: E402
+from . import func, nn, optim, special, testing, utils  # noqa: E402, F401
+from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
+from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
+from .func import vmap  # noqa: E402, F401
+from .serialization import load, save  # noqa: E402, F401
 
-for _name in ("softmax", "log_softmax", "dropout", "layer_norm", "embedding", "celu_", "selu_"):
-    if _name in _activations:
-        globals()[_name] = _activations[_name]
+for _name, _function in _special.items():
+    globals()[_name] = taking_out(_function)
+for _name in _methods.INPLACE_FUNCTIONS:
+    if hasattr(Tensor, _name):
+        globals()[_name] = getattr(Tensor, _name)
+globals().update(_layers)
 
-__all__ = [
-    "Generator", "Size", "Tensor", "__version__", "accelerator", "autograd", "backends",
-    "broadcast_shapes", "can_cast",
-    "cuda", "default_generator", "device", "dtype", "e", "enable_grad",
-    "finfo", "fork_rng", "func",
-    "get_default_dtype", "iinfo", "inf", "inference_mode", "is_complex", "is_floating_point",
-    "is_grad_enabled", "is_nonzero", "is_tensor", "linalg", "load", "manual_seed", "nan", "newaxis",
-    "nn",
-    "no_grad", "numel", "optim", "pi", "promote_types", "random", "result_type",
-    "return_types",
-    "save", "set_default_dtype", "set_grad_enabled", "set_printoptions", "testing",
-    "utils", "vmap",
-]  # fmt: skip
+__all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]

@@ -411,7 +411,9 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def device(self) -> _dtypes.device:
         return CPU
 
+    is_cpu = True
     is_cuda = False
+    is_xla = False
     is_sparse = False
     is_quantized = False
     is_meta = False
@@ -437,8 +439,28 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             found = row_major(self._type.shape)
         return found if dim is None else found[axis(dim, self.ndim)]
 
+    def dim_order(self) -> tuple[int, ...]:
+        """The dimensions in the order of their strides, the largest first."""
+        strides = self.stride()
+        return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
+
     def storage_offset(self) -> int:
         return self._offset
+
+    def get_device(self) -> int:
+        """-1, as for every tensor on the CPU."""
+        return -1
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """The tensor itself: there is no accelerator that copies from pinned memory."""
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero; reads it."""
+        return bool(self)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         return self._strides is None or same_layout(
