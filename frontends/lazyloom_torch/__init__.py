@@ -7,7 +7,7 @@ gradients and errors are PyTorch's. Tensors live on the CPU.
 from __future__ import annotations
 
 import os as _os
-from math import e, inf, nan, pi
+from math import e, inf, nan, pi  # noqa: F401
 from typing import Any
 
 import lazyloom as _lazyloom
