@@ -19,7 +19,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick array-api bench lint docs env env-demo env-test env-bench capi clean
+.PHONY: help demo test test-interpreted test-quick array-api torch-models bench lint docs env env-demo env-test env-bench capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a minute or two"
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
+	@echo "make torch-models  example models at full size beside PyTorch and transformers"
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
@@ -101,6 +102,12 @@ array-api: env-test
 	@test -n "$(SUITE)" || { echo "error: set SUITE to a checkout of data-apis/array-api-tests" >&2; exit 1; }
 	@$(PIP) install -r "$(SUITE)/requirements.txt"
 	@$(PY) tests/conformance/array_api.py "$(SUITE)" --examples $(EXAMPLES) --output out/array-api
+
+# ResNet-50 and RoBERTa-base, or MODELS, beside PyTorch and transformers.
+torch-models: env-test
+	@$(PY) -c "import torch, transformers" || { echo "error: install torch (its CPU build" \
+	  "will do) and transformers into $(VENV)" >&2; exit 1; }
+	@$(PY) -m tests.conformance.torch_models $(MODELS)
 
 bench: env-bench
 	@$(PY) benchmarks/run.py
