@@ -9,6 +9,7 @@ from ._functions import (
     activations,
     convert,
     copies,
+    counting,
     creation,
     indexing,
     linear,
@@ -18,6 +19,7 @@ from ._functions import (
     scattering,
     shaping,
     sorting,
+    special,
     spectral,
     splitting,
     statistics,
@@ -31,6 +33,17 @@ _NOT_METHODS = {
     "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
     *linear.NOT_METHODS, *matrices.NOT_METHODS, *statistics.NOT_METHODS, "logaddexp_",
 }
+
+
+#: in-place methods that are functions of ``torch``, too
+INPLACE_FUNCTIONS = """
+    abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
+    asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_
+    cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_
+    feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_
+    log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rrelu_ rsqrt_ selu_
+    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
+""".split()
 
 
 def _inplace(name: str, function: Any) -> Any:
@@ -97,7 +110,7 @@ def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
     for module in (pointwise, reductions, views, splitting, linear, indexing, scattering, sorting,
-                   matrices, statistics):
+                   counting, matrices, statistics, special):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 setattr(cls, name, function)
@@ -109,7 +122,8 @@ def attach() -> None:
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
-                    convert.METHODS, random.METHODS, spectral.METHODS):
+                    convert.METHODS, random.METHODS, special.METHODS,
+                    spectral.METHODS):
         for name, function in methods.items():
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):
@@ -126,6 +140,7 @@ def attach() -> None:
     cls.__pow__ = _pow
     cls.__rpow__ = lambda self, base: pointwise.pow(base, self)
     cls.__ipow__ = _inplace("__ipow__", pointwise.pow)
+    cls.__rdiv__ = cls.__rtruediv__
     cls.__pos__ = lambda self: self
     cls.__abs__ = pointwise.FUNCTIONS["abs"]
     cls.__invert__ = pointwise.FUNCTIONS["bitwise_not"]

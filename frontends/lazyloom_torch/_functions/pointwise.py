@@ -12,12 +12,23 @@ from typing import Any
 import lazyloom
 from lazyloom import Scalar
 
-from .. import _dtypes
-from .._core import cast, record, record_number, record_one, record_two, scalar, spec
+from .. import _dtypes, _errors
+from .._core import (
+    broadcast_shapes,
+    cast,
+    record,
+    record_number,
+    record_one,
+    record_two,
+    scalar,
+    spec,
+)
 from .._dtypes import bool_, dtype
 from .._grad_mode import is_grad_enabled
+from .._out import into
 from .._promotion import combine, is_number, number_dtype
 from .._tensor import Tensor, operand
+from ..return_types import named
 
 #: torch name -> (op, kind). Kinds: "float" makes integers floating first; "same" keeps
 #: the dtype; "test" gives bool.
@@ -46,8 +57,8 @@ BINARY: dict[str, tuple[str, str]] = {
     "floor_divide": ("floor_divide", "arith"), "gcd": ("gcd", "arith"), "lcm": ("lcm", "arith"),
     "true_divide": ("divide", "float"),
     "atan2": ("atan2", "float"), "arctan2": ("atan2", "float"), "hypot": ("hypot", "arith"),
-    "copysign": ("copysign", "float"), "nextafter": ("nextafter", "arith"),
-    "logaddexp": ("logaddexp", "float"), "logaddexp2": ("logaddexp2", "float"),
+    "copysign": ("copysign", "float"),
+    "logaddexp2": ("logaddexp2", "float"),
     "heaviside": ("heaviside", "arith"), "xlogy": ("xlogy", "float"),
     "eq": ("equal", "compare"), "ne": ("not_equal", "compare"), "lt": ("less", "compare"),
     "le": ("less_equal", "compare"), "gt": ("greater", "compare"),
@@ -118,6 +129,10 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     if kind == "logic":
         return _made(record(op, [operand(a), operand(b)]))
     values, common = promoted((a, b), kind == "float")
+    if op == "heaviside" and common.category < 2:
+        zero = scalar(0, common.lazy)
+        step = cast(record("greater", [values[0], zero]), common.lazy)
+        return _made(record("where", [record("equal", [values[0], zero]), values[1], step]))
     if common is bool_ and kind == "arith":
         if op == "subtract":
             raise RuntimeError(
@@ -125,6 +140,13 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
                 "`^` or `logical_xor()` operator instead.")
         op = _BOOL_ARITHMETIC.get(op, op)
     return _made(record(op, values))
+
+
+def broadcast_values(*values: Any) -> list[Any]:
+    """Values of one shape."""
+    shape = broadcast_shapes(*(v.shape for v in values))
+    return [v if v.shape == shape else record("broadcast_to", [v], {"shape": shape})
+            for v in values]
 
 
 def _made(value: Any) -> Tensor:
@@ -139,19 +161,19 @@ def _copied(value: Any) -> Tensor:
 
 
 
-def _make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
+def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     if name in ("abs", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "fix", "absolute",
                 "sign", "square", "signbit", "sgn", "relu"):
         return _make_lenient(name, op, kind)
     ready = spec(op, 1)
     floating = kind == "float"
 
-    def function(input: Tensor) -> Tensor:
+    def function(input: Tensor, *, out: Any = None) -> Tensor:
         v = operand(input)
         if floating and not v.dtype.is_inexact:
             v = cast(v, _dtypes.get_default_dtype().lazy)
         made: Tensor = _wrap(record_one(ready, v))
-        return made
+        return made if out is None else into(out, made)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -162,29 +184,40 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     """For functions whose op has no integer or bool form, although PyTorch's has."""
     ready = spec(op, 1)
 
-    def function(input: Tensor) -> Tensor:
-        v = operand(input)
-        if not v.dtype.is_inexact:
-            if op in ("floor", "ceil", "trunc"):
-                return _copied(v)
-            if kind == "test" and op != "signbit":
-                from .creation import full_like
+    def whole(v: Any) -> Any:
+        """The result for integers and bools, None where the op has it."""
+        if op in ("floor", "ceil", "trunc"):
+            return _copied(v)
+        if kind == "test" and (op != "signbit" or v.dtype.kind in "bu"):
+            return _made(record("full", [scalar(op == "isfinite", bool_.lazy)], {
+                "shape": v.shape}))
+        if v.dtype.kind == "u" and op in ("abs", "relu"):
+            return _copied(v)
+        if v.dtype.kind != "b":
+            return None
+        if op == "sign":
+            return _copied(v)
+        if op == "square":
+            return _made(record("square", [cast(v, _dtypes.int64.lazy)]))
+        raise _errors.TorchDTypeError(
+            f'"{name}" is not implemented for torch.bool; use .int() first')
 
-                return full_like(input, op == "isfinite", dtype=bool_)
-            if v.dtype.kind == "u" and op in ("abs", "relu"):
-                return _copied(v)
-            if v.dtype.kind == "b":
-                raise RuntimeError(f'"{name}" is not implemented for torch.bool; use .int() first')
-        return _made(record_one(ready, v))
+    def function(input: Tensor, *, out: Any = None) -> Tensor:
+        v = operand(input)
+        made = None if v.dtype.is_inexact else whole(v)
+        if made is None:
+            made = _made(record_one(ready, v))
+        return made if out is None else into(out, made)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
     return function
 
 
-def _make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
-    def function(input: Any, other: Any) -> Tensor:
-        return binary(op, input, other, kind)
+def make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
+    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        made = binary(op, input, other, kind)
+        return made if out is None else into(out, made)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}``, element by element, with broadcasting and promotion."
@@ -192,37 +225,56 @@ def _make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{n: _make_unary(n, op, kind) for n, (op, kind) in UNARY.items()},
-    **{n: _make_binary(n, op, kind) for n, (op, kind) in BINARY.items()},
+    **{n: make_unary(n, op, kind) for n, (op, kind) in UNARY.items()},
+    **{n: make_binary(n, op, kind) for n, (op, kind) in BINARY.items()},
 }
 
 
-def _scaled(other: Any, alpha: Any) -> Any:
-    return other if alpha == 1 and not isinstance(alpha, Tensor) else other * alpha
+def _scaled(input: Any, other: Any, alpha: Any) -> Any:
+    if type(alpha) is int and alpha == 1:
+        return other
+    if not isinstance(alpha, Tensor):
+        common, factor = combine(ranked(x) for x in (input, other)), number_dtype(alpha)
+        if factor.category > common.category:
+            raise RuntimeError(
+                f"alpha={alpha!r} is a {factor!r}, the operands are {common!r}; give an alpha of "
+                "their kind")
+    return mul(other, alpha)
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``input + alpha * other``."""
-    return binary("add", input, _scaled(other, alpha))
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """``input + alpha * other``. Raises RuntimeError for an alpha of a higher kind."""
+    made = binary("add", input, _scaled(input, other, alpha))
+    return made if out is None else into(out, made)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``input - alpha * other``."""
-    return binary("subtract", input, _scaled(other, alpha))
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+    """``input - alpha * other``. Raises RuntimeError for bools and an alpha of a higher kind."""
+    made = binary("subtract", input, _scaled(input, other, alpha))
+    return made if out is None else into(out, made)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``other - alpha * input``."""
-    return binary("subtract", other, _scaled(input, alpha))
+    """``other - alpha * input``. Raises RuntimeError for bools and an alpha of a higher kind."""
+    return binary("subtract", other, _scaled(other, input, alpha))
 
 
-def mul(input: Any, other: Any) -> Tensor:
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * other``."""
-    return binary("multiply", input, other)
+    made = binary("multiply", input, other)
+    return made if out is None else into(out, made)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """``input / other``; rounding_mode ``"floor"`` or ``"trunc"`` keeps integers integers."""
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+    """``input / other``; rounding_mode ``"floor"`` or ``"trunc"`` keeps integers integers.
+
+    Raises RuntimeError for another rounding_mode.
+    """
+    made = _quotient(input, other, rounding_mode)
+    return made if out is None else into(out, made)
+
+
+def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     if rounding_mode is None:
         return binary("divide", input, other, "float")
     if rounding_mode == "floor":
@@ -307,7 +359,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; alone, the indices."""
     if input is None and other is None:
-        from .sorting import nonzero
+        from .counting import nonzero
 
         return nonzero(condition, as_tuple=True)
     mask = operand(condition)
@@ -369,6 +421,12 @@ def imag(input: Tensor) -> Tensor:
     return input._share(Imag(), tuple(2 * s for s in input.stride()), 2 * input._offset + 1)
 
 
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate of each element, a tensor of its own."""
+    v = operand(input)
+    return _made(record("conj", [v])) if input.is_complex() else _copied(v)
+
+
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; the tensor itself if it is real."""
     return _made(record("conj", [operand(input)])) if input.is_complex() else input
@@ -398,8 +456,11 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(x / (1 - x))``, with x clamped to ``[eps, 1 - eps]`` if eps is given."""
-    x = input if eps is None else clamp(input, eps, 1 - eps)
-    return sub(log(x), log1p(neg(x)))
+    (v,), _ = promoted((input,), floating=True)
+    x = _made(v)
+    if eps is not None:
+        x = clamp(x, eps, 1 - eps)
+    return log(div(x, rsub(x, 1)))
 
 
 def isclose(
@@ -418,39 +479,132 @@ def isclose(
     return close
 
 
+def _infinite(input: Tensor, which: float) -> Tensor:
+    if input.is_complex():
+        raise RuntimeError("isposinf and isneginf do not support complex inputs")
+    if not input.is_floating_point():
+        return FUNCTIONS["isinf"](input)
+    return eq(input, which)
+
+
 def isposinf(input: Tensor) -> Tensor:
-    return eq(input, float("inf"))
+    """Where elements are infinite and positive. Raises RuntimeError for complex tensors."""
+    return _infinite(input, float("inf"))
 
 
 def isneginf(input: Tensor) -> Tensor:
-    return eq(input, float("-inf"))
+    """Where elements are infinite and negative. Raises RuntimeError for complex tensors."""
+    return _infinite(input, float("-inf"))
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input``, but not below min."""
+    return clamp(input, min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input``, but not above max."""
+    return clamp(input, None, max)
+
+
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number after input towards other.
+
+    The gradient goes to input where the two differ, as in PyTorch.
+    """
+    (x, y), _ = promoted((input, other))
+    data = record("nextafter", [x, y])
+    moved = record("where", [record("equal", [x, y]), x.detach(), x])
+    return _made(record("straight_through", [moved, data]))
+
+
+def logaddexp(input: Any, other: Any) -> Tensor:
+    """``log(exp(input) + exp(other))`` without overflow."""
+    (x, y), common = promoted((input, other), floating=True)
+    if not common.is_complex:
+        return _made(record("logaddexp", [x, y]))
+    pair = record("stack", broadcast_values(x, y), {"axis": 0})
+    return _made(record("logsumexp", [pair], {"axes": (0,)}))
+
+
+def ldexp(input: Tensor, other: Any) -> Tensor:
+    """``input * 2 ** other``."""
+    return mul(input, pow(2.0, other))
+
+
+def frexp(input: Tensor) -> Any:
+    """Mantissas in [0.5, 1) and exponents (int32) with ``input = mantissa * 2 ** exponent``."""
+    v = operand(input)
+    if not v.dtype.is_floating:
+        raise RuntimeError(f"frexp takes floating-point dtypes only, not {input.dtype!r}")
+    double, whole = _dtypes.float64.lazy, _dtypes.int64.lazy
+    # in float64 every narrower number is normal; those that are not normal there are brought near
+    wide = record("abs", [cast(v.detach(), double)])
+    tiny = record("less", [wide, scalar(2.0**-1000, double)])
+    scaled = record("where", [tiny, record("multiply", [wide, scalar(2.0**200, double)]), wide])
+    bits = record("shift_right", [record("bitcast", [scaled], {"dtype": whole}),
+                                  scalar(52, whole)])
+    bias = record("where", [tiny, scalar(1222, whole), scalar(1022, whole)])
+    plain = record("logical_and", [record("isfinite", [wide]),
+                                   record("not_equal", [wide, scalar(0, double)])])
+    exponent = cast(record("where", [plain, record("subtract", [bits, bias]), scalar(0, whole)]),
+                    _dtypes.int32.lazy)
+    mantissa = record("ldexp", [v, record("negative", [exponent])])
+    return named("frexp", "mantissa", "exponent")(_made(mantissa), _made(exponent))
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like input of one number or the element of a 0-d tensor."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} "
+                "dimensions.")
+        v = cast(operand(value), input._type.dtype)
+        return _made(record("broadcast_to", [v], {"shape": input._type.shape}))
+    from .creation import full_like
+
+    return full_like(input, value)
 
 
 def isreal(input: Tensor) -> Tensor:
+    """Where elements have no imaginary part."""
     from .creation import ones_like
 
     return eq(imag(input), 0) if input.is_complex() else ones_like(input, dtype=bool_)
 
 
 def deg2rad(input: Tensor) -> Tensor:
-    return mul(input, 0.017453292519943295)
+    """Degrees as radians. Raises RuntimeError for complex tensors."""
+    return _turned(input, 0.017453292519943295)
 
 
 def rad2deg(input: Tensor) -> Tensor:
-    return mul(input, 57.29577951308232)
+    """Radians as degrees. Raises RuntimeError for complex tensors."""
+    return _turned(input, 57.29577951308232)
 
 
-isnan, isfinite, eq, le, log, log1p, neg, abs, logical_and, logical_or, cos, sin = (
-    FUNCTIONS[n] for n in ("isnan", "isfinite", "eq", "le", "log", "log1p", "neg", "abs",
+def _turned(input: Tensor, factor: float) -> Tensor:
+    if input.is_complex():
+        raise RuntimeError("angles of complex tensors cannot be converted")
+    return mul(input, factor)
+
+
+isnan, isfinite, eq, le, log, exp, neg, abs, logical_and, logical_or, cos, sin = (
+    FUNCTIONS[n] for n in ("isnan", "isfinite", "eq", "le", "log", "exp", "neg", "abs",
                            "logical_and", "logical_or", "cos", "sin"))
 FUNCTIONS.update({f.__name__: f for f in (
     add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
+    clamp_min, clamp_max, nextafter, logaddexp, ldexp, frexp, fill, conj_physical,
     nan_to_num, real, imag, conj, angle, complex, polar, logit, isclose, isposinf, isneginf, isreal,
     deg2rad, rad2deg)})
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
 
 #: functions that also exist in place, with a trailing underscore
 INPLACE: tuple[str, ...] = (
-    *UNARY, *BINARY, "add", "sub", "mul", "div", "pow", "round", "frac", "clamp", "lerp", "addcmul",
+    *(n for n in UNARY if UNARY[n][1] != "test" and n != "positive" or n == "logical_not"),
+    *(n for n in BINARY if n not in ("maximum", "minimum", "fmax", "fmin", "logaddexp2")),
+    "clamp_min", "clamp_max", "nextafter", "ldexp", "conj_physical", "deg2rad", "rad2deg",
+    "float_power", "add", "sub", "mul", "div", "pow", "round", "frac", "clamp", "lerp", "addcmul",
     "addcdiv", "nan_to_num", "logit", "subtract", "multiply", "divide", "clip",
 )
