@@ -21,9 +21,9 @@ from .checks import register as register_check
 from .differentiate import grad, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
-from .graph import Value, grad_enabled, set_grad_enabled
+from .graph import Value, grad_enabled, last_sequence, set_grad_enabled
 from .graph import check_process as _check_process
-from .history import free_tape, host_rule, parents, result_of
+from .history import forget_since, free_tape, host_rule, parents, result_of, used_since
 from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
@@ -127,13 +127,13 @@ __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
     "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled", "gradients",
-    "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_range", "last_evaluation",
-    "linearize", "operators", "ops", "options", "parents", "platform", "program_of",
-    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_check", "register_op", "result_of", "set_grad_enabled", "set_option", "set_site",
-    "skip_folder", "source", "spec", "stats", "sync", "tensor_type", "to_dlpack", "tree_flatten",
-    "tree_map", "value_and_grad", "views", "vjp", "vmap",
+    "evaluations", "forget_since", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled",
+    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_range",
+    "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
+    "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
+    "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
+    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "tensor_type",
+    "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
 
 del _cuts

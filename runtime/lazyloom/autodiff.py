@@ -60,6 +60,7 @@ def gradients(
     cotangents: Sequence[Value | None] | None = None, *, create_graph: bool = False,
     retain_graph: bool = True, allow_unused: bool = False,
     observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
+    stop: bool = False,
 ) -> list[Value | None]:  # fmt: skip
     """Cotangents of ``inputs`` given those of ``outputs``.
 
@@ -78,13 +79,15 @@ def gradients(
             cotangent is complete; what it returns takes the cotangent's place.
         inspect: called for every op that was gone through, later ones first, with its node and
             the cotangents of operands that were found (None among them means zero).
+        stop: take the inputs as independent: the pass does not go on through them, to what
+            others of them depend on.
 
     Raises:
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
     results, visited = pull_back(outputs, inputs, cotangents, create_graph, allow_unused,
-                                 _by_node(observers), inspect)  # fmt: skip
+                                 _by_node(observers), inspect, stop)  # fmt: skip
     if not retain_graph:
         free(visited)
     return results
@@ -93,14 +96,14 @@ def gradients(
 def pull_back(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
-    observers: Observers | None = None, inspect: Inspector | None = None,
+    observers: Observers | None = None, inspect: Inspector | None = None, stop: bool = False,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that was gone through."""
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect)
+        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop)
         pull.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):

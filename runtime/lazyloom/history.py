@@ -48,3 +48,34 @@ def free_tape(values: Sequence[Value]) -> None:
     visited: dict[Node, bool] = {}
     visit_below(values, None, visited, [])
     free(visited)
+
+
+def used_since(values: Sequence[Value], start: int) -> list[Value]:
+    """What the tape below some values leads to of what was recorded up to number ``start``.
+
+    ``start`` is a ``last_sequence()`` of before; leaves made since are among the results too.
+    """
+    found: list[Value] = []
+    places: set[tuple[Node, int]] = set()
+    stack = [(v.node, v.index) for v in values if v.requires_grad]
+    while stack:
+        place = stack.pop()
+        if place in places:
+            continue
+        places.add(place)
+        n, index = place
+        if n.seq <= start or not n.tracked:
+            with graph.trace.lock:
+                found.append(hold(n, index, True))
+            continue
+        for position, m in enumerate(n.inputs):
+            if n.grad_mask >> position & 1 and isinstance(m, Node):
+                stack.append((m, 0 if n.indices is None else n.indices[position]))
+    return found
+
+
+def forget_since(values: Sequence[Value], start: int) -> None:
+    """Free the tape below some values, as far as it was recorded after number ``start``."""
+    visited: dict[Node, bool] = {}
+    visit_below(values, None, visited, [])
+    free({n: True for n in visited if n.seq > start})

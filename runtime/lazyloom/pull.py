@@ -30,11 +30,12 @@ Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
 
 def visit_below(
     outputs: Sequence[Value], wanted: set[Node] | None, visited: dict[Node, bool],
-    order: list[Node],
+    order: list[Node], ends: set[Node] | None = None,
 ) -> None:  # fmt: skip
     """Find the tracked nodes below the outputs, in the order of recording.
 
     ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None).
+    What is below the ``ends`` is left out.
     """
     everything = wanted is None
     stack: list[Node] = []
@@ -47,6 +48,8 @@ def visit_below(
             continue
         visited[n] = everything
         order.append(n)
+        if ends is not None and n in ends:
+            continue
         if n.tracked:
             if n.state == graph.FAILED and n.error is not None:
                 raise again(n.error)
@@ -61,7 +64,7 @@ def visit_below(
     if wanted is not None:
         for n in order:
             leads = n in wanted
-            if not leads and n.tracked:
+            if not leads and n.tracked and (ends is None or n not in ends):
                 mask = n.grad_mask
                 for m in n.inputs:
                     if mask & 1 and isinstance(m, Node) and visited[m]:
@@ -82,13 +85,18 @@ class Pull:
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
-                 "memo", "observers", "inspect")
+                 "memo", "observers", "inspect", "ends")
 
     def __init__(
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
         targets: set[tuple[Node, int]] | None, create_graph: bool,
         observers: Observers | None = None, inspect: Inspector | None = None,
+        stop: bool = False,
     ) -> None:  # fmt: skip
+        #: the targets, where the pass is not to go on through them
+        self.ends: set[Node] | None = None
+        if stop and targets is not None:
+            self.ends = {node for node, _ in targets}
         self.create_graph: bool = create_graph
         self.observers: Any = observers
         self.inspect: Any = inspect
@@ -106,7 +114,7 @@ class Pull:
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
-            self.order)
+            self.order, self.ends)
         # what the caller passed, whatever the types say: _seed looks at it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
@@ -156,7 +164,7 @@ class Pull:
             given.append(index)
             cotangents.append(cotangent)
         newest: Any = None
-        if n.tracked and given:
+        if n.tracked and given and (self.ends is None or n not in self.ends):
             newest = self._hosted(n, arrived) if hosted else self._through(n, given, cotangents)
         # What was computed again for n is needed no more: later nodes are through. While
         # there is more of it, a cut would make an output of each.
