@@ -231,21 +231,6 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return norm(pointwise.sub(input, other), p)
 
 
-def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower median, and along a dimension its index too."""
-    from .sorting import sort
-
-    if dim is None:
-        flat = input.reshape(-1)
-        return sort(flat)[0][(flat.numel() - 1) // 2]
-    values, indices = sort(input, dim=dim)
-    at = axis(dim, input.ndim)
-    n = (input._type.shape[at] - 1) // 2
-    pair = namedtuple("median", ["values", "indices"])
-    found = [x.narrow(at, n, 1) for x in (values, indices)]
-    return pair(*[x.clone() if keepdim else x.squeeze(at).clone() for x in found])
-
-
 def _cumulative(op: str) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         v = operand(input)
@@ -299,7 +284,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 
 FUNCTIONS = {f.__name__: f for f in (
     sum, prod, mean, nansum, nanmean, amax, amin, aminmax, max, min, argmax, argmin, all, any,
-    count_nonzero, var, std, var_mean, std_mean, logsumexp, norm, dist, median, cumsum, cumprod,
+    count_nonzero, var, std, var_mean, std_mean, logsumexp, norm, dist, cumsum, cumprod,
     logcumsumexp, cummax, cummin, equal, allclose)}
 #: functions that also exist in place
 INPLACE = ("cumsum", "cumprod")
