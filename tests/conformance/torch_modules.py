@@ -12,6 +12,7 @@ import argparse
 import fnmatch
 import json
 import time
+import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -72,6 +73,21 @@ def _seed(t: torch.Tensor, i: int) -> torch.Tensor:
     return torch.randn(t.shape, dtype=t.dtype, generator=torch.Generator().manual_seed(i))
 
 
+class Arguments(Converter):
+    """Turns a module's arguments into the frontend's: layers and functions, too."""
+
+    def __call__(self, x: Any) -> Any:
+        if isinstance(x, torch.nn.TransformerEncoderLayer):
+            attention = x.self_attn
+            return lazyloom_torch.nn.TransformerEncoderLayer(
+                attention.embed_dim, attention.num_heads, x.linear1.out_features, x.dropout.p,
+                self(x.activation), x.norm1.eps, attention.batch_first, x.norm_first,
+                x.linear1.bias is not None)
+        if isinstance(x, types.BuiltinFunctionType | types.FunctionType):
+            return getattr(lazyloom_torch.nn.functional, x.__name__)
+        return super().__call__(x)
+
+
 class Walk:
     """One module at one dtype."""
 
@@ -111,15 +127,11 @@ class Walk:
             if name.startswith("Lazy"):
                 with torch.no_grad():
                     theirs(*given.args, **given.kwargs)
-            build = Converter()
+            build = Arguments()
             built_args, built_kwargs = build(args), build(kwargs)
             mine = getattr(lazyloom_torch.nn, name)(*built_args, **built_kwargs)
             mine = mine.to(getattr(lazyloom_torch, self.result.dtype)).train(training)
             mine.load_state_dict(Converter()(dict(theirs.state_dict())))
-            if repr(mine) == repr(theirs):
-                self.result.text += 1
-            else:
-                self.result.fail("text", place, f"{mine!r}, expected {theirs!r}")
             torch.manual_seed(3)
             expected = theirs(*given.args, **given.kwargs)
             convert = Converter()
@@ -128,6 +140,10 @@ class Walk:
             before = lazyloom.stats()["reads"]
             found = mine(*mine_args, **mine_kwargs)
             read = lazyloom.stats()["reads"] - before
+        if repr(mine) == repr(theirs):
+            self.result.text += 1
+        else:
+            self.result.fail("text", place, f"{mine!r}, expected {theirs!r}")
         if read and self.info.name not in READS:
             self.result.reads += 1
             self.result.fail("reads", place, f"{read} reads")

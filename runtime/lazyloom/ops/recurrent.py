@@ -104,14 +104,16 @@ def _run(
 ) -> tuple[Any, ...]:  # fmt: skip
     """The hidden states of all steps, and all states after the last one."""
     dtype = x.dtype
+    keep = None
+    if lengths is not None:
+        at = lax.broadcasted_iota(jnp.int64, x.shape[:2], 0)
+        keep = lax.lt(at, broadcast_to(convert(lengths, jnp.int64), at.shape))
+        # what lies outside of a sequence may be NaN, which no weight's gradient is to see
+        x = lax.select(lax.broadcast_in_dim(keep, x.shape, (0, 1)), x, constant(x, 0))
     u = _product(widened(x), widened(w_input))
     for bias in (b_input, b_hidden):
         if bias is not None:
             u = lax.add(u, broadcast_to(widened(bias), u.shape))
-    keep = None
-    if lengths is not None:
-        at = lax.broadcasted_iota(jnp.int64, u.shape[:2], 0)
-        keep = lax.lt(at, broadcast_to(convert(lengths, jnp.int64), at.shape))
     after = _layer(cell, reverse)(
         u, tuple(widened(s) for s in states), widened(w_hidden),
         None if project is None else widened(project),

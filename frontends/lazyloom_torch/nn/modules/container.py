@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
+from collections import abc as container_abcs
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Self
 
 from ..._tensor import Tensor
@@ -12,10 +15,19 @@ from .module import Module
 
 
 def _position(index: Any, size: int) -> int:
-    i = int(index.__index__())
+    i = operator.index(index)
     if not -size <= i < size:
         raise IndexError(f"index {i} is out of range")
     return i % size
+
+
+class Container(Module):
+    """A module with the given modules as children."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):
@@ -32,6 +44,12 @@ class Sequential(Module):
         for module in self._modules.values():
             input = module(input)
         return input
+
+    def _renumber(self, modules: Iterable[Module]) -> None:
+        kept = list(modules)
+        self._modules.clear()
+        for i, m in enumerate(kept):
+            self.add_module(str(i), m)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -50,26 +68,67 @@ class Sequential(Module):
         setattr(self, names[_position(index, len(names))], module)
 
     def __delitem__(self, index: Any) -> None:
-        kept = list(self._modules.values())
-        del kept[index]
-        self._modules.clear()
-        for i, m in enumerate(kept):
-            self.add_module(str(i), m)
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else (
+            names[_position(index, len(names))],
+        ):
+            delattr(self, name)
+        self._renumber(self._modules.values())
+
+    def __add__(self, other: Sequential) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                "add operator supports only objects of Sequential class, but "
+                f"{type(other)} is given.")
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Self:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                "add operator supports only objects of Sequential class, but "
+                f"{type(other)} is given.")
+        return self.extend(list(other))
+
+    def __mul__(self, other: int) -> Sequential:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        return Sequential(*chain.from_iterable(list(self) for _ in range(other)))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Self:
+        self._renumber(list(self * other))
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Remove a module, and return it."""
+        found: Module = self[key]
+        del self[key]
+        return found
 
     def append(self, module: Module) -> Self:
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Self:
-        for m in modules:
-            self.append(m)
+    def insert(self, index: int, module: Module) -> Self:
+        """Add a module before a position."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        kept = list(self)
+        if not -len(kept) <= index <= len(kept):
+            raise IndexError(f"Index out of range: {index}")
+        kept.insert(index, module)
+        self._renumber(kept)
         return self
 
-    def insert(self, index: int, module: Module) -> Self:
-        kept = list(self._modules.values())
-        kept.insert(index, module)
-        self._modules.clear()
-        return self.extend(kept)
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Add modules at the end."""
+        for m in sequential:
+            self.append(m)
+        return self
 
 
 class ModuleList(Module):
@@ -77,7 +136,14 @@ class ModuleList(Module):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        if modules is not None:
+            self.extend(modules)
+
+    def _renumber(self, modules: Iterable[Module]) -> None:
+        kept = list(modules)
+        self._modules.clear()
+        for i, m in enumerate(kept):
+            self.add_module(str(i), m)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -92,39 +158,73 @@ class ModuleList(Module):
         return items[_position(index, len(items))]
 
     def __setitem__(self, index: int, module: Module) -> None:
-        self.add_module(str(_position(index, len(self))), module)
+        setattr(self, str(_position(index, len(self))), module)
 
     def __delitem__(self, index: Any) -> None:
         kept = list(self._modules.values())
+        if not isinstance(index, slice):
+            index = _position(index, len(kept))
         del kept[index]
-        self._modules.clear()
-        self.extend(kept)
+        self._renumber(kept)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
 
     def append(self, module: Module) -> Self:
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        for m in modules:
+        """Add modules at the end."""
+        if not isinstance(modules, container_abcs.Iterable):
+            raise TypeError("ModuleList.extend should be called with an iterable, but got "
+                            + type(modules).__name__)
+        for m in list(modules):
             self.append(m)
         return self
 
     def insert(self, index: int, module: Module) -> None:
+        """Add a module before a position."""
         kept = list(self._modules.values())
         kept.insert(index, module)
-        self._modules.clear()
-        self.extend(kept)
+        self._renumber(kept)
 
-    def forward(self, *args: Any) -> Any:
-        raise NotImplementedError("a ModuleList has no forward: call its modules")
+    def pop(self, key: Any) -> Module:
+        """Remove a module, and return it."""
+        found: Module = self[key]
+        del self[key]
+        return found
+
+    def __repr__(self) -> str:
+        """Modules that look alike, one after another, are shown once, with their count."""
+        texts = [repr(m) for m in self]
+        if not texts:
+            return self._get_name() + "()"
+        runs: list[list[Any]] = []
+        for i, text in enumerate(texts):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = []
+        for first, last, text in runs:
+            line = f"({first}): {text}" if first == last else (
+                f"({first}-{last}): {last - first + 1} x {text}")
+            lines.append(line.replace("\n", "\n  "))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
 class ModuleDict(Module):
     """A dict of modules."""
 
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+    def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        if modules is not None:
+            self.update(modules)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -146,109 +246,219 @@ class ModuleDict(Module):
         del self._modules[key]
 
     def keys(self) -> Any:
+        """The names."""
         return self._modules.keys()
 
     def values(self) -> Any:
+        """The modules."""
         return self._modules.values()
 
     def items(self) -> Any:
+        """Pairs of name and module."""
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
-        found: Module = self._modules.pop(key)
+        """Remove a module, and return it."""
+        found = self[key]
+        del self[key]
         return found
 
-    def update(self, modules: Mapping[str, Module]) -> None:
-        for name, m in modules.items():
-            self.add_module(name, m)
+    def update(self, modules: Any) -> None:
+        """Add the modules of a mapping, or of pairs."""
+        for name, m in _pairs(modules, "ModuleDict"):
+            self[name] = m
 
     def clear(self) -> None:
+        """Remove all modules."""
         self._modules.clear()
 
-    def forward(self, *args: Any) -> Any:
-        raise NotImplementedError("a ModuleDict has no forward: call its modules")
+
+def _pairs(given: Any, kind: str) -> Iterator[tuple[str, Any]]:
+    """The pairs of a mapping, or of an iterable of them."""
+    if not isinstance(given, container_abcs.Iterable):
+        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but "
+                        f"got {type(given).__name__}")
+    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
+        yield from given.items()
+        return
+    for i, pair in enumerate(given):
+        if not isinstance(pair, container_abcs.Iterable):
+            raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is "
+                            f"{type(pair).__name__}")
+        if len(pair) != 2:  # type: ignore[arg-type]
+            raise ValueError(f"{kind} update sequence element #{i} has length "
+                             f"{len(pair)}; 2 is required")  # type: ignore[arg-type]
+        name, value = pair
+        yield name, value
 
 
-def _as_parameter(value: Any) -> Parameter:
-    if isinstance(value, Parameter):
-        return value
-    if isinstance(value, Tensor):
-        return Parameter(value)
-    raise TypeError(f"expected a Parameter or a Tensor, not {type(value).__name__}")
+def _as_parameter(value: Any) -> Any:
+    plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
+    return Parameter(value) if plain else value
+
+
+def _text(value: Any, dtype_first: bool) -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    what = repr(value.dtype) if dtype_first else value.type()
+    if not dtype_first and kind == "Parameter":
+        what = "torch.nn.parameter.Parameter"
+    return f"{kind} containing: [{what} of size {'x'.join(map(str, value.size()))}]"
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors are made parameters."""
+    """A list of parameters; tensors are made parameters, other objects are kept as they are."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.extend(values or ())
+        self._size = 0
+        if values is not None:
+            self += values
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return self._size
 
-    def __iter__(self) -> Iterator[Parameter]:
-        return iter(self._parameters.values())
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._size))
 
     def __getitem__(self, index: Any) -> Any:
-        items = list(self._parameters.values())
         if isinstance(index, slice):
-            return type(self)(items[index])
-        return items[_position(index, len(items))]
+            made = type(self)()
+            for i in range(*index.indices(self._size)):
+                made.append(self[i])
+            return made
+        return getattr(self, str(_position(index, self._size)))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self.register_parameter(str(_position(index, len(self))), _as_parameter(value))
+        setattr(self, str(_position(index, self._size)), _as_parameter(value))
 
     def append(self, value: Any) -> Self:
-        self.register_parameter(str(len(self)), _as_parameter(value))
+        """Add a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
+        """Add values at the end."""
+        if not isinstance(values, container_abcs.Iterable) or isinstance(values, Tensor):
+            raise TypeError("ParameterList.extend should be called with an iterable, but got "
+                            + type(values).__name__)
         for v in values:
             self.append(v)
         return self
 
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
     def extra_repr(self) -> str:
-        return "\n".join(
-            f"({i}): Parameter containing: [{p.dtype!r} of size {'x'.join(map(str, p.shape))}]"
-            for i, p in self._parameters.items())
+        return "\n".join(f"  ({i}): {_text(p, True)}" for i, p in enumerate(self))
 
 
 class ParameterDict(Module):
-    """A dict of parameters; tensors are made parameters."""
+    """A dict of parameters; tensors are made parameters, other objects are kept as they are."""
 
-    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self.update(parameters or {})
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    @staticmethod
+    def _name(key: Any) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type "
+                f"is '{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+        return key
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return len(self._keys)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
+        return iter(self._keys)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._parameters
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
 
-    def __getitem__(self, key: str) -> Parameter:
-        found: Parameter = self._parameters[key]
-        return found
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, self._name(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, _as_parameter(value))
+        self._keys[self._name(key)] = None
+        setattr(self, key, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
-        del self._parameters[key]
+        del self._keys[key]
+        delattr(self, key)
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a key, which is given the default if it has none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Remove a key, and return its value."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last key; it and its value."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or a default."""
+        return getattr(self, key) if key in self._keys else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another dict with these keys, all with one value."""
+        return ParameterDict((k, default) for k in keys)
 
     def keys(self) -> Any:
-        return self._parameters.keys()
+        """The keys."""
+        return self._keys.keys()
 
-    def values(self) -> Any:
-        return self._parameters.values()
+    def values(self) -> Iterator[Any]:
+        """The values."""
+        return (self[k] for k in self._keys)
 
-    def items(self) -> Any:
-        return self._parameters.items()
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Pairs of key and value."""
+        return ((k, self[k]) for k in self._keys)
 
-    def update(self, parameters: Mapping[str, Any]) -> None:
-        for name, p in parameters.items():
+    def update(self, parameters: Any) -> None:
+        """Add the values of a mapping, or of pairs."""
+        for name, p in _pairs(parameters, "ParameterDict"):
             self[name] = p
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self
+
+    def extra_repr(self) -> str:
+        return "\n".join(f"  ({k}): {_text(p, False)}" for k, p in self.items())
+
+
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

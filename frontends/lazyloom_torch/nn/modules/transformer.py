@@ -1,4 +1,4 @@
-"""Attention and transformer layers (Vaswani et al., 2017)."""
+"""Transformer layers (Vaswani et al., 2017)."""
 
 from __future__ import annotations
 
@@ -7,185 +7,174 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _dtypes
-from ..._functions import activations
-from ..._functions.creation import zeros
+from ..._functions.creation import full
 from ..._tensor import Tensor
+from .. import functional as F  # noqa: N812
 from .. import init
-from ..parameter import Parameter
-from .basic import Dropout, Linear, make_parameter
+from ._attention import MultiheadAttention
 from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
 from .module import Module
-from .norm import LayerNorm
+from .normalization import LayerNorm
 
 
-class MultiheadAttention(Module):
-    """Attention by several heads, with projections in and out.
-
-    Inputs are (L, N, E), or (N, L, E) with ``batch_first``, or unbatched (L, E). Bool
-    masks are true where a position is *not* seen, as in PyTorch.
-    """
-
-    def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-        add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-        vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        _dtypes.check_device(device)
-        if embed_dim % num_heads:
-            raise AssertionError("embed_dim must be divisible by num_heads")
-        if add_bias_kv or add_zero_attn:
-            raise RuntimeError(
-                "MultiheadAttention: add_bias_kv and add_zero_attn are not supported; leave them "
-                "out")
-        self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
-        self.head_dim, self.batch_first = embed_dim // num_heads, batch_first
-        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
-        self._same = self.kdim == embed_dim and self.vdim == embed_dim
-        shapes = {"in_proj_weight": (3 * embed_dim, embed_dim)} if self._same else {
-            "q_proj_weight": (embed_dim, embed_dim), "k_proj_weight": (embed_dim, self.kdim),
-            "v_proj_weight": (embed_dim, self.vdim)}
-        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            shape = shapes.get(name)
-            self.register_parameter(name, make_parameter(shape, dtype) if shape else None)
-        self.register_parameter(
-            "in_proj_bias", Parameter(zeros(3 * embed_dim, dtype=dtype)) if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
-        for name in shapes:
-            init.xavier_uniform_(getattr(self, name))
-        if bias:
-            init.zeros_(self.out_proj.bias)
-
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        e = self.embed_dim
-        bias = self.in_proj_bias
-        if self._same and query is key and key is value:
-            return list(activations.linear(query, self.in_proj_weight, bias).chunk(3, -1))
-        weights = self.in_proj_weight.chunk(3) if self._same else (
-            self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        biases = (None,) * 3 if bias is None else tuple(bias[i * e:(i + 1) * e] for i in range(3))
-        return [activations.linear(x, w, b)
-                for x, w, b in zip((query, key, value), weights, biases, strict=True)]
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
-        need_weights: bool = True, attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True, is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
-        batched = query.ndim == 3
-        if query.ndim not in (2, 3):
-            raise RuntimeError(
-                f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
-        q, k, v = self._project(query, key, value)
-        if not batched:
-            q, k, v = (x.unsqueeze(0) for x in (q, k, v))
-        elif not self.batch_first:
-            q, k, v = (x.transpose(0, 1) for x in (q, k, v))
-        n, length, source = q.shape[0], q.shape[1], k.shape[1]
-        heads = [x.reshape(n, x.shape[1], self.num_heads, self.head_dim).transpose(1, 2)
-                 for x in (q, k, v)]
-        mask = self._mask(attn_mask, key_padding_mask, n, length, source, q.dtype)
-        rate = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            scores = heads[0] @ heads[1].transpose(-2, -1) * self.head_dim**-0.5
-            if mask is not None:
-                scores = scores + mask
-            weights = activations.softmax(scores, -1)
-            if rate:
-                weights = activations.dropout(weights, rate)
-            out = weights @ heads[2]
-            if average_attn_weights:
-                weights = weights.mean(1)
-            if not batched:
-                weights = weights.squeeze(0)
-        else:
-            causal = is_causal and key_padding_mask is None
-            out = activations.scaled_dot_product_attention(
-                *heads, attn_mask=None if causal else mask, dropout_p=rate, is_causal=causal)
-        out = out.transpose(1, 2).reshape(n, length, self.embed_dim)
-        if not batched:
-            out = out.squeeze(0)
-        elif not self.batch_first:
-            out = out.transpose(0, 1)
-        return self.out_proj(out), weights
-
-    def _mask(
-        self, attn: Tensor | None, padding: Tensor | None, n: int, length: int, source: int,
-        dtype: Any,
-    ) -> Tensor | None:
-        """Both masks as numbers to add to the scores (N, heads, L, S)."""
-        total = None
-        if attn is not None:
-            total = _additive(attn, dtype)
-            if total.ndim == 3:
-                total = total.reshape(n, self.num_heads, length, source)
-        if padding is not None:
-            more = _additive(padding, dtype).reshape(n, 1, 1, source)
-            total = more if total is None else total + more
-        return total
-
-    def extra_repr(self) -> str:
-        return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}"
+def _generate_square_subsequent_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A mask to add to scores: -inf where a position is later."""
+    kind = _dtypes.get_default_dtype() if dtype is None else dtype
+    made: Tensor = full((size, size), float("-inf"), dtype=kind, device=device).triu(1)
+    return made
 
 
-def _additive(mask: Tensor, dtype: Any) -> Tensor:
-    if mask.dtype is not _dtypes.bool_:
-        return mask.to(dtype)
-    return zeros(mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
+def _is_causal(mask: Tensor | None, given: bool | None) -> bool:
+    """Whether a mask is said to be causal. What is not said is not found out by a read: the
+    mask is applied in any case."""
+    return given is True and mask is not None
 
 
-def _activation(given: Any) -> Callable[[Tensor], Tensor]:
-    if callable(given):
-        return given
-    if given in ("relu", "gelu"):
-        function: Callable[[Tensor], Tensor] = activations.FUNCTIONS[given]
-        return function
-    raise RuntimeError(f"activation should be relu/gelu, not {given}")
+def _clones(module: Module, count: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with dropout, residual and norm."""
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    if activation == "relu":
+        return F.relu
+    if activation == "gelu":
+        return F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
+class _Layer(Module):
+    """What encoder and decoder layers share: the feed-forward part, norms and dropout."""
+
+    _attentions: tuple[str, ...] = ()
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Any = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
         norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first,
-                                            device=device, dtype=dtype)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, dtype=dtype)
+        made = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made))
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **made)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, dtype=dtype)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **made)
         self.norm_first = norm_first
-        self.activation = _activation(activation)
+        count = len(self._attentions) + 1
+        for i in range(1, count + 1):
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made))
+        for i in range(1, count + 1):
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else (
+            activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("activation", F.relu)
+
+    def _feed(self, x: Tensor) -> Tensor:
+        made: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return made
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network, each with dropout, residual and norm."""
+
+    _attentions = ("self_attn",)
 
     def forward(
         self, src: Tensor, src_mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None, is_causal: bool = False,
     ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            out, _ = self.self_attn(
-                x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask,
-                need_weights=False, is_causal=is_causal)
-            made: Tensor = self.dropout1(out)
-            return made
-
-        def feed(x: Tensor) -> Tensor:
-            inner = self.dropout(self.activation(self.linear1(x)))
-            made: Tensor = self.dropout2(self.linear2(inner))
-            return made
-
+        mask, padding = _canonical(src_mask, src_key_padding_mask, src, "src")
         if self.norm_first:
-            src = src + attend(self.norm1(src))
-            return src + feed(self.norm2(src))
-        src = self.norm1(src + attend(src))
-        made: Tensor = self.norm2(src + feed(src))
+            src = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
+            return src + self._ff_block(self.norm2(src))
+        src = self.norm1(src + self._sa_block(src, mask, padding, is_causal))
+        made: Tensor = self.norm2(src + self._ff_block(src))
         return made
+
+    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+                  is_causal: bool = False) -> Tensor:
+        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                           need_weights=False, is_causal=is_causal)[0]
+        made: Tensor = self.dropout1(x)
+        return made
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        made: Tensor = self.dropout2(self._feed(x))
+        return made
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to what an encoder gave, and a feed-forward network."""
+
+    _attentions = ("self_attn", "multihead_attn")
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        x = tgt
+        mine = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        theirs = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *mine)
+            x = x + self._mha_block(self.norm2(x), memory, *theirs)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *mine))
+        x = self.norm2(x + self._mha_block(x, memory, *theirs))
+        made: Tensor = self.norm3(x + self._ff_block(x))
+        return made
+
+    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+                  is_causal: bool = False) -> Tensor:
+        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                           is_causal=is_causal, need_weights=False)[0]
+        made: Tensor = self.dropout1(x)
+        return made
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        x = self.multihead_attn(x, mem, mem, attn_mask=attn_mask,
+                                key_padding_mask=key_padding_mask, is_causal=is_causal,
+                                need_weights=False)[0]
+        made: Tensor = self.dropout2(x)
+        return made
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        made: Tensor = self.dropout3(self._feed(x))
+        return made
+
+
+def _canonical(mask: Tensor | None, padding: Tensor | None, src: Tensor, name: str
+               ) -> tuple[Tensor | None, Tensor | None]:
+    """Both masks of one kind: numbers to add where either of them is of numbers."""
+    for what, m in (("mask", mask), ("key_padding_mask", padding)):
+        if m is not None and m.dtype is not _dtypes.bool_ and not m.is_floating_point():
+            raise AssertionError(
+                f"only bool and floating types of {name}_{what} are supported, not {m.dtype!r}")
+    if padding is not None and padding.dtype is _dtypes.bool_ and (
+        mask is None or mask.is_floating_point()
+    ):
+        padding = _additive(padding, src.dtype)
+    if mask is not None and mask.dtype is _dtypes.bool_:
+        mask = _additive(mask, src.dtype)
+    return mask, padding
+
+
+def _additive(mask: Tensor, dtype: Any) -> Tensor:
+    from ..._functions.creation import zeros
+
+    made: Tensor = zeros(mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
+    return made
 
 
 class TransformerEncoder(Module):
@@ -196,14 +185,106 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True, mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
         self, src: Tensor, mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None,
     ) -> Tensor:
+        mask, padding = _canonical(mask, src_key_padding_mask, src, "src")
+        causal = _is_causal(mask, is_causal)
         for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask, bool(is_causal))
+            src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """A stack of copies of a decoder layer."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = _clones(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        causal = _is_causal(tgt_mask, tgt_is_causal)
+        for layer in self.layers:
+            tgt = layer(
+                tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder."""
+
+    def __init__(
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Any = F.relu, custom_encoder: Any = None, custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False,
+        bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+
+        def stack(layer: Any, whole: Any, count: int) -> Module:
+            one = layer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+                        batch_first, norm_first, bias, **made)
+            found: Module = whole(
+                one, count, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made))
+            return found
+
+        self.encoder = stack(TransformerEncoderLayer, TransformerEncoder, num_encoder_layers) if (
+            custom_encoder is None) else custom_encoder
+        self.decoder = stack(TransformerDecoderLayer, TransformerDecoder, num_decoder_layers) if (
+            custom_decoder is None) else custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+
+    def forward(
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:
+        batched = src.dim() == 3
+        at = 0 if self.batch_first else 1
+        if batched and src.size(at) != tgt.size(at):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask,
+                              is_causal=src_is_causal)
+        made: Tensor = self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal)
+        return made
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """A mask to add to scores: 0 where a position is not later, -inf elsewhere."""
+        return _generate_square_subsequent_mask(sz, device, dtype)
+
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer"]

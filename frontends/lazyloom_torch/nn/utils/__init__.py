@@ -8,6 +8,7 @@ from typing import Any
 from ..._functions import reductions, shaping
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
+from . import rnn
 
 
 def _with_grads(parameters: Any) -> list[Tensor]:
@@ -62,4 +63,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += p.numel()
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn",
+           "vector_to_parameters"]

@@ -1,0 +1,219 @@
+"""Batch normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtypes
+from ..._functions.creation import zeros
+from ..._tensor import Tensor
+from .. import functional as F  # noqa: N812
+from .. import init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from ._making import make_parameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+
+class _NormBase(Module):
+    """Parameters and running moments of batch and instance normalisation."""
+
+    _version = 2
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = True, track_running_stats: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__()
+        _dtypes.check_device(device)
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        size = (num_features,)
+        self.register_parameter("weight", make_parameter(size, dtype) if affine else None)
+        self.register_parameter("bias", make_parameter(size, dtype) if affine and bias else None)
+        tracked: list[Tensor | None] = [None] * 3
+        if track_running_stats:
+            tracked = [zeros(size, dtype=dtype), zeros(size, dtype=dtype),
+                       zeros((), dtype=_dtypes.int64)]
+        for name, tensor in zip(("running_mean", "running_var", "num_batches_tracked"), tracked,
+                                strict=True):
+            self.register_buffer(name, tensor)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Running mean 0, variance 1, no batches seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()  # type: ignore[union-attr]
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0 and new running moments."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)  # type: ignore[arg-type]
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+                f"affine={self.affine}, bias={self.bias is not None}, "
+                f"track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+    ) -> None:
+        version = local_metadata.get("version", None)
+        key = f"{prefix}num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and (
+            key not in state_dict
+        ):  # as checkpoints of long ago lack it
+            state_dict[key] = zeros((), dtype=_dtypes.int64) if (
+                self.num_batches_tracked is None) else self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        momentum: Any = 0.0 if self.momentum is None else self.momentum
+        mean, variance = self.running_mean, self.running_var
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the average of all batches
+                momentum = 1.0 / self.num_batches_tracked.to(
+                    _dtypes.float32 if mean is None else mean.dtype)
+        training = self.training or (mean is None and variance is None)
+        if self.training and not self.track_running_stats:
+            mean = variance = None
+        return F.batch_norm(input, mean, variance, self.weight, self.bias, training, momentum,
+                            self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L)."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W)."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W)."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over all processes; there is one, so over the batch."""
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = True, track_running_stats: bool = True, process_group: Any = None,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
+                         bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with every BatchNorm in it made a SyncBatchNorm of the same state."""
+        found = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine,
+                       module.track_running_stats, process_group)
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.training = module.training
+            found = made
+        for name, child in module.named_children():
+            found.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return found
+
+
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    """A normalisation that learns ``num_features`` from its first input."""
+
+    weight: UninitializedParameter  # type: ignore[assignment]
+    bias: UninitializedParameter | None  # type: ignore[assignment]
+
+    def __init__(
+        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = zeros((), dtype=_dtypes.int64)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        """Set the number of channels by the first input."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        given: list[Any] = []
+        if self.affine:
+            given += [self.weight, self.bias]
+        if self.track_running_stats:
+            given += [self.running_mean, self.running_var]
+        for t in given:
+            if t is not None:
+                t.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """BatchNorm1d, with ``num_features`` as the first input has them."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """BatchNorm2d, with ``num_features`` as the first input has them."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """BatchNorm3d, with ``num_features`` as the first input has them."""
+
+    cls_to_become = BatchNorm3d
+
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d",
+           "LazyBatchNorm3d", "SyncBatchNorm"]
