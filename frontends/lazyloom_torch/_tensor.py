@@ -80,6 +80,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     _offset = 0
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
+    _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         _dtypes.check_device(device)
@@ -313,7 +314,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         """The gradient that :meth:`backward` accumulated, or None."""
         if self._leaf is not None:
             return self._leaf.grad
-        return self._watch.grad if self._watch is not None else None
+        return self._watch.grad if self._watch is not None else self._assigned
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -324,11 +325,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 raise RuntimeError(
                     f"assigned grad has data of a different size: {list(value.shape)}, expected "
                     f"{list(self.shape)}")
-        if self._leaf is None:
-            if value is None:
-                return
-            raise RuntimeError("grad can be assigned only to a leaf that requires grad")
-        self._leaf.grad = value
+        if self._leaf is not None:
+            self._leaf.grad = value
+        elif self._watch is not None:
+            self._watch.grad = value
+        else:
+            self._assigned = value
 
     @grad.deleter
     def grad(self) -> None:
