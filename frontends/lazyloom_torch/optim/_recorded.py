@@ -204,9 +204,10 @@ class RecordedOptimizer(Optimizer):
                     state[name] = Tensor._wrap(value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        known = dict(state.get("defaults") or self.defaults)
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in self.defaults.items():
+            for name, value in known.items():
                 group.setdefault(name, value)
             self._join_counters(group)
 

@@ -2,7 +2,7 @@
 
 The decisions are the host's, as in PyTorch: an iteration reads what it decides by twice, all
 numbers of a moment together. The direction is one op; its history is filled up with entries of
-no effect to a power of two, so that a run has a handful of programs and not one an iteration.
+no effect to 8 or a power of two, so that a run has a handful of programs and not one an iteration.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
             iterations += 1
             state["n_iter"] += 1
             if state["n_iter"] == 1:
-                state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+                state.update(d=None, t=None, old_dirs=[], old_stps=[], ro=[], H_diag=1)
                 direction = record("negative", [gradient])
             else:
                 self._remember(state, group, gradient, pending)
@@ -154,8 +154,8 @@ class LBFGS(Optimizer):
 
     def _direction(self, state: dict[str, Any], group: dict[str, Any], gradient: Value) -> Value:
         count = len(state["old_dirs"])
-        state.setdefault("al", [None] * group["history_size"])
-        room = min(1 << max(count - 1, 0).bit_length(), max(group["history_size"], count))
+        room = max(8, 1 << max(count - 1, 0).bit_length())
+        room = min(room, max(group["history_size"], count))
         zero = _number(0.0, gradient)
         empty = record("broadcast_to", [record("multiply", [zero, zero])],
                        {"shape": gradient.shape})

@@ -194,11 +194,14 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 leaf = p._leaf
+                grad = p.grad if leaf is None else leaf.grad
+                if grad is None:
+                    continue
+                zeros = None if set_to_none else grad.detach().zero_()
                 if leaf is None:
-                    if p._watch is not None:
-                        p._watch.grad = None
-                elif leaf.grad is not None:
-                    leaf.grad = None if set_to_none else leaf.grad.detach().zero_()
+                    p.grad = zeros
+                else:
+                    leaf.grad = zeros
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once. Returns what the closure returns."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import lazyloom
+
 from .._tensor import Tensor
 from ._recorded import (
     Batch,
@@ -57,9 +59,10 @@ class SGD(RecordedOptimizer):
 
     def _update(self, batch: Batch, group: dict[str, Any]) -> None:
         momentous = bool(group["momentum"] != 0)
-        share = 1.0 - group["dampening"]
+        share, detached = 1.0 - group["dampening"], False
         if momentous and "momentum_buffer" not in batch.states[0]:
-            share = 1.0
+            # PyTorch's first momentum is a copy of the gradient, without its history
+            share, detached = 1.0, lazyloom.grad_enabled()
             for p, state in zip(batch.params, batch.states, strict=True):
                 state["momentum_buffer"] = filled(p, 0)
         decay = group["weight_decay"]
@@ -68,7 +71,7 @@ class SGD(RecordedOptimizer):
             ("momentum_buffer",) if momentous else (),
             {"momentous": momentous, "nesterov": momentous and bool(group["nesterov"]),
              "decays": isinstance(decay, Tensor) or decay != 0,
-             "maximize": bool(group["maximize"])})
+             "maximize": bool(group["maximize"]), "detached": detached})
         if not momentous:
             for p, state in zip(batch.params, batch.states, strict=True):
                 if not state:

@@ -96,21 +96,28 @@ def _toward(x: Any, target: Any, weight: Any) -> Any:
     return x + weight * (target - x)
 
 
+_SGD = (0.3, 0.1, 0.7, 0.9)
+
+
 @op(
     rules.optimizer_step, T="inexact", source="torch.optim.SGD",
-    samples=_cases(
-        (0.3, 0.1, 0.7, 0.9), 3, {"momentous": True, "decays": True},
-        {"momentous": True, "nesterov": True, "maximize": True}, {}),
+    samples=Cases(
+        case(*_given(_SGD, 3), momentous=True, decays=True),
+        case(*_given(_SGD, 3), momentous=True, nesterov=True, maximize=True),
+        rough(*_given(_SGD, 3), momentous=True, detached=True),
+        case(*_given(_SGD, 2)), rough(*_given(_SGD, 2, (2, 3), ())), low=0.4, high=0.9),
     outputs=("parameters", "momenta"),
 )  # fmt: skip
 def step_sgd(
     lr: Floating, weight_decay: Floating, momentum: Floating, share: Floating, *tensors: T,
     momentous: bool = False, nesterov: bool = False, decays: bool = False, maximize: bool = False,
+    detached: bool = False,
 ) -> Array:
     """Stochastic gradient descent; with ``momentous`` the momenta are part of the tensors.
 
     A momentum becomes ``momentum * it + share * gradient``; ``share`` is one minus the
-    dampening, or 1 in the first step. Raises ShapeError, ArgumentError.
+    dampening, or 1 in the first step. With ``detached`` that is constant to derivatives. Raises
+    ShapeError, ArgumentError.
     """
 
     def update(numbers: Any, p: Any, g: Any, b: Any = None) -> Any:
@@ -120,6 +127,7 @@ def step_sgd(
         if b is None:
             return (p - rate * g,)
         b = keep * b + part * g
+        b = lax.stop_gradient(b) if detached else b
         return p - rate * (g + keep * b if nesterov else b), b
 
     numbers = _wide(lr, weight_decay, momentum, share)
