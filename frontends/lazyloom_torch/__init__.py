@@ -38,6 +38,7 @@ from ._functions import (  # noqa: E402, F401
     matrices,
     pointwise,
     reductions,
+    representation,
     scattering,
     shaping,
     sorting,
@@ -65,7 +66,7 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 
 _methods.attach()
 
-for _module in (pointwise, reductions, views, splitting, strided, copies, shaping,
+for _module in (pointwise, representation, reductions, views, splitting, strided, copies, shaping,
                 linear, indexing, scattering, sorting, counting,
                 creation, random, matrices, statistics, spectral):
     for _name, _function in _module.FUNCTIONS.items():
@@ -132,10 +133,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The common shape. Raises RuntimeError if there is none."""
     from ._core import broadcast_shapes as find
 
-    return Size(find(*shapes))
+    return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
-from . import func, nn, optim, special, testing, utils  # noqa: E402, F401
+from . import func, masked, nn, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
 from .func import vmap  # noqa: E402, F401

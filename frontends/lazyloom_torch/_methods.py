@@ -16,6 +16,7 @@ from ._functions import (
     matrices,
     pointwise,
     reductions,
+    representation,
     scattering,
     shaping,
     sorting,
@@ -31,7 +32,8 @@ from ._tensor import Tensor, operand
 
 _NOT_METHODS = {
     "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
-    *linear.NOT_METHODS, *matrices.NOT_METHODS, *statistics.NOT_METHODS, "logaddexp_",
+    *linear.NOT_METHODS, *matrices.NOT_METHODS, *statistics.NOT_METHODS, "fill",
+    "std_mean", "var_mean",
 }
 
 
@@ -109,8 +111,8 @@ def _properties() -> None:
 def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
-    for module in (pointwise, reductions, views, splitting, linear, indexing, scattering, sorting,
-                   counting, matrices, statistics, special):
+    for module in (pointwise, representation, special, reductions, views, splitting, linear,
+                   indexing, scattering, sorting, counting, matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 setattr(cls, name, function)

@@ -28,7 +28,6 @@ from .._grad_mode import is_grad_enabled
 from .._out import into
 from .._promotion import combine, is_number, number_dtype
 from .._tensor import Tensor, operand
-from ..return_types import named
 
 #: torch name -> (op, kind). Kinds: "float" makes integers floating first; "same" keeps
 #: the dtype; "test" gives bool.
@@ -75,6 +74,8 @@ BINARY: dict[str, tuple[str, str]] = {
 #: the specs of binary ops
 _pairs: dict[str, lazyloom.Spec] = {}
 _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
+#: ops that take two Python numbers, too
+_OF_NUMBERS = frozenset({"add", "subtract", "multiply", "divide", "floor_divide"})
 _wrap = Tensor._wrap
 
 
@@ -128,6 +129,10 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
 def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     if kind == "logic":
         return _made(record(op, [operand(a), operand(b)]))
+    if op in _OF_NUMBERS and not isinstance(a, Tensor) and not isinstance(b, Tensor):
+        from .creation import as_tensor
+
+        a = as_tensor(a)
     values, common = promoted((a, b), kind == "float")
     if op == "heaviside" and common.category < 2:
         zero = scalar(0, common.lazy)
@@ -154,7 +159,7 @@ def _made(value: Any) -> Tensor:
     return made
 
 
-def _copied(value: Any) -> Tensor:
+def copied(value: Any) -> Tensor:
     """A tensor of its own for a function that changes nothing."""
     return _made(value if is_grad_enabled() else value.detach())
 
@@ -162,6 +167,7 @@ def _copied(value: Any) -> Tensor:
 
 
 def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
+    """The function of one operand that records an op."""
     if name in ("abs", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "fix", "absolute",
                 "sign", "square", "signbit", "sgn", "relu"):
         return _make_lenient(name, op, kind)
@@ -186,17 +192,17 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
 
     def whole(v: Any) -> Any:
         """The result for integers and bools, None where the op has it."""
-        if op in ("floor", "ceil", "trunc"):
-            return _copied(v)
+        if op in ("floor", "ceil", "trunc") and v.dtype.kind != "b":
+            return copied(v)
         if kind == "test" and (op != "signbit" or v.dtype.kind in "bu"):
             return _made(record("full", [scalar(op == "isfinite", bool_.lazy)], {
                 "shape": v.shape}))
         if v.dtype.kind == "u" and op in ("abs", "relu"):
-            return _copied(v)
+            return copied(v)
         if v.dtype.kind != "b":
             return None
         if op == "sign":
-            return _copied(v)
+            return copied(v)
         if op == "square":
             return _made(record("square", [cast(v, _dtypes.int64.lazy)]))
         raise _errors.TorchDTypeError(
@@ -205,6 +211,8 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     def function(input: Tensor, *, out: Any = None) -> Tensor:
         v = operand(input)
         made = None if v.dtype.is_inexact else whole(v)
+        if name == "sign" and v.dtype.is_complex:
+            raise _errors.TorchDTypeError("sign is not defined for complex tensors; use sgn()")
         if made is None:
             made = _made(record_one(ready, v))
         return made if out is None else into(out, made)
@@ -214,14 +222,45 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     return function
 
 
+#: functions that take no Python number, and those that take one as the second operand only
+_TENSORS_ONLY = frozenset({
+    "atan2", "arctan2", "fmax", "fmin", "gcd", "lcm", "heaviside", "hypot", "igamma", "igammac",
+    "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
+})
+_TENSOR_FIRST = frozenset({
+    "copysign", "fmod", *(n for n, (_, kind) in BINARY.items() if kind == "compare")})
+
+
+def only_tensors(name: str, *operands: Any) -> None:
+    """Raise TypeError unless all operands are Tensors."""
+    for x in operands:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}() takes a Tensor here, not {type(x).__name__} ({x!r}); make "
+                            "it one with torch.tensor()")
+
+
 def make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
+    """The function of two operands that records an op."""
+
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         made = binary(op, input, other, kind)
         return made if out is None else into(out, made)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{op}``, element by element, with broadcasting and promotion."
-    return function
+    def tensor_first(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        only_tensors(name, input)
+        made = binary(op, input, other, kind)
+        return made if out is None else into(out, made)
+
+    def tensors(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+        only_tensors(name, input, other)
+        made = binary(op, input, other, kind)
+        return made if out is None else into(out, made)
+
+    found = tensors if name in _TENSORS_ONLY else (
+        tensor_first if name in _TENSOR_FIRST else function)
+    found.__name__ = found.__qualname__ = name
+    found.__doc__ = f"``{op}``, element by element, with broadcasting and promotion."
+    return found
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -256,6 +295,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``. Raises RuntimeError for bools and an alpha of a higher kind."""
+    only_tensors("rsub", input)
     return binary("subtract", other, _scaled(other, input, alpha))
 
 
@@ -334,7 +374,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round half to even."""
     v = operand(input)
     if v.dtype.kind in "iub":
-        return _copied(v)
+        return copied(v)
     return _made(record("round", [v], {"decimals": decimals}))
 
 
@@ -393,16 +433,6 @@ def _product_added(op: str) -> Callable[..., Tensor]:
 addcmul, addcdiv = _product_added("addcmul"), _product_added("addcdiv")
 
 
-def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
-    """NaN and infinities replaced by numbers, by default 0 and the dtype's limits."""
-    v = operand(input)
-    if not v.dtype.is_inexact:
-        return _copied(v)
-    return _made(record("nan_to_num", [v], {
-        "nan": float(nan or 0.0), "posinf": None if posinf is None else float(posinf),
-        "neginf": None if neginf is None else float(neginf)}))
-
-
 def real(input: Tensor) -> Tensor:
     """The real part: a view for complex tensors, the tensor itself otherwise."""
     if not input.is_complex():
@@ -424,7 +454,7 @@ def imag(input: Tensor) -> Tensor:
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate of each element, a tensor of its own."""
     v = operand(input)
-    return _made(record("conj", [v])) if input.is_complex() else _copied(v)
+    return _made(record("conj", [v])) if input.is_complex() else copied(v)
 
 
 def conj(input: Tensor) -> Tensor:
@@ -454,49 +484,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     return complex(abs * cos(angle), abs * sin(angle))
 
 
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """``log(x / (1 - x))``, with x clamped to ``[eps, 1 - eps]`` if eps is given."""
-    (v,), _ = promoted((input,), floating=True)
-    x = _made(v)
-    if eps is not None:
-        x = clamp(x, eps, 1 - eps)
-    return log(div(x, rsub(x, 1)))
-
-
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
-    """Where ``|input - other| <= atol + rtol * |other|``, or both are equal."""
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype!r} did not match {other.dtype!r}")
-    if not input.dtype.is_floating_point and not input.dtype.is_complex:
-        input, other = input.double(), other.double()
-    near = le(abs(sub(input, other)), add(mul(abs(other), float(rtol)), float(atol)))
-    both = logical_and(isfinite(input), isfinite(other))
-    close = logical_or(eq(input, other), logical_and(near, both))
-    if equal_nan:
-        close = logical_or(close, logical_and(isnan(input), isnan(other)))
-    return close
-
-
-def _infinite(input: Tensor, which: float) -> Tensor:
-    if input.is_complex():
-        raise RuntimeError("isposinf and isneginf do not support complex inputs")
-    if not input.is_floating_point():
-        return FUNCTIONS["isinf"](input)
-    return eq(input, which)
-
-
-def isposinf(input: Tensor) -> Tensor:
-    """Where elements are infinite and positive. Raises RuntimeError for complex tensors."""
-    return _infinite(input, float("inf"))
-
-
-def isneginf(input: Tensor) -> Tensor:
-    """Where elements are infinite and negative. Raises RuntimeError for complex tensors."""
-    return _infinite(input, float("-inf"))
-
-
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """``input``, but not below min."""
     return clamp(input, min)
@@ -505,52 +492,6 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """``input``, but not above max."""
     return clamp(input, None, max)
-
-
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number after input towards other.
-
-    The gradient goes to input where the two differ, as in PyTorch.
-    """
-    (x, y), _ = promoted((input, other))
-    data = record("nextafter", [x, y])
-    moved = record("where", [record("equal", [x, y]), x.detach(), x])
-    return _made(record("straight_through", [moved, data]))
-
-
-def logaddexp(input: Any, other: Any) -> Tensor:
-    """``log(exp(input) + exp(other))`` without overflow."""
-    (x, y), common = promoted((input, other), floating=True)
-    if not common.is_complex:
-        return _made(record("logaddexp", [x, y]))
-    pair = record("stack", broadcast_values(x, y), {"axis": 0})
-    return _made(record("logsumexp", [pair], {"axes": (0,)}))
-
-
-def ldexp(input: Tensor, other: Any) -> Tensor:
-    """``input * 2 ** other``."""
-    return mul(input, pow(2.0, other))
-
-
-def frexp(input: Tensor) -> Any:
-    """Mantissas in [0.5, 1) and exponents (int32) with ``input = mantissa * 2 ** exponent``."""
-    v = operand(input)
-    if not v.dtype.is_floating:
-        raise RuntimeError(f"frexp takes floating-point dtypes only, not {input.dtype!r}")
-    double, whole = _dtypes.float64.lazy, _dtypes.int64.lazy
-    # in float64 every narrower number is normal; those that are not normal there are brought near
-    wide = record("abs", [cast(v.detach(), double)])
-    tiny = record("less", [wide, scalar(2.0**-1000, double)])
-    scaled = record("where", [tiny, record("multiply", [wide, scalar(2.0**200, double)]), wide])
-    bits = record("shift_right", [record("bitcast", [scaled], {"dtype": whole}),
-                                  scalar(52, whole)])
-    bias = record("where", [tiny, scalar(1222, whole), scalar(1022, whole)])
-    plain = record("logical_and", [record("isfinite", [wide]),
-                                   record("not_equal", [wide, scalar(0, double)])])
-    exponent = cast(record("where", [plain, record("subtract", [bits, bias]), scalar(0, whole)]),
-                    _dtypes.int32.lazy)
-    mantissa = record("ldexp", [v, record("negative", [exponent])])
-    return named("frexp", "mantissa", "exponent")(_made(mantissa), _made(exponent))
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -574,37 +515,19 @@ def isreal(input: Tensor) -> Tensor:
     return eq(imag(input), 0) if input.is_complex() else ones_like(input, dtype=bool_)
 
 
-def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians. Raises RuntimeError for complex tensors."""
-    return _turned(input, 0.017453292519943295)
-
-
-def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees. Raises RuntimeError for complex tensors."""
-    return _turned(input, 57.29577951308232)
-
-
-def _turned(input: Tensor, factor: float) -> Tensor:
-    if input.is_complex():
-        raise RuntimeError("angles of complex tensors cannot be converted")
-    return mul(input, factor)
-
-
 isnan, isfinite, eq, le, log, exp, neg, abs, logical_and, logical_or, cos, sin = (
     FUNCTIONS[n] for n in ("isnan", "isfinite", "eq", "le", "log", "exp", "neg", "abs",
                            "logical_and", "logical_or", "cos", "sin"))
 FUNCTIONS.update({f.__name__: f for f in (
     add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
-    clamp_min, clamp_max, nextafter, logaddexp, ldexp, frexp, fill, conj_physical,
-    nan_to_num, real, imag, conj, angle, complex, polar, logit, isclose, isposinf, isneginf, isreal,
-    deg2rad, rad2deg)})
+    clamp_min, clamp_max, fill, conj_physical, real, imag, conj, angle, complex, polar, isreal)})
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
 
 #: functions that also exist in place, with a trailing underscore
 INPLACE: tuple[str, ...] = (
     *(n for n in UNARY if UNARY[n][1] != "test" and n != "positive" or n == "logical_not"),
     *(n for n in BINARY if n not in ("maximum", "minimum", "fmax", "fmin", "logaddexp2")),
-    "clamp_min", "clamp_max", "nextafter", "ldexp", "conj_physical", "deg2rad", "rad2deg",
-    "float_power", "add", "sub", "mul", "div", "pow", "round", "frac", "clamp", "lerp", "addcmul",
-    "addcdiv", "nan_to_num", "logit", "subtract", "multiply", "divide", "clip",
+    "clamp_min", "clamp_max", "conj_physical", "float_power", "add", "sub", "mul", "div", "pow",
+    "round", "frac", "clamp", "lerp", "addcmul", "addcdiv", "subtract", "multiply", "divide",
+    "clip",
 )

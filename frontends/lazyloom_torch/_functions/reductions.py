@@ -11,7 +11,7 @@ import lazyloom
 from .. import _dtypes
 from .._core import axes, axis, cast, record, record_one, scalar, spec
 from .._tensor import Tensor, operand
-from . import pointwise
+from . import pointwise, representation
 
 _wrap = Tensor._wrap
 
@@ -279,7 +279,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
              equal_nan: bool = False) -> bool:
     """Whether all elements are close; reads the answer."""
-    return bool(all(pointwise.isclose(input, other, rtol, atol, equal_nan)).item())
+    return bool(all(representation.isclose(input, other, rtol, atol, equal_nan)).item())
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -15,6 +15,7 @@ from .._tensor import Tensor, operand
 from . import pointwise
 from .convert import store
 from .pointwise import make_binary, make_unary, promoted
+from .representation import logit
 
 _wrap = Tensor._wrap
 
@@ -137,6 +138,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "gammaln": lgamma, "psi": pointwise.FUNCTIONS["digamma"],
     "expit": pointwise.FUNCTIONS["sigmoid"],
     **{n: pointwise.FUNCTIONS[n] for n in (
-        "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "logit", "round", "xlogy")},
+        "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "round", "xlogy")},
+    "logit": logit,
 }
 del SPECIAL["igamma"], SPECIAL["igammac"]
