@@ -195,7 +195,7 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
         raise ValueError("load: this is a pickle, but none of torch.save") from None
     little = not isinstance(system, dict) or system.get("little_endian", True)
     start = f.tell()
-    kinds: dict[str, _dtypes.dtype] = {}
+    kinds: dict[str, _dtypes.dtype | None] = {}
 
     def note(given: Any) -> Any:
         kind, key, _ = _storage_of(given, old=True)
@@ -211,9 +211,10 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
         if key not in kinds:
             raise ValueError(f"load: the file is damaged: storage {key} is not used")
         (count,) = struct.unpack("<q", _exactly(f, 8))
-        raw: Any = _exactly(f, count * kinds[key].itemsize)
+        kind = kinds[key]
+        raw: Any = _exactly(f, count * (kind.itemsize if kind is not None else 1))
         if little != (sys.byteorder == "little"):
-            raw = _swapped(raw, kinds[key])
+            raw = _swapped(raw, kind)
         data[key] = objects.StoredBytes(raw)
 
     def storage(given: Any) -> Any:

@@ -254,7 +254,7 @@ class Optimizer:
                            "params": [numbers[id(p)] for p in group["params"]]})
         found: dict[str, Any] = {
             "state": {numbers[id(k)] if isinstance(k, Tensor) else k: v
-                      for k, v in self.state.items()},
+                      for k, v in _unshared(self.state).items()},
             "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, found)
@@ -315,3 +315,20 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return type(value)(_loaded(v, p, None) for v in value)  # type: ignore[call-arg]
     return value
+
+
+def _unshared(state: Any) -> dict[Any, Any]:
+    """The state with a tensor of its own for each parameter, of those that several share.
+
+    PyTorch counts steps in each parameter's own tensor, in place.
+    """
+    seen: set[int] = set()
+    found = {}
+    for key, values in state.items():
+        if isinstance(values, dict):
+            again = {n for n, v in values.items() if isinstance(v, Tensor) and id(v) in seen}
+            seen.update(id(v) for v in values.values() if isinstance(v, Tensor))
+            if again:
+                values = {n: Tensor._wrap(v.value) if n in again else v for n, v in values.items()}
+        found[key] = values
+    return found
