@@ -136,7 +136,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
-from . import func, masked, nn, optim, special, testing, utils  # noqa: E402, F401
+from . import func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
 from .func import vmap  # noqa: E402, F401

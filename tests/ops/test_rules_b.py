@@ -380,6 +380,11 @@ def _huber(x: Array, t: Array, *, delta: float, reduction: str) -> Any:
     return _reduced(scipy.special.huber(delta, x - t), reduction)
 
 
+def _probability_bce(x: Array, t: Array, weight: Any = None, *, reduction: str) -> Array:
+    loss = -(t * np.log(x) + (1 - t) * np.log1p(-x))
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
 def _kl_div(x: Array, t: Array, *, log_target: bool, reduction: str) -> Any:
     return _reduced(np.exp(t) * (t - x) if log_target else t * (np.log(t) - x), reduction)
 
@@ -456,7 +461,7 @@ REFERENCES: dict[str, Any] = {
     "layer_norm": _layer_norm, "rms_norm": _rms_norm, "group_norm": _group_norm,
     "batch_norm_train": _batch_norm_train, "batch_norm_infer": _batch_norm_infer,
     "cross_entropy": _cross_entropy, "nll_loss": _nll, "soft_cross_entropy": _soft_cross_entropy,
-    "binary_cross_entropy_with_logits": _bce,
+    "binary_cross_entropy_with_logits": _bce, "binary_cross_entropy": _probability_bce,
     "mse_loss": lambda x, t, *, reduction: _reduced((x - t) ** 2, reduction),
     "l1_loss": lambda x, t, *, reduction: _reduced(abs(x - t), reduction),
     "huber_loss": _huber, "kl_div": _kl_div,

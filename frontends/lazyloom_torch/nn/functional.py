@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from .._functions import activations, losses, windows
-from .._functions.linear import cosine_similarity
+from typing import Any
 
-for _module in (activations, losses, windows):
-    globals().update(_module.FUNCTIONS)
+from .._functions import (
+    activations,
+    attention,
+    convolutions,
+    distances,
+    dropping,
+    embeddings,
+    losses,
+    margins,
+    normalizing,
+    padding,
+    pooling,
+    resampling,
+)
 
+_FUNCTIONS: dict[str, Any] = {}
+for _module in (activations, attention, convolutions, distances, dropping, embeddings, losses,
+                margins, normalizing, padding, pooling, resampling):
+    _FUNCTIONS.update(_module.FUNCTIONS)
+globals().update(_FUNCTIONS)
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):  # type: ignore[no-untyped-def]
-    """The norm of ``x1 - x2 + eps`` over the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
-
-
-__all__ = ["cosine_similarity", "pairwise_distance"]
+__all__ = sorted(_FUNCTIONS)  # noqa: PLE0605

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import rules_nn as rules
 from ._helpers import broadcast_to, widened
-from ._jax import lax
+from ._jax import jax, lax
 from .cases import Cases, case, integers
 from .indexing import _wide
 from .kinds import Array, Integer, T
@@ -124,6 +124,42 @@ def binary_cross_entropy_with_logits(
     if weight is not None:
         loss = lax.mul(loss, broadcast_to(widened(weight), x.shape))
     return _reduced(loss, reduction, logits.dtype)
+
+
+@op(
+    rules.pairwise_loss, T="floating", source="torch.nn.functional.binary_cross_entropy",
+    samples=Cases(
+        case((3, 4), (3, 4)), case((3, 4), (3, 4), (3, 1), reduction="none"),
+        case((3, 4), (3, 4), None, reduction="sum"), case((), ()),
+        case((0, 3), (0, 3), reduction="sum"), low=0.1, high=0.9),
+)  # fmt: skip
+def binary_cross_entropy(x: T, target: T, weight: T = None, *, reduction: str = "mean") -> Array:
+    """-(t * log(x) + (1 - t) * log(1 - x)) * w for probabilities x, logarithms at least -100.
+
+    The derivative with respect to x is (x - t) / (x * (1 - x)), the divisor at least 1e-12.
+    ``weight`` broadcasts to ``x``. Raises ShapeError, ArgumentError.
+    """
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def f(x: Array, t: Array) -> Array:
+        yes, no = logarithms(x)
+        return lax.neg(lax.add(lax.mul(t, yes), lax.mul(lax.sub(_like(t, 1.0), t), no)))
+
+    def logarithms(x: Array) -> tuple[Array, Array]:
+        return tuple(lax.max(v, _like(v, -100.0)) for v in (lax.log(x), lax.log1p(lax.neg(x))))
+
+    @f.defjvp  # type: ignore[untyped-decorator]
+    def f_jvp(primals: Any, tangents: Any) -> Any:
+        x, t = primals
+        yes, no = logarithms(x)
+        spread = lax.max(lax.mul(lax.sub(_like(x, 1.0), x), x), _like(x, 1e-12))
+        along_x = lax.mul(lax.div(lax.sub(x, t), spread), tangents[0])
+        return f(x, t), lax.add(along_x, lax.mul(lax.sub(no, yes), tangents[1]))
+
+    loss = f(widened(x), widened(target))
+    if weight is not None:
+        loss = lax.mul(loss, broadcast_to(widened(weight), loss.shape))
+    return _reduced(loss, reduction, x.dtype)
 
 
 @op(
