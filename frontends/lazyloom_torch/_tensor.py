@@ -166,26 +166,55 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return self if self._base is None else self._base
 
     def _replace(self, value: Value) -> None:
-        storage = self._storage
         tracking = lazyloom.grad_enabled()
         root = self if self._base is None else self._base
-        if tracking and (root._leaf is not None or self._parent is not None):
-            what = "a leaf Variable" if root is self else "a view of a leaf Variable"
+        top, steps = self, ()
+        while top._parent is not None:
+            top, steps = top._parent[0], (*top._parent[1], *steps)
+        if tracking and (root._leaf is not None or top._leaf is not None):
+            what = "a leaf Variable" if self._leaf is not None else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{what} that requires grad is being used in an in-place operation; do it under "
                 "torch.no_grad() or on a clone()")
-        old = storage.value
-        if tracking and self._origin is None:
-            self._write(value)
-            return
-        if self._leaf is None:
-            self._keep_own(None)
-        if tracking and value.requires_grad:
-            # a detached alias that gets a history of its own: the others have no part in it
+        old = self._storage.value
+        if self._origin is not None:
+            self._replace_alias(value, old, top, steps, tracking)
+        elif not tracking:
             self._write_plain(value.detach(), old)
-            self._keep_own((storage.version, value))
         else:
+            if old.requires_grad and not value.requires_grad and not self._steps:
+                value = _still_requiring(old, value)
+            self._write(value)
+
+    def _replace_alias(
+        self, value: Value, old: Value, top: Tensor, steps: tuple[Any, ...], tracking: bool
+    ) -> None:
+        """Write to a detached alias, or a view of one: ``steps`` lead there from the alias.
+
+        The data is everybody's, the gradient history the alias's own.
+        """
+        if top._leaf is not None:
             self._write_plain(value.detach(), old)
+            return
+        mine = top._operand() if top._own is not None else None
+        tied = mine is not None and mine.requires_grad
+        if not tracking or not (tied or value.requires_grad):
+            self._write_plain(value.detach(), old)
+            if mine is None or not tied:
+                return
+            mine = _recorded("straight_through", [mine, top.value.detach()])
+        else:
+            bases = [top._operand()]
+            for step in steps[:-1]:
+                bases.append(step.forward(bases[-1]))
+            made = value
+            for step, base in zip(reversed(steps), reversed(bases)):
+                made = step.put(base, made)
+            if mine is not None and tied and not made.requires_grad:
+                made = _still_requiring(mine, made)
+            mine = made
+            self._write_plain(value.detach(), old)
+        top._keep_own((self._storage.version, mine))
 
     def _write_plain(self, value: Value, old: Value) -> None:
         """Write data without gradient; what the storage held keeps its place on the tape."""
@@ -201,11 +230,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if root._leaf is not None:
             storage.value = storage.value.detach().as_leaf(root._leaf)
         else:
-            before = lazyloom.set_grad_enabled(True)
-            try:
-                storage.value = lazyloom.record("straight_through", [old, storage.value])
-            finally:
-                lazyloom.set_grad_enabled(before)
+            storage.value = _recorded("straight_through", [old, storage.value])
         self._cached_version = -1  # what was written, without gradient
 
     def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
@@ -225,9 +250,10 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if self._origin is not None:
             made._no_gradient = self._no_gradient
             made._origin = self._origin
-            if self._own is not None and lazyloom.grad_enabled():
+            if lazyloom.grad_enabled():
+                # the alias may get a history of its own yet
                 made._parent = (self, steps)
-                made._keep_own((-1, self._own[1]))
+                made._keep_own((-1, storage.value))
         else:
             root = self if self._base is None else self._base
             if storage.value.requires_grad and not lazyloom.grad_enabled():
@@ -583,6 +609,21 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             if not name.startswith("_"):
                 setattr(made, name, value)
         return made
+
+
+def _recorded(op: str, operands: list[Any]) -> Value:
+    """Record an op with gradients, whatever the mode is."""
+    before = lazyloom.set_grad_enabled(True)
+    try:
+        found: Value = lazyloom.record(op, operands)
+    finally:
+        lazyloom.set_grad_enabled(before)
+    return found
+
+
+def _still_requiring(old: Value, new: Value) -> Value:
+    """What replaces a value that requires a gradient: it still does, and gives the old none."""
+    return _recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
 
 
 def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:

@@ -34,7 +34,7 @@ def _as_stored(input: Tensor) -> tuple[Any, ...]:
 
 def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: int) -> Tensor:
     """A view of the storage of a tensor."""
-    if input._own is not None and input._steps:
+    if input._own is not None and input._steps and input._operand().requires_grad:
         raise RuntimeError(
             "as_strided() of a view that has a gradient history of its own is not possible; "
             "clone() it first")
@@ -48,7 +48,8 @@ def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: in
     found = input._view((), kind, strides, 0)
     found._set(input._storage, steps, kind)
     if found._parent is not None:
-        found._parent = (input, steps)
+        found._parent = None if input._steps else (input, steps)
+        found._keep_own(None if input._steps else (-1, input._storage.value))
     found._offset = offset
     return found
 
@@ -84,9 +85,16 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     """Make a tensor the view of it that is given. Raises RuntimeError for a leaf."""
-    if self._leaf is not None or self._own is not None:
+    parent = self._parent
+    if self._leaf is not None or (
+        parent is None and self._own is not None and self._own[1].requires_grad
+    ):
         raise RuntimeError(f"{name}() on a leaf that requires grad is not possible")
     self._set(view._storage, view._steps, view._type)
+    self._keep_own(None)
+    if parent is not None and view._parent is not None:
+        self._parent = (parent[0], (*parent[1], *view._parent[1]))
+        self._keep_own((-1, view._storage.value))
     self._no_gradient = view._no_gradient
     self._strides, self._offset = view._strides, view._offset
     return self
