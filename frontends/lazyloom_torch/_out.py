@@ -29,7 +29,8 @@ NAMES = frozenset("""
     concatenate conj_physical copysign cos cosh cross cummax cummin cumprod cumsum deg2rad diag
     diff digamma div divide dot dstack empty eq erf erfc erfinv exp exp2 expm1 eye fix float_power
     floor floor_divide fmax fmin fmod frac frexp full gather gcd ge geqrf ger greater
-    greater_equal gt heaviside histc histogram hstack hypot i0 igamma igammac index_add index_copy
+    greater_equal gt hash_tensor heaviside histc histogram hstack hypot i0 igamma igammac index_add
+    index_copy
     index_reduce index_select inner inverse isin isneginf isposinf kron kthvalue lcm ldexp le lerp
     less less_equal lgamma linspace log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logdet
     logical_and logical_not logical_or logical_xor logit logspace logsumexp lt lu lu_solve

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import linalg
-from .._tensor import Tensor
+from .._core import record
+from .._tensor import Tensor, operand
 from ..linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
 from ..linalg._equations import triangular
 from ..linalg._factors import permutation_matrix, svd_of, triangles
 from ..return_types import named
 from . import linear, pointwise, reductions
 from .creation import eye
-from .shaping import pad_value
+from .shaping import pad_value, tril, triu
 
 _wrap = Tensor._wrap
 _SVD = named("svd", "U", "S", "V")
@@ -39,6 +40,18 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         raise RuntimeError(
             f"cholesky_solve: Incompatible matrix sizes: each L is {L.shape[-2]} by {L.shape[-1]} "
             f"but each B is {B.shape[-2]} by {B.shape[-1]}")
+    found = _from_factor(B, L, upper)
+    if not L.requires_grad:
+        return found
+    # PyTorch's gradient is that of the product of all of L, whichever half was read
+    half = _wrap(record("straight_through", [operand(L), operand((triu if upper else tril)(L))]))
+    product = linear.matmul(half.mH, half) if upper else linear.matmul(half, half.mH)
+    solved = op("solve", *one_batch(product, B))
+    made: Tensor = _wrap(record("straight_through", [operand(solved), operand(found)]))
+    return made
+
+
+def _from_factor(B: Tensor, L: Tensor, upper: bool) -> Tensor:
     half = triangular(L, B, upper=upper, transpose=upper, conjugate=upper)
     return triangular(L, half, upper=upper, transpose=not upper, conjugate=not upper)
 
@@ -48,7 +61,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     check_inexact("cholesky_inverse", L)
     check_square("cholesky_inverse", L, "L")
     one = eye(L.shape[-1], dtype=L.dtype).expand(L._type.shape)
-    return cholesky_solve(one, L, upper)
+    return _from_factor(one, L, upper)
 
 
 def inverse(input: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from .._core import axes, axis, cast, record
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import linear, pointwise, reductions
+from .bounds import require
 from .creation import tensor
 from .shaping import cat, pad_value
 
@@ -32,6 +33,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     at = axis(dim, input.ndim)
+    if n == 0:
+        return input.clone()
     parts = [x for x in (prepend, input, append) if x is not None]
     for x in parts:
         if x.ndim != input.ndim:
@@ -39,8 +42,6 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
                 "diff expects prepend or append to be the same dimension as input, got "
                 f"{x.ndim}-D and {input.ndim}-D")
     found = cat(parts, at) if len(parts) > 1 else input
-    if n == 0:
-        return found.clone()
     for _ in range(n):
         size = found._type.shape[at]
         if size <= 1:
@@ -201,13 +202,16 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     count = x._type.shape[1]
     if not x._type.dtype.is_inexact:
         x = x.to(_dtypes.get_default_dtype())
+    refused: Any = None
     w: Tensor | None = None
     if fweights is not None:
         _weights("fweights", fweights, count, True)
         w = fweights
+        refused = reductions.any(w < 0)
     if aweights is not None:
         _weights("aweights", aweights, count, False)
         w = aweights if w is None else w * aweights
+        refused = reductions.any(w < 0)
     real = x.dtype.to_real()
     if w is None:
         mean = reductions.mean(x, 1, True)
@@ -222,7 +226,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
             scale = total - correction * reductions.sum(w * aweights.to(real)) / total
         else:
             scale = total - correction
-        scale = pointwise.clamp(scale, min=0)
+        scale = _wrap(require(operand(pointwise.clamp(scale, min=0)), operand(refused),
+                              "torch.cov"))
         centred = x - mean
         right = pointwise.conj(centred * w)
     found = linear.matmul(centred, right.transpose(0, 1)) / scale
@@ -255,12 +260,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return input.new_empty((0,))
+        return input.narrow(0, 0, 0).clone()
     choose = itertools.combinations_with_replacement if with_replacement else (
         itertools.combinations)
     rows = np.array(list(choose(range(input._type.shape[0]), r)), np.int64).reshape(-1, r)
-    if not rows.size:
-        return input.new_empty((0, r))
     return _wrap(record("take", [operand(input), operand(tensor(rows))], {"axis": 0}))
 
 

@@ -78,6 +78,16 @@ def batched(x: Tensor, batch: tuple[int, ...], core: int = 2) -> Tensor:
     return x if x._type.shape == shape else x.expand(shape)
 
 
+def on_tape_of(x: Tensor, value: Tensor) -> Tensor:
+    """A constant as a result of x, where one of them has no elements."""
+    if not x.requires_grad:
+        return value
+    nothing = record("norm", [operand(x)], {"order": 1.0})
+    zero = record("multiply", [nothing, lazyloom.Scalar(0.0, nothing.dtype)])
+    made: Tensor = _wrap(record("add", [operand(value), cast(zero, value._type.dtype)]))
+    return made
+
+
 def one_batch(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Two batches of matrices with equal dimensions before the last two."""
     batch = broadcast_shapes(x._type.shape[:-2], y._type.shape[:-2])

@@ -22,6 +22,7 @@ from ._arguments import (
     check_square,
     is_vector,
     matrix,
+    on_tape_of,
     one_batch,
     op,
     unless,
@@ -215,7 +216,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     cutoff = 0.0 if driver == "gels" else (eps if rcond is None else rcond)
     A, right = one_batch(A, right)
     X = linear.matmul(pseudo_inverse("lstsq", A, 0.0, cutoff), right)
-    residuals = A.new_empty((0,), dtype=A.dtype.to_real())
+    residuals = on_tape_of(X, A.new_empty((0,), dtype=A.dtype.to_real()))
     if m > n and driver != "gelsy":
         rest = pointwise.abs(linear.matmul(A, X) - right)
         residuals = reductions.sum(rest * rest, -2)

@@ -15,6 +15,7 @@ from ._arguments import (
     check_inexact,
     finite,
     matrix,
+    on_tape_of,
     op,
     unless,
     zero_pivot,
@@ -122,7 +123,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     if mode == "r":
         A = A.detach()
     kind = "complete" if mode == "complete" else "reduced"
-    found = op("qr", A, mode=kind) if A.numel() else _empty_qr(A, kind)
+    found = op("qr", A, mode=kind) if A.numel() else [
+        on_tape_of(A, x) for x in _empty_qr(A, kind)]
     return _QR(A.new_empty((0,)), found[1]) if mode == "r" else _QR(*found)
 
 
@@ -198,8 +200,9 @@ def svd_of(A: Tensor, full: bool) -> list[Tensor]:
         batch, k = A._type.shape[:-2], min(m, n)
         u = eye(m, m if full else k, dtype=A.dtype)
         vh = eye(n if full else k, n, dtype=A.dtype)
-        return [u.expand(*batch, *u.shape).clone(), A.new_zeros(
-            (*batch, k), dtype=A.dtype.to_real()), vh.expand(*batch, *vh.shape).clone()]
+        found = (u.expand(*batch, *u.shape), A.new_zeros((*batch, k), dtype=A.dtype.to_real()),
+                 vh.expand(*batch, *vh.shape))
+        return [on_tape_of(A, x).clone() for x in found]
     return finite("svd", A, *op("svd_full" if full and m != n else "svd", A))
 
 
