@@ -58,7 +58,6 @@ REFUSALS = {
     "torch.probabilities": "binary_cross_entropy: all elements of input should be between 0 and 1",
     "torch.variances": "gaussian_nll_loss: var has negative entry/entries",
     "torch.cov": "cov(): fweights and aweights cannot be negative",
-    "torch.cov": "cov(): fweights and aweights cannot be negative",
     "torch.repeats": "repeat_interleave: repeats must not be negative",
 }
 for _kind, _text in REFUSALS.items():
