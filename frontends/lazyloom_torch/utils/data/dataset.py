@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -39,6 +41,25 @@ class IterableDataset(Dataset):
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("subclasses of IterableDataset should implement __iter__")
+
+    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset):
+    """Iterable datasets one after another."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from d
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
 
 
 class TensorDataset(Dataset):
@@ -72,6 +93,12 @@ class StackDataset(Dataset):
     """Datasets of equal length, indexed together; gives tuples, or dicts for keywords."""
 
     def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given.")
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs
         members = args or tuple(kwargs.values())
         self._length = len(members[0])  # type: ignore[arg-type]
@@ -82,6 +109,9 @@ class StackDataset(Dataset):
         if isinstance(self.datasets, dict):
             return {k: d[index] for k, d in self.datasets.items()}
         return tuple(d[index] for d in self.datasets)
+
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        return [self[i] for i in indices]
 
     def __len__(self) -> int:
         return self._length
@@ -100,6 +130,12 @@ class Subset(Dataset):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
 
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        chosen = [self.indices[i] for i in indices]
+        several = getattr(self.dataset, "__getitems__", None)
+        found: list[Any] = several(chosen) if several else [self.dataset[i] for i in chosen]
+        return found
+
     def _fetch_batch(self, indices: np.ndarray) -> Any:
         return self.dataset.fetch_batch(  # type: ignore[attr-defined]
             np.asarray(self.indices, np.int64)[indices])
@@ -115,14 +151,18 @@ class ConcatDataset(Dataset):
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = list(
             itertools.accumulate(len(d) for d in self.datasets))  # type: ignore[arg-type]
 
     def __getitem__(self, index: int) -> Any:
         if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
-        if not 0 <= index < len(self):
-            raise IndexError("index out of range")
+        if index >= len(self):
+            raise IndexError(f"index {index} is out of range for {len(self)} samples")
         which = bisect.bisect_right(self.cumulative_sizes, index)
         before = self.cumulative_sizes[which - 1] if which else 0
         return self.datasets[which][index - before]
@@ -139,10 +179,17 @@ def random_split(
 
     total = len(dataset)  # type: ignore[arg-type]
     sizes = list(lengths)
-    if abs(sum(sizes) - 1.0) < 1e-6 and all(0 <= x <= 1 for x in sizes) and total != 1:
-        whole = [int(total * x) for x in sizes]
+    if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
+        for i, part in enumerate(sizes):
+            if not 0 <= part <= 1:
+                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+        whole = [math.floor(total * part) for part in sizes]
         for i in range(total - sum(whole)):
             whole[i % len(whole)] += 1
+        for i, size in enumerate(whole):
+            if size == 0:
+                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty "
+                              "dataset.", stacklevel=2)
         sizes = whole
     if sum(sizes) != total:
         raise ValueError(

@@ -8,6 +8,12 @@ from typing import Any
 from ...random import Generator, multinomial, randint, randperm
 
 
+def _check_number(number: Any) -> None:
+    if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
+        raise ValueError(
+            f"num_samples should be a positive integer value, but got num_samples={number}")
+
+
 class Sampler:
     """An iterable of positions."""
 
@@ -41,8 +47,10 @@ class RandomSampler(Sampler):
                  num_samples: int | None = None, generator: Generator | None = None) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._number = num_samples
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer, got {num_samples}")
+        if not isinstance(replacement, bool):
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}")
+        _check_number(self.num_samples)
 
     @property
     def num_samples(self) -> int:
@@ -85,7 +93,14 @@ class WeightedRandomSampler(Sampler):
         from ..._dtypes import float64
         from ..._functions.creation import as_tensor
 
+        _check_number(num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = as_tensor(weights, dtype=float64)
+        if self.weights.ndim != 1:
+            raise ValueError("weights should be a 1d sequence but given weights have shape "
+                             f"{tuple(self.weights.shape)}")
         self.num_samples, self.replacement = num_samples, replacement
         self.generator = generator
 
@@ -105,6 +120,9 @@ class BatchSampler(Sampler):
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(
+                f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -120,3 +138,51 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         n = len(self.sampler)  # type: ignore[arg-type]
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+class DistributedSampler(Sampler):
+    """The positions of one of several processes that train together.
+
+    Each epoch's order depends on ``seed`` and :meth:`set_epoch` alone, so that all processes
+    draw the same one and each takes every ``num_replicas``-th of it.
+
+    Raises ValueError for a rank out of range, RuntimeError if rank or number are not given.
+    """
+
+    def __init__(
+        self, dataset: Any, num_replicas: int | None = None, rank: int | None = None,
+        shuffle: bool = True, seed: int = 0, drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise RuntimeError("there is no distributed package that would know how many processes "
+                               "there are: give num_replicas and rank")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.epoch = 0
+        self.drop_last, self.shuffle, self.seed = drop_last, shuffle, seed
+        size = len(dataset)
+        whole = drop_last and size % num_replicas
+        self.num_samples = size // num_replicas if whole else -(-size // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        size = len(self.dataset)
+        if self.shuffle:
+            source = Generator().manual_seed(self.seed + self.epoch)
+            order = randperm(size, generator=source).tolist()
+        else:
+            order = list(range(size))
+        if not self.drop_last and order:
+            # the first positions again, so that all processes have as many
+            while len(order) < self.total_size:
+                order += order[: self.total_size - len(order)]
+        return iter(order[: self.total_size][self.rank :: self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw another order from now on."""
+        self.epoch = epoch
