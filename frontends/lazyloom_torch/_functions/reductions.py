@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,9 @@ import lazyloom
 
 from .. import _dtypes
 from .._core import axes, axis, cast, record, record_one, scalar, spec
+from .._errors import TorchDTypeError
 from .._tensor import Tensor, operand
+from ..return_types import named
 from . import pointwise, representation
 
 _wrap = Tensor._wrap
@@ -69,13 +70,23 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return _reduce("mean", v, dim if axis is None else axis, keepdim)
 
 
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return sum(pointwise.where(pointwise.isnan(input), 0.0, input), dim, keepdim)
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum over dimensions of what is not NaN. Raises RuntimeError for complex tensors."""
+    if input.is_complex():
+        raise RuntimeError("nansum does not support complex inputs")
+    if not input.is_floating_point():
+        return sum(input, dim, keepdim, dtype=dtype)
+    return sum(pointwise.where(pointwise.isnan(input), 0.0, input), dim, keepdim, dtype=dtype)
 
 
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+            ) -> Tensor:
+    """The mean over dimensions of what is not NaN. Raises RuntimeError for integers."""
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point dtype but got {input.dtype!r}")
     count = sum(pointwise.FUNCTIONS["logical_not"](pointwise.isnan(input)), dim, keepdim)
-    return pointwise.div(nansum(input, dim, keepdim), count)
+    return pointwise.div(nansum(input, dim, keepdim, dtype=dtype), count)
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
@@ -89,19 +100,26 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
-    result = namedtuple("aminmax", ["min", "max"])
-    where = () if dim is None else dim
-    return result(amin(input, where, keepdim), amax(input, where, keepdim))
+    """The minima and maxima, along a dimension or of all elements."""
+    where = () if dim is None else axis(dim, input.ndim)
+    if dim is None and not input.numel():
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity; give dim= of a dimension that is not empty")
+    return named("aminmax", "min", "max")(
+        amin(input, where, keepdim), amax(input, where, keepdim))
 
 
 def _indexed(name: str, arg: str) -> Callable[..., Any]:
-    pair = namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+    pair = named(name, "values", "indices")
     whole, two = ("max", "maximum") if name == "max" else ("min", "minimum")
 
     def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None
                  ) -> Any:
         if isinstance(dim, Tensor) or other is not None:
-            return pointwise.binary(two, input, dim if other is None else other)
+            second = dim if other is None else other
+            pointwise.only_tensors(name, input, second)
+            return pointwise.binary(two, input, second)
         v = operand(input)
         if dim is None:
             return _reduce(whole, v, None, False)
@@ -137,7 +155,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         v = operand(input)
         if v.dtype.kind == "b":
-            v = cast(v, lazyloom.dtypes.uint8)
+            raise TorchDTypeError(f'"{name}" is not implemented for torch.bool; use .int() first')
         if not v.shape:
             if dim is not None:
                 axis(dim, 0)
@@ -159,10 +177,14 @@ argmax, argmin = _arg("argmax"), _arg("argmin")
 
 def _truth(name: str) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-        return _reduce(name, operand(input), dim, keepdim)
+        v = operand(input)
+        found = _reduce(name, v, dim, keepdim)
+        # a relic of the time before bool tensors
+        return _wrap(cast(found.value, v.dtype)) if v.dtype is lazyloom.dtypes.uint8 else found
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Whether {name} elements are true, over dimensions or all."
+    function.__doc__ = (
+        f"Whether {name} elements are true, over dimensions or all; uint8 gives uint8.")
     return function
 
 
@@ -170,6 +192,7 @@ all, any = _truth("all"), _truth("any")  # noqa: A001
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:  # type: ignore[valid-type]
+    """The number of elements that are not zero, over dimensions or of all; int64."""
     return _reduce("count_nonzero", operand(input), dim, False)
 
 
@@ -193,14 +216,20 @@ def _spread(name: str) -> Callable[..., Tensor]:
 var, std = _spread("var"), _spread("std")
 
 
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-             correction: Any = None) -> tuple[Tensor, Tensor]:
-    return (var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim))
+def _with_mean(name: str, spread: Callable[..., Tensor]) -> Callable[..., Any]:
+    def function(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+                 correction: Any = None) -> tuple[Tensor, Tensor]:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        found = spread(input, dim, unbiased, keepdim, correction=correction)
+        return found, mean(input, dim, keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{spread.__name__}`` and ``mean`` over dimensions."
+    return function
 
 
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-             correction: Any = None) -> tuple[Tensor, Tensor]:
-    return (std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim))
+var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
@@ -228,6 +257,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The norm of order p of ``input - other``."""
     return norm(pointwise.sub(input, other), p)
 
 
@@ -250,15 +280,21 @@ cumsum, cumprod, logcumsumexp = (_cumulative(n) for n in ("cumsum", "cumprod", "
 
 
 def _cumulative_extremum(name: str) -> Callable[..., Any]:
-    pair = namedtuple(name, ["values", "indices"])  # type: ignore[misc]
+    pair = named(name, "values", "indices")
 
     def function(input: Tensor, dim: int) -> Any:
         v = operand(input)
         at = axis(dim, len(v.shape))
+        whole = lazyloom.dtypes.int64
+        if not v.shape:
+            return pair(pointwise.copied(v), _wrap(record(
+                "full", [scalar(0, whole)], {"shape": ()})))
         found = record(name, [v], {"axis": at})
-        here = record("iota", [], {"shape": v.shape, "axis": at, "dtype": lazyloom.dtypes.int64})
+        here = record("iota", [], {"shape": v.shape, "axis": at, "dtype": whole})
         hit = record("equal", [v, found])
-        where = record("where", [hit, here, scalar(0, lazyloom.dtypes.int64)])
+        if v.dtype.is_inexact:
+            hit = record("logical_or", [hit, record("isnan", [v])])
+        where = record("where", [hit, here, scalar(0, whole)])
         return pair(_wrap(found), _wrap(record("cummax", [where], {"axis": at})))
 
     function.__name__ = function.__qualname__ = name
