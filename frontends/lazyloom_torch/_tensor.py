@@ -118,10 +118,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             for step in steps:
                 value = step.forward(value)
         else:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an "
-                "in-place operation through another tensor that shares its storage; clone() it "
-                "before writing")
+            # written through another tensor of the storage: the data is new, the history its own
+            value = _recorded("straight_through", [own[1], self.value.detach()])
         self._own = (version, value)
         return value
 

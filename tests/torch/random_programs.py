@@ -7,7 +7,8 @@ refuses a step the frontend must refuse it too.
 
 PyTorch refuses to differentiate through a value that was overwritten where its formula needs it;
 the frontend gives the gradient. So PyTorch runs with copies in place of every operand and
-result, which makes no other difference.
+result, which makes no other difference. Left out is what PyTorch makes of views that are older than
+the gradient of their base, or were taken without recording one: leaves that require a gradient.
 
 ``python -m tests.torch.random_programs --start 0 --count 1000`` runs many.
 """
@@ -259,6 +260,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
     pool: list[Any] = []
     steps: list[Step] = []
     several: set[int] = set()
+    viewed: set[int] = set()
     for _ in range(3):
         shape = rng.choice(SHAPES)
         data = np.array([rng.uniform(-1, 1) for _ in range(int(np.prod(shape)))]).reshape(shape)
@@ -266,7 +268,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
         pool.append(apply(theirs, pool, steps[-1], True))
     while len(steps) < length:
         step = _step(rng, pool, several)
-        if step is None:
+        if step is None or step[0] == "requires_grad" and step[1] in viewed:
             continue
         wrapped = step
         if rng.random() < 0.15 and step[0] not in ("backward", "requires_grad", "view"):
@@ -276,6 +278,8 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
             made = apply(theirs, pool, wrapped, True)
         except RuntimeError:
             continue
+        if step[0] == "view" and step[2][0] not in ("detach", "data"):
+            viewed.add(step[1])
         if made is not None and 0 in made.shape:
             steps.pop()
         elif made is not None:

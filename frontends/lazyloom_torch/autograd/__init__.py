@@ -5,7 +5,7 @@ from __future__ import annotations
 from lazyloom.errors import GradientError
 
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import anomaly_mode, function, graph
+from . import anomaly_mode, function, functional, graph
 from ._hooks import (
     register_hook,
     register_post_accumulate_grad_hook,
@@ -19,7 +19,7 @@ from .function import Function
 
 __all__ = [
     "Function", "GradientError", "_watches", "anomaly_mode", "backward", "detect_anomaly",
-    "enable_grad", "function", "grad", "graph", "inference_mode", "no_grad", "register_hook",
-    "register_post_accumulate_grad_hook", "retain_grad", "retains_grad", "set_detect_anomaly",
+    "enable_grad", "function", "functional", "grad", "graph", "inference_mode", "no_grad",
+    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "retains_grad", "set_detect_anomaly",
     "set_grad_enabled", "tensor_backward",
 ]  # fmt: skip
