@@ -52,6 +52,7 @@ from ._grad_mode import (  # noqa: E402, F401
     enable_grad,
     inference_mode,
     is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
@@ -139,6 +140,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 from . import func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
+from .autograd.anomaly_mode import (  # noqa: E402, F401
+    is_check_nan_enabled as is_anomaly_check_nan_enabled,
+)
+from .autograd.anomaly_mode import is_enabled as is_anomaly_enabled  # noqa: E402, F401
 from .func import vmap  # noqa: E402, F401
 from .serialization import load, save  # noqa: E402, F401
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import lazyloom
 
 is_grad_enabled = lazyloom.grad_enabled
+
+_local = threading.local()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside :class:`inference_mode`."""
+    return bool(getattr(_local, "inference", False))
 
 
 class _GradMode:
@@ -64,11 +72,42 @@ class enable_grad(_BareDecorator):  # noqa: N801
 
 
 class inference_mode(_GradMode):  # noqa: N801
-    """As :class:`no_grad`; ``inference_mode(False)`` changes nothing."""
+    """As :class:`no_grad`, seen by ``is_inference_mode_enabled``; usable without parentheses.
+
+    ``inference_mode(False)`` inside one records gradients again. What is computed inside are
+    ordinary tensors.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if callable(mode):
+            made.__init__()  # type: ignore[misc]
+            return made(mode)
+        return made
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
-        self.mode = False if mode else lazyloom.grad_enabled()
+        self.inference = bool(mode)
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        before = is_inference_mode_enabled()
+        self._before.append(before)
+        self.mode = (lazyloom.grad_enabled() or before) and not self.inference
+        _local.inference = self.inference
+        super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        _local.inference = self._before.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with inference_mode(self.inference):
+                return function(*args, **kwargs)
+
+        return wrapped
 
 
 class set_grad_enabled(_GradMode):  # noqa: N801

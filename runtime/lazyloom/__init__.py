@@ -27,7 +27,7 @@ from .history import forget_since, free_tape, host_rule, parents, result_of, use
 from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
-from .linear import jvp, linearize, vjp
+from .linear import jvp, linearize, tangents, vjp
 from .mapping import vmap
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
@@ -132,8 +132,9 @@ __all__ = [
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
     "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
     "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
-    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "tensor_type",
-    "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "views", "vjp", "vmap",
+    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "tangents",
+    "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "views",
+    "vjp", "vmap",
 ]  # fmt: skip
 
 del _cuts

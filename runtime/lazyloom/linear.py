@@ -263,6 +263,20 @@ def jvp(
     return (results, along, run.aux) if has_aux else (results, along)
 
 
+def tangents(
+    outputs: Sequence[Value], inputs: Sequence[Value], given: Sequence[Value | None], *,
+    create_graph: bool = False,
+) -> list[Value | None]:  # fmt: skip
+    """Tangents of ``outputs`` given those of ``inputs``, leaves or intermediate values.
+
+    The forward counterpart of :func:`lazyloom.gradients`: None stands for an input that does not
+    move, and for an output that depends on none that does. With ``create_graph`` the pass is
+    recorded so that it can be differentiated.
+    """
+    found, _ = push(outputs, inputs, given, create_graph)
+    return found
+
+
 def linearize(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, closures: bool = False
 ) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lazyloom.errors import GradientError
 
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import anomaly_mode, function, functional, graph
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from ._hooks import (
     register_hook,
     register_post_accumulate_grad_hook,
@@ -16,10 +16,13 @@ from ._hooks import watches as _watches
 from ._passes import backward, grad, tensor_backward
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .variable import Variable
 
 __all__ = [
-    "Function", "GradientError", "_watches", "anomaly_mode", "backward", "detect_anomaly",
-    "enable_grad", "function", "functional", "grad", "graph", "inference_mode", "no_grad",
-    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "retains_grad", "set_detect_anomaly",
-    "set_grad_enabled", "tensor_backward",
+    "Function", "GradcheckError", "GradientError", "Variable", "_watches", "anomaly_mode",
+    "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "retains_grad",
+    "set_detect_anomaly", "set_grad_enabled", "tensor_backward",
 ]  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import lazyloom
 from lazyloom import Value
 
-from .._tensor import Leaf, Tensor
+from .._tensor import Leaf, RemovableHandle, Tensor
+from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 #: what PyTorch calls the derivative of an op whose name does not say it
 _NAMES = {
@@ -119,4 +121,56 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(Node(value), value.index)
 
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge"]
+def increment_version(tensor: Any) -> None:
+    """Count one more write of a tensor, or of each of several, without one."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        t._assign(t._operand())
+
+
+class _Several(RemovableHandle):
+    """Removes a hook from all its tensors."""
+
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        super().__init__({})
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call ``fn`` with the gradients of several tensors.
+
+    With mode ``"all"`` with a list, once those of all of them are known; a pass that does not reach
+    all of them does not call it. With ``"any"`` once, with the first that is known.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    found: dict[int, Tensor] = {}
+    called = [False]
+
+    def hook_of(number: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            if mode == "any":
+                if not called[0]:
+                    called[0] = True
+                    fn(gradient)
+                return
+            found[number] = gradient
+            if len(found) == len(tensors):
+                given = [found.get(i) for i in range(len(tensors))]
+                found.clear()
+                fn(given)
+
+        return hook
+
+    return _Several([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
+
+
+__all__ = [
+    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]
