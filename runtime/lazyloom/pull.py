@@ -75,6 +75,25 @@ def visit_below(
 
 
 @final
+class ResultOf:
+    """Gives the results of a node to the function of the host that is its rule.
+
+    A class, since a function inside a compiled one would keep that call's values alive.
+    """
+
+    __slots__ = ("node", "keep", "memo")
+
+    def __init__(self, node: Node, keep: bool, memo: Recomputed) -> None:
+        self.node: Node = node
+        self.keep: bool = keep
+        self.memo: Recomputed = memo
+
+    def __call__(self, index: int) -> Value:
+        keep = self.keep and self.node.types[index].dtype.is_inexact
+        return value_of(self.node, index, keep, self.memo)
+
+
+@final
 class Pull:
     """One backward pass: the visited part of the tape and the cotangents so far.
 
@@ -183,11 +202,7 @@ class Pull:
     def _hosted(self, n: Node, arrived: list[Any]) -> Any:
         """:meth:`_through` for a node whose rule is a function of the host."""
         rule: Any = n.leaf
-        keep = self.create_graph
-
-        def result_of(index: int) -> Value:
-            return value_of(n, index, keep and n.types[index].dtype.is_inexact, self.memo)
-
+        result_of = ResultOf(n, self.create_graph, self.memo)
         cotangents = [
             None if c is None else as_value(c, n, i) for i, c in enumerate(arrived)]
         inputs = n.inputs[rule.results :]

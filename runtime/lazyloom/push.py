@@ -13,9 +13,9 @@ from . import graph
 from .derived_maps import jvp_spec
 from .graph import Node, Value
 from .host_rules import Custom
-from .pull import as_value, visit_below
+from .pull import ResultOf, as_value, visit_below
 from .recording import record_spec
-from .tape import Recomputed, again_if_dropped, operand, value_of
+from .tape import Recomputed, again_if_dropped, operand
 
 
 def push(
@@ -112,10 +112,7 @@ def _through_host(
     keep: bool, memo: Recomputed,
 ) -> None:  # fmt: skip
     """:func:`_through` for a node whose rule is a function of the host."""
-
-    def result_of(index: int) -> Value:
-        return value_of(n, index, keep and n.types[index].dtype.is_inexact, memo)
-
+    result_of = ResultOf(n, keep, memo)
     tangents: list[Value | None] = []
     for position in range(rule.results, len(n.inputs)):
         tangent = moving.get(position)
