@@ -180,9 +180,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         elif not tracking:
             self._write_plain(value.detach(), old)
         else:
-            if old.requires_grad and not value.requires_grad and not self._steps:
-                value = _still_requiring(old, value)
             self._write(value)
+            if old.requires_grad and not value.requires_grad:
+                storage = self._storage
+                if not storage.value.requires_grad:
+                    storage.value = _still_requiring(old, storage.value)
+                    self._cached_version = -1
 
     def _replace_alias(
         self, value: Value, old: Value, top: Tensor, steps: tuple[Any, ...], tracking: bool
