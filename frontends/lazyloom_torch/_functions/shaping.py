@@ -158,6 +158,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
             f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(where)}")
     if not amounts:
         raise RuntimeError("`shifts` required")
+    if where and not input.ndim:
+        raise IndexError("roll(): a dimension was given, but the tensor has no dimensions")
     over = tuple(axis(d, input.ndim) for d in where)
     if not input._type.size or not input.ndim:
         return views.clone(input)

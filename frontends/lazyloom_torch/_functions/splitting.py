@@ -91,7 +91,11 @@ def _places(given: Any) -> Any:
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
                 f"one-dimensional tensor, but got a tensor with {given.ndim} dims")
         return given.tolist()
-    return given if isinstance(given, int) else [i.__index__() for i in given]
+    if isinstance(given, int):
+        return given
+    if not all(hasattr(i, "__index__") for i in given):
+        raise TypeError(f"expected an int, a list of ints or a Tensor, not {given!r}")
+    return [i.__index__() for i in given]
 
 
 @planned
@@ -120,6 +124,8 @@ def _along(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]
     def function(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None,
                  sections: Any = None) -> tuple[Tensor, ...]:
         given = next((g for g in (indices_or_sections, indices, sections) if g is not None), None)
+        if isinstance(given, str) or given is None:
+            raise TypeError(f"{name}() takes an int or a list of ints, not {given!r}")
         _dimensions(input, f"torch.{name}", least)
         at = min(dim, input.ndim - 1)
         if isinstance(given, int):

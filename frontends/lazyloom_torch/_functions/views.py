@@ -263,6 +263,18 @@ def slices(input: Tensor, starts: Any, sizes: Any, steps: Any) -> Tensor:
         tuple(s * k for s, k in zip(strides, steps, strict=True)), offset)
 
 
+def position(given: Any, name: str) -> int:
+    """An int, or what a tensor without dimensions holds; it is read if only the device knows."""
+    if isinstance(given, Tensor):
+        if given.ndim or given._type.dtype.kind not in "iu":
+            raise RuntimeError(
+                f"{name} must be an 0-dim integral Tensor, got one of shape {list(given.shape)} "
+                f"and {given.dtype!r}")
+        known = lazyloom.known_range(given.value)
+        return known[0] if known is not None else int(given.item())
+    return int(given.__index__())
+
+
 @planned
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` elements along one dimension, from ``start`` on."""
@@ -270,7 +282,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     at = axis(dim, len(shape))
-    begin = int(start)
+    begin = position(start, "start")
     if not -shape[at] <= begin <= shape[at]:
         raise IndexError(
             f"start out of range (expected to be in range of [{-shape[at]}, {shape[at]}], but got "
@@ -291,7 +303,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     at = axis(dim, len(shape))
-    where = int(index)
+    where = position(index, "index")
     if not -shape[at] <= where < shape[at]:
         raise IndexError(
             f"select(): index {where} out of range for tensor of size {list(shape)} at dimension "
