@@ -137,9 +137,33 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
-from . import func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
+from . import (  # noqa: E402
+    _autocast,
+    amp,
+    func,
+    masked,
+    nn,
+    ops,
+    optim,
+    special,
+    testing,
+    utils,
+)  # fmt: skip
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
+from .amp import autocast  # noqa: E402, F401
+from .amp.autocast_mode import (  # noqa: E402, F401
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from .autograd.anomaly_mode import (  # noqa: E402, F401
     is_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
@@ -153,5 +177,6 @@ for _name in _methods.INPLACE_FUNCTIONS:
     if hasattr(Tensor, _name):
         globals()[_name] = getattr(Tensor, _name)
 globals().update(_layers)
+_autocast.apply(globals(), _autocast.GENERAL)
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]

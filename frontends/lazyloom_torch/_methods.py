@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _operators, autograd, random
+from . import _autocast, _operators, autograd, random
 from ._functions import (
     activations,
     convert,
@@ -156,3 +156,4 @@ def attach() -> None:
     for name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
         setattr(cls, f"{name}_", _reshape_in_place(name))
     _properties()
+    _autocast.apply_to_methods(cls)

@@ -82,14 +82,16 @@ def _unsupported(target: Any, other: Any) -> Any:
     return NotImplemented
 
 
-def register() -> None:
-    """Give the Tensor class its operators."""
+def _table(products: bool) -> Operators:
+    """The operators; without ``products``, those of matrices always take the general way."""
     functions: list[Any] = [general(op, kind) for op, kind in _OPS]
     functions[MATMUL] = _matmul
     functions[-1] = pointwise.FUNCTIONS["neg"]
     augmented = [in_place(op, kind) for op, kind in _OPS[:MATMUL]]
     operators = Operators(Tensor, Tensor, functions, [*augmented, _unsupported], False)
     for name, (op, kind) in zip(NAMES, _OPS, strict=True):
+        if name == "matmul" and not products:
+            continue
         numbers = FLOATS | INTS if name in _NUMBERS else 0
         for d in dtypes.ALL:
             if d.kind == "b" or kind == "float" and d.is_integer:
@@ -97,5 +99,17 @@ def register() -> None:
             if kind == "compare" and d.is_complex:
                 continue
             operators.define(name, d, op, numbers if d.is_inexact else 0)
-    set_operators(Tensor, operators)
+    return operators
+
+
+#: the operators, and those while some thread autocasts (:mod:`lazyloom_torch.amp`)
+usual: Operators
+autocasting: Operators
+
+
+def register() -> None:
+    """Give the Tensor class its operators."""
+    global usual, autocasting
+    usual, autocasting = _table(True), _table(False)
+    set_operators(Tensor, usual)
 

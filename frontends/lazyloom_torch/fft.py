@@ -12,7 +12,7 @@ from typing import Any
 
 from lazyloom.dtypes import complex64, complex128
 
-from . import _dtypes
+from . import _autocast, _dtypes
 from ._core import cast, record, scalar
 from ._functions.creation import arange
 from ._functions.shaping import roll
@@ -291,3 +291,4 @@ _TRANSFORMS = (
 
 
 give_out(globals(), (*_TRANSFORMS, "fftfreq", "rfftfreq"))
+_autocast.apply(globals(), dict.fromkeys(_TRANSFORMS, "float32"))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .. import _dtypes
+from .._autocast import casting, lowered
 from .._core import broadcast_shapes, cast, record, scalar
 from .._tensor import Tensor, operand
 from . import pointwise, shaping
@@ -29,6 +30,10 @@ def scaled_dot_product_attention(
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    if casting:
+        query, key, value = lowered(query, key, value)
+        if attn_mask is not None and attn_mask.dtype is not _dtypes.bool_:
+            (attn_mask,) = lowered(attn_mask)
     q, k, v = operand(query), operand(key), operand(value)
     if q.dtype is not k.dtype or q.dtype is not v.dtype:
         raise RuntimeError(

@@ -7,7 +7,9 @@ from typing import Any
 
 from lazyloom import Spec
 
+from .._autocast import casting, lowered
 from .._core import record, record_one, record_two, spec
+from .._out import into
 from .._tensor import Tensor, operand
 from . import pointwise
 from .spatial import batched, finish, hashable, ntuple, product, same_dtype
@@ -18,8 +20,14 @@ _ADD = spec("add", 2)
 _linears: dict[Any, Spec] = {}
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """``input @ weight.T + bias`` for weight (out, in), recorded as one dot_general."""
+    if casting:
+        input, weight, bias = lowered(input, weight, bias)
+    if out is not None:
+        return into(out, linear(input, weight, bias))  # type: ignore[no-any-return]
     x, w = operand(input), operand(weight)
     plan = _linears.get((x.type, w.type))
     if plan is None:
@@ -112,6 +120,8 @@ def _conv(n: int) -> Callable[..., Tensor]:
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
         padding: Any = 0, dilation: Any = 1, groups: int = 1,
     ) -> Tensor:
+        if casting:
+            input, weight, bias = lowered(input, weight, bias)
         x, w = operand(input), operand(weight)
         if type(stride) is list or type(padding) is list or type(dilation) is list:
             stride, padding, dilation = map(hashable, (stride, padding, dilation))
@@ -181,6 +191,8 @@ def _conv_transpose(n: int) -> Callable[..., Tensor]:
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
         padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
     ) -> Tensor:
+        if casting:
+            input, weight, bias = lowered(input, weight, bias)
         x, w = operand(input), operand(weight)
         given = tuple(map(hashable, (stride, padding, output_padding, dilation)))
         key = (x.type, w.type, given, groups)

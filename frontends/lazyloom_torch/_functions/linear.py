@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._autocast import casting, lowered
 from .._core import axis, broadcast_shapes, record, record_two, spec
 from .._promotion import is_number
 from .._tensor import Tensor, operand
@@ -23,6 +24,8 @@ def _same_dtype(a: Any, b: Any) -> None:
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product with batches broadcast; dtypes must be equal."""
+    if casting:
+        input, other = lowered(input, other)
     a, b = operand(input), operand(other)
     if a.dtype is not b.dtype:
         _same_dtype(a, b)

@@ -7,7 +7,8 @@ from typing import Any
 
 import lazyloom
 
-from .._core import record, record_spec, spec
+from .._autocast import casting, lowered_values
+from .._core import cast, record, record_spec, spec
 from .._tensor import Tensor, operand
 
 _wrap = Tensor._wrap
@@ -34,6 +35,12 @@ def _one(mode: str, reverse: bool, x: Any, states: Sequence[Any], weights: Seque
          lengths: Any) -> Any:  # fmt: skip
     """One layer in one direction: all outputs, then each last state."""
     more = [None] * (5 - len(weights)) if mode == "LSTM" else []
+    if casting:
+        kind = states[0].dtype
+        values = lowered_values((x, *states, *weights))
+        found = record_spec(_ready(mode, reverse), (*values, *more, lengths))
+        # as PyTorch's own GRU, which adds to its states in their dtype
+        return found if mode != "GRU" else tuple(cast(v, kind) for v in found)
     return record_spec(_ready(mode, reverse), (x, *states, *weights, *more, lengths))
 
 
@@ -97,7 +104,7 @@ def cell(mode: str, input: Tensor, states: Sequence[Tensor], weights: Sequence[T
     values = [None if w is None else operand(w) for w in weights]
     found = _one(mode, False, record("reshape", [x], {"shape": (1, *x.shape)}),
                  [operand(s) for s in states], values, None)
-    return [_wrap(v) for v in found[1:]]
+    return [_wrap(v if v.dtype is x.dtype else cast(v, x.dtype)) for v in found[1:]]
 
 
 def _check(mode: str, input: Tensor, hx: Sequence[Tensor], packed: bool) -> None:

@@ -7,6 +7,7 @@ because of the data (a singular matrix, one that is not positive definite) is a
 
 from __future__ import annotations
 
+from .. import _autocast
 from .._functions.linear import linalg_cross, matmul
 from .._out import give_out
 from ._arguments import LinAlgError
@@ -59,3 +60,4 @@ __all__ = [
 ]  # fmt: skip
 
 give_out(globals(), set(__all__) - {"LinAlgError", "diagonal", "matrix_exp", "vander"})
+_autocast.apply(globals(), _autocast.LINALG)

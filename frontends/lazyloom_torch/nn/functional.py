@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _autocast
 from .._functions import (
     activations,
     attention,
@@ -23,6 +24,7 @@ _FUNCTIONS: dict[str, Any] = {}
 for _module in (activations, attention, convolutions, distances, dropping, embeddings, losses,
                 margins, normalizing, padding, pooling, resampling):
     _FUNCTIONS.update(_module.FUNCTIONS)
+_autocast.apply(_FUNCTIONS, _autocast.GENERAL)
 globals().update(_FUNCTIONS)
 
 __all__ = sorted(_FUNCTIONS)  # noqa: PLE0605
