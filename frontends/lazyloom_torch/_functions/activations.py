@@ -9,6 +9,7 @@ from lazyloom import Spec
 
 from .. import _dtypes
 from .._core import axis, cast, record, record_one, scalar, spec
+from .._out import into, taking_out
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import convert, pointwise
@@ -175,8 +176,10 @@ def tanh(input: Tensor) -> Tensor:
 _GELU: dict[str, Spec] = {}
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; approximate "none" or "tanh"."""
+    if out is not None:
+        return into(out, gelu(input, approximate))  # type: ignore[no-any-return]
     ready = _GELU.get(approximate)
     if ready is None:
         if approximate not in ("none", "tanh"):
@@ -319,3 +322,5 @@ FUNCTIONS: dict[str, Any] = {
         silu, sigmoid, tanh, gelu, prelu, rrelu, rrelu_, glu, softmax, log_softmax, softmin,
         gumbel_softmax)},
 }
+for _name in ("logsigmoid", "softshrink", "hardshrink", "softplus"):
+    FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])

@@ -258,15 +258,10 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return activations.log_softmax(input, dim, dtype=dtype)
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """:func:`torch.nn.functional.hardshrink`."""
-    return activations.FUNCTIONS["hardshrink"](input, lambd)  # type: ignore[no-any-return]
-
-
 #: the same in both places
 _SAME: dict[str, Any] = {name: functions[name] for functions, names in (
-    (activations.FUNCTIONS, "celu celu_ prelu relu relu_ rrelu rrelu_ selu selu_ threshold"
-                            " threshold_"),
+    (activations.FUNCTIONS, "celu celu_ hardshrink prelu relu relu_ rrelu rrelu_ selu selu_"
+                            " threshold threshold_"),
     (convolutions.FUNCTIONS, "bilinear conv1d conv2d conv3d conv_tbc conv_transpose1d"
                              " conv_transpose2d conv_transpose3d"),
     (distances.FUNCTIONS, "cosine_similarity pairwise_distance pdist"),
@@ -286,8 +281,8 @@ FUNCTIONS: dict[str, Any] = {
         embedding, embedding_renorm_, binary_cross_entropy_with_logits, kl_div,
         hinge_embedding_loss, cosine_embedding_loss, margin_ranking_loss, triplet_margin_loss,
         poisson_nll_loss, ctc_loss, grid_sampler_2d, grid_sampler_3d, constant_pad_nd,
-        adaptive_max_pool1d, convolution, softmax, log_softmax, hardshrink,
+        adaptive_max_pool1d, convolution, softmax, log_softmax,
         resampling.grid_sampler)},
 }
-for _name in ("softmax", "log_softmax", "hardshrink"):
+for _name in ("softmax", "log_softmax"):
     FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])

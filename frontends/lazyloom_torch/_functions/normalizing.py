@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lazyloom
 from lazyloom import Spec
 from lazyloom.dtypes import float32
 
@@ -216,23 +217,25 @@ def _update(
     momentum: Any, correction: float,
 ) -> None:
     """Move the running moments, in place, towards the batch's."""
-    from .._grad_mode import no_grad
-
     ready = _RUNNING.get(correction)
     if ready is None:
         ready = _RUNNING[correction] = spec("running_moments", 5, {"correction": correction})
-    with no_grad():
-        new = [v.detach() for v in (mean, variance)]
+    given = running_mean if running_mean is not None else running_var
+    assert given is not None
+    kind = given._type.dtype
+    recording = lazyloom.set_grad_enabled(False)
+    try:
+        new = [cast(v, kind) for v in (mean, variance)]
         old = [n if r is None else r.value for r, n in zip(
             (running_mean, running_var), new, strict=True)]
-        if old[0].dtype is not new[0].dtype:
-            new = [cast(v, old[0].dtype) for v in new]
-        share = cast(operand(momentum), old[0].dtype) if isinstance(momentum, Tensor) else (
-            scalar(momentum, old[0].dtype, bake=False))
+        share = cast(operand(momentum), kind) if isinstance(momentum, Tensor) else (
+            scalar(momentum, kind, bake=False))
         fresh = record_spec(ready, (*old, *new, share))
         for running, value in zip((running_mean, running_var), fresh, strict=True):
             if running is not None:
-                running._assign(value)
+                running._update(value)
+    finally:
+        lazyloom.set_grad_enabled(recording)
 
 
 def normalize(

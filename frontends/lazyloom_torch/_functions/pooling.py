@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from lazyloom import Spec
 from lazyloom.dtypes import float64, int64
 
-from .._core import cast, record, scalar
+from .._core import cast, record, record_one, scalar, spec
+from .._out import taking_out
 from .._tensor import Tensor, operand
 from . import bounds, pointwise
-from .spatial import batched, constant, finish, flattened, gathered, ntuple, product
+from .spatial import batched, constant, finish, flattened, gathered, hashable, ntuple, product
 
 _wrap = Tensor._wrap
 
@@ -34,7 +36,8 @@ def _ceil_extra(
 
 
 def _arguments(
-    x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool,
 ) -> dict[str, Any]:
     window = ntuple(kernel_size, n, "kernel_size")
     steps = window if stride is None or stride in ((), []) else ntuple(stride, n, "stride")
@@ -63,15 +66,27 @@ def _taken(x: Any, indices: Any, n: int) -> Any:
 
 def _max_pool(n: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"max_pool{n}d"
+    specs: dict[Any, Spec] = {}
 
     def function(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:
-        x, was = batched(operand(input), n, name)
+        x = operand(input)
+        key = (x.type, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        try:
+            ready = specs.get(key)
+        except TypeError:  # lists
+            key = tuple(map(hashable, key))
+            ready = specs.get(key)
+        if ready is not None:
+            return _wrap(record_one(ready, x))
+        x, was = batched(x, n, name)
         _check_sizes(x, n, name)
-        given = _arguments(x, n, kernel_size, stride, padding, dilation, ceil_mode)
+        given = _arguments(x.type, n, kernel_size, stride, padding, dilation, ceil_mode)
         if not return_indices:
+            if was:
+                specs[key] = spec("max_pool", 1, given)
             return finish(record("max_pool", [x], given), was)
         indices = record("max_pool_indices", [x], given)
         return finish(_taken(x, indices, n), was), finish(indices, was)
@@ -113,19 +128,26 @@ def max_pool2d_with_indices_backward(
 
 def _avg_pool(n: int) -> Callable[..., Tensor]:
     name = f"avg_pool{n}d"
+    specs: dict[Any, Spec] = {}
 
     def function(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
         ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:
-        x, was = batched(operand(input), n, name)
+        x = operand(input)
+        key = tuple(map(hashable, (x.type, kernel_size, stride, padding, ceil_mode,
+                                   count_include_pad, divisor_override)))
+        ready = specs.get(key)
+        if ready is not None:
+            return _wrap(record_one(ready, x))
+        x, was = batched(x, n, name)
         if x.dtype.is_complex or x.dtype.kind == "b":
             raise RuntimeError(f"{name} is not implemented for {input.dtype!r}")
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         _check_sizes(x, n, name)
-        given = _arguments(x, n, kernel_size, stride, padding, 1, ceil_mode)
+        given = _arguments(x.type, n, kernel_size, stride, padding, 1, ceil_mode)
         whole = x.dtype.kind in "iu"
         if whole:
             x = cast(x, float64)
@@ -139,7 +161,10 @@ def _avg_pool(n: int) -> Callable[..., Tensor]:
             found = record("multiply", [found, constant(_shares(
                 x.shape[-n:], found.shape[-n:], given).astype(found.dtype.numpy))])
         else:
-            found = record("avg_pool", [x], {**given, "count_include_pad": count_include_pad})
+            given["count_include_pad"] = count_include_pad
+            found = record("avg_pool", [x], given)
+            if was and not whole:
+                specs[key] = spec("avg_pool", 1, given)
         if whole:
             found = cast(record("trunc", [found]), input._type.dtype)
         return finish(found, was)
@@ -172,6 +197,14 @@ avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(n) for n in (1, 2, 3))
 # Adaptive
 
 
+def _ranked(input: Tensor, n: int, name: str) -> tuple[Any, bool]:
+    if n > 1 and len(input._type.shape) <= n:
+        raise ValueError(
+            f"{name}: Input dimension should be at least {n + 1}, got input of size "
+            f"{list(input.shape)}")
+    return batched(operand(input), n, name)
+
+
 def _sizes(x: Any, n: int, output_size: Any, name: str) -> tuple[int, ...]:
     given = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(
         output_size)
@@ -194,7 +227,7 @@ def _adaptive_avg_pool(n: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{n}d"
 
     def function(input: Tensor, output_size: Any) -> Tensor:
-        x, was = batched(operand(input), n, name)
+        x, was = _ranked(input, n, name)
         sizes = _sizes(x, n, output_size, name)
         return finish(record("adaptive_avg_pool", [x], {"output": sizes}), was)
 
@@ -249,7 +282,7 @@ def _adaptive_max_pool(n: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     name = f"adaptive_max_pool{n}d"
 
     def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        x, was = batched(operand(input), n, name)
+        x, was = _ranked(input, n, name)
         sizes = _sizes(x, n, output_size, name)
         indices = _adaptive_indices(x, sizes)
         found = finish(_taken(x, indices, n), was)
@@ -469,3 +502,5 @@ FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     adaptive_max_pool3d_with_indices, fractional_max_pool2d, fractional_max_pool3d,
     fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices, max_unpool1d,
     max_unpool2d, max_unpool3d, lp_pool1d, lp_pool2d, lp_pool3d)}
+for _name in ("avg_pool1d", "avg_pool2d", "avg_pool3d"):
+    FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])

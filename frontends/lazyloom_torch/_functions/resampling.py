@@ -93,6 +93,9 @@ def _resized(
 ) -> Any:
     given: DType = v.dtype
     if mode.startswith("nearest"):
+        if all(s % d == 0 and (f is None or f == s // d) for s, d, f in zip(
+            sizes, v.shape[2:], factors, strict=True)):
+            return _repeated(v, sizes)
         for i, (size, factor) in enumerate(zip(sizes, factors, strict=True)):
             v = gathered(v, _nearest(v.shape[2 + i], size, factor, mode), 2 + i)
         return v
@@ -110,6 +113,18 @@ def _resized(
     if given.kind == "u":
         v = record("clip", [record("round", [v]), scalar(0, v.dtype), scalar(255, v.dtype)])
     return cast(v, given)
+
+
+def _repeated(v: Any, sizes: tuple[int, ...]) -> Any:
+    """Each element a whole number of times along each spatial dimension."""
+    apart: list[int] = list(v.shape[:2])
+    wide: list[int] = list(v.shape[:2])
+    for d, s in zip(v.shape[2:], sizes, strict=True):
+        apart += (d, 1)
+        wide += (d, s // d)
+    v = record("reshape", [v], {"shape": tuple(apart)})
+    v = record("broadcast_to", [v], {"shape": tuple(wide)})
+    return record("reshape", [v], {"shape": (*v.shape[:2], *sizes)})
 
 
 def _nearest(d: int, size: int, factor: float | None, mode: str) -> Any:
