@@ -19,11 +19,26 @@ import lazyloom
 from lazyloom.dtypes import float32, int64
 
 from . import _dtypes
-from ._core import cast, check_shape, record, scalar, shape_of
+from ._core import (
+    broadcast_shapes,
+    cast,
+    check_shape,
+    record,
+    record_number,
+    record_one,
+    scalar,
+    shape_of,
+    spec,
+)
+from ._errors import TorchDTypeError
+from ._functions.bounds import require
 from ._functions.creation import finish
 from ._tensor import Tensor, operand
 
 _DEFAULT_SEED = 67280421310721
+#: what every draw records: the state split in two, and both halves
+_SPLIT, _TAKE = spec("random_split", 1, {"num": 2}), spec("take", 2, {"axis": 0})
+_FIRST, _SECOND = scalar(0, int64), scalar(1, int64)
 
 
 #: (thread, mode, number of the element) of each function that vmap maps now, innermost last
@@ -99,10 +114,10 @@ class Generator:
         contain the draws that came before it.
         """
         with self._lock:
-            pair = record("random_split", [self._state()], {"num": 2})
-            state = record("take", [pair, scalar(0, int64)], {"axis": 0})
+            pair = record_one(_SPLIT, self._state())
+            state = record_number(_TAKE, pair, _FIRST)
             self._key = state if step else lazyloom.boundary(state)
-            key = record("take", [pair, scalar(1, int64)], {"axis": 0})
+            key = record_number(_TAKE, pair, _SECOND)
         return _of_element(key) if _mappings else key
 
     def get_state(self) -> Tensor:
@@ -168,7 +183,10 @@ def _floating(dtype: Any) -> _dtypes.dtype:
 def uniform_value(
     shape: tuple[int, ...], low: float, high: float, kind: Any, generator: Any = None
 ) -> Any:
-    """A Value uniform on [low, high)."""
+    """A Value uniform on [low, high), both parts of a complex one."""
+    if kind.is_complex:
+        return record("complex", [
+            uniform_value(shape, low, high, kind.real, generator) for _ in range(2)])
     return drawn("random_uniform", [scalar(float(low), kind), scalar(float(high), kind)],
                  {"shape": check_shape(shape)}, generator)
 
@@ -183,7 +201,7 @@ def normal_value(
 
 def rand(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:
     """Uniform numbers on [0, 1)."""
     _dtypes.check_device(device)
@@ -193,7 +211,7 @@ def rand(
 
 def randn(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:
     """Numbers of the standard normal distribution."""
     _dtypes.check_device(device)
@@ -204,24 +222,42 @@ def randn(
 
 def randint(
     low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None,
-    dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
-    """Integers from low (0 if left out) to high - 1."""
+    """Integers from low (0 if left out) to high - 1.
+
+    Raises RuntimeError if there are none, or if they do not fit the dtype.
+    """
     _dtypes.check_device(device)
     if size is None:
         low, high, size = 0, low, high
+    kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
+    value = _integers(check_shape(shape_of((size,))), int(low), int(high), kind, generator)
+    return finish(value, requires_grad)
+
+
+def _integers(shape: tuple[int, ...], low: int, high: int, kind: _dtypes.dtype,
+              generator: Generator | None) -> Any:
     if not low < high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
-    value = drawn("random_integers", [scalar(low, int64), scalar(high, int64)],
-                  {"shape": check_shape(shape_of((size,)))}, generator)
-    return finish(cast(value, kind.lazy), requires_grad)
+    if kind.category < 2:
+        least, most = (0, 1) if kind is _dtypes.bool_ else (
+            _dtypes.iinfo(kind).min, _dtypes.iinfo(kind).max)
+        for name, bound in (("from", low), ("to - 1", high - 1)):
+            if not least <= bound <= most:
+                raise RuntimeError(f"{name} is out of bounds for {kind!r}: it is {bound}, expected "
+                                   f"{least} to {most}")
+    # the largest bound is one more than an int64 holds
+    value = drawn("random_integers", [scalar(low, int64), scalar(high - 1, int64)],
+                  {"shape": shape, "endpoint": True}, generator)
+    return cast(value, kind.lazy)
 
 
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
     _dtypes.check_device(device)
@@ -253,52 +289,125 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """Ones with the probabilities that input holds (or p), zeros otherwise."""
-    kind = input._type.dtype
-    odds = operand(input) if p is None else scalar(float(p), float32)
-    drawn_bits = drawn("random_bernoulli", [odds], {"shape": input._type.shape}, generator)
-    return finish(cast(drawn_bits, kind))
+    """Ones with the probabilities that input holds (or p), zeros otherwise.
+
+    A probability outside [0, 1] raises RuntimeError, at the latest when the result is read.
+    """
+    if p is None and not input.is_floating_point():
+        raise TorchDTypeError(f"bernoulli draws floating-point numbers, not {input.dtype!r}")
+    value = _truths(input._type.shape, input if p is None else p, generator)
+    return finish(cast(value, input._type.dtype))
+
+
+def _truths(shape: tuple[int, ...], p: Any, generator: Generator | None) -> Any:
+    if not isinstance(p, Tensor):
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        odds = scalar(float(p), float32)
+        return drawn("random_bernoulli", [odds], {"shape": shape}, generator)
+    odds = operand(p).detach()
+    if not odds.dtype.is_floating:
+        raise RuntimeError(f"expected probabilities of a floating-point dtype, not {p.dtype!r}")
+    return require(drawn("random_bernoulli", [odds], {"shape": shape}, generator),
+                   _outside(odds, 0, 1), "torch.bernoulli")
+
+
+def _outside(value: Any, low: float, high: float) -> Any:
+    """A flag: whether an element is not from low to high, or is NaN."""
+    inside = record("logical_and", [
+        record("greater_equal", [value, scalar(low, value.dtype)]),
+        record("less_equal", [value, scalar(high, value.dtype)])])
+    return record("logical_not", [record("all", [inside])])
 
 
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-    dtype: Any = None, device: Any = None,
+    dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
-    """Normal numbers with the given means and standard deviations (numbers or tensors)."""
+    """Normal numbers with the given means and standard deviations (numbers or tensors).
+
+    A negative standard deviation raises RuntimeError, at the latest when the result is read.
+    """
+    _dtypes.check_device(device)
     shaped = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is None and not shaped:
         raise TypeError("normal() needs tensors of means or standard deviations, or a size")
+    if not isinstance(std, Tensor):
+        _positive("normal", "std", std, zero=True)
     if size is not None:
         noise = randn(*shape_of((size,)), generator=generator, dtype=dtype)
     else:
         like = shaped[0] if len(shaped) == 1 else shaped[0] + shaped[1]
         noise = randn_like(like, generator=generator)
     made: Tensor = noise * std + mean
-    return made
+    if isinstance(std, Tensor) and std.is_floating_point():
+        spread = operand(std).detach()
+        flag = record("any", [record("less", [spread, scalar(0, spread.dtype)])])
+        made = Tensor._wrap(require(operand(made), flag, "torch.normal"))
+    return made.requires_grad_() if requires_grad else made
+
+
+def _positive(name: str, what: str, number: Any, *, zero: bool = False) -> float:
+    """A parameter as a float. Raises RuntimeError if it is not positive."""
+    if not (number > 0 or zero and number == 0):
+        raise RuntimeError(
+            f"{name} expects {what} > 0.0, but found {what}={number}" if not zero else
+            f"{name} expects {what} >= 0.0, but found {what}={number}")
+    return float(number)
 
 
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Indices drawn with the rows' weights; without replacement by the Gumbel top-k trick."""
+    """Indices drawn with the rows' weights; without replacement by the Gumbel top-k trick.
+
+    Weights that are negative, not finite or 0 all in a row raise RuntimeError when the result
+    is read.
+    """
     if input.ndim not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, but it has {input.ndim}")
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input.dtype!r}")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples, but it is {num_samples}")
     n = input._type.shape[-1]
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without "
                            "replacement")
-    logits = record("log", [operand(input).detach()])
+    weights = operand(input).detach()
+    zero = scalar(0, weights.dtype)
+    logits = record("log", [weights])
     if replacement:
         shape = (num_samples, *input._type.shape[:-1])
         value = drawn("random_categorical", [logits], {"shape": shape}, generator)
         if len(shape) == 2:
             value = record("transpose", [value], {"axes": (1, 0)})
-        return finish(cast(value, int64))
-    noise = drawn("random_gumbel", [], {"shape": logits.shape, "dtype": logits.dtype}, generator)
-    _, found = record("top_k", [record("add", [logits, noise])], {
-        "k": num_samples, "axis": len(logits.shape) - 1, "largest": True})
-    return finish(found)
+        found = cast(value, int64)
+    else:
+        noise = drawn("random_gumbel", [], {"shape": logits.shape, "dtype": logits.dtype},
+                      generator)
+        _, found = record("top_k", [record("add", [logits, noise])], {
+            "k": num_samples, "axis": len(logits.shape) - 1, "largest": True})
+    valid = record("logical_and", [record("isfinite", [weights]),
+                                   record("greater_equal", [weights, zero])])
+    some = record("any", [record("greater", [weights, zero])], {"axes": (input.ndim - 1,)})
+    sound = record("logical_and", [record("all", [valid]), record("all", [some])])
+    return finish(require(found, record("logical_not", [sound]), "torch.multinomial"))
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of successes with probabilities ``prob`` in ``count`` trials, of count's dtype."""
+    if count.dtype is not prob.dtype or not count.is_floating_point():
+        raise RuntimeError(
+            "binomial expects two tensors of one floating-point dtype, but count has "
+            f"{count.dtype!r} and prob has {prob.dtype!r}")
+    shape = broadcast_shapes(count._type.shape, prob._type.shape)
+    value = drawn("random_binomial", [operand(count).detach(), operand(prob).detach()],
+                  {"shape": shape}, generator)
+    return finish(cast(value, count._type.dtype))
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -314,43 +423,118 @@ def _fill(self: Tensor, value: Any) -> Tensor:
     return self._assign(cast(value, self._type.dtype))
 
 
-def _wide(self: Tensor) -> Any:
-    return self._type.dtype if self._type.dtype.is_inexact else float32
+def _continuous(self: Tensor, name: str) -> Any:
+    """The dtype to draw. Raises NotImplementedError for integers and bools."""
+    kind = self._type.dtype
+    if not kind.is_inexact:
+        raise TorchDTypeError(f"{name} draws floating-point numbers, not {self.dtype!r}")
+    return kind
 
 
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with uniform numbers on [a, b)."""
-    return _fill(self, uniform_value(self._type.shape, a, b, _wide(self), generator))
+def _bounds(name: str, given: dict[str, Any], first: Any, second: Any) -> tuple[Any, Any]:
+    """PyTorch's arguments ``from`` and ``to``, the first of which is a word of Python's."""
+    first, second = given.pop("from", first), given.pop("to", second)
+    if given:
+        raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(given))!r}")
+    return first, second
+
+
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None, **bounds: Any
+             ) -> Tensor:
+    """Fill with uniform numbers on [from, to), by default [0, 1); both parts of complex ones.
+
+    Raises RuntimeError if from is larger than to.
+    """
+    kind = _continuous(self, "uniform_")
+    low, high = _bounds("uniform_", bounds, a, b)
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return _fill(self, uniform_value(self._type.shape, low, high, kind, generator))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
-    return _fill(self, normal_value(self._type.shape, mean, std, _wide(self), generator))
+    """Fill with normal numbers. Raises RuntimeError for a negative std."""
+    kind = _continuous(self, "normal_")
+    _positive("normal_", "std", std, zero=True)
+    if not kind.is_complex:
+        return _fill(self, normal_value(self._type.shape, mean, std, kind, generator))
+    noise = drawn("random_normal", [], {"shape": self._type.shape, "dtype": kind}, generator)
+    return _fill(self, record("add", [record("multiply", [noise, scalar(std, kind)]),
+                                      scalar(mean, kind)]))
 
 
-def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None
+#: one more than the whole numbers that a floating-point dtype counts without a gap
+_WHOLE = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}
+
+
+def random_(self: Tensor, a: Any = None, b: Any = None, *, generator: Any = None, **bounds: Any
             ) -> Tensor:
-    """Fill with integers from low to high - 1."""
+    """Fill with integers: ``random_()`` of those that the dtype holds, ``random_(to)`` from 0,
+    ``random_(from, to)``; ``to`` itself excluded.
+    """
+    kind = self.dtype
+    low, high = _bounds("random_", bounds, a, b)
     if high is None:
-        kind = self._type.dtype
-        top = (1 << 24) if kind.is_floating else (2 if kind.kind == "b" else (
-            1 << (8 * kind.itemsize - (kind.kind == "i"))) - 1)
-        low, high = (0, low) if low else (0, top)
-    return _fill(self, drawn("random_integers", [scalar(low, int64), scalar(high, int64)],
-                             {"shape": self._type.shape}, generator))
+        if low is not None and "from" not in bounds and a is not None:
+            low, high = 0, low
+        else:
+            low = 0 if low is None else low
+            high = _WHOLE[kind.name] + 1 if kind.is_floating_point else (
+                2 if kind is _dtypes.bool_ else _dtypes.iinfo(kind).max + 1)
+            high = min(high, (1 << 63))
+    low = 0 if low is None else low
+    return _fill(self, _integers(self._type.shape, int(low), int(high), kind, generator))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with ones with probability p (a number or a tensor), zeros otherwise."""
-    odds = operand(p) if isinstance(p, Tensor) else scalar(float(p), float32)
-    return _fill(self, drawn("random_bernoulli", [odds], {"shape": self._type.shape}, generator))
+    """Fill with ones with probability p (a number or a tensor), zeros otherwise.
+
+    A probability outside [0, 1] raises RuntimeError, at the latest when the result is read.
+    """
+    return _fill(self, _truths(self._type.shape, p, generator))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with exponentially distributed numbers of rate lambd."""
-    value = drawn("random_exponential", [], {"shape": self._type.shape, "dtype": _wide(self)},
+    """Fill with exponentially distributed numbers of rate lambd.
+
+    Raises RuntimeError for a rate that is not positive.
+    """
+    kind = _continuous(self, "exponential_")
+    rate = _positive("exponential_", "lambda", lambd)
+    value = drawn("random_exponential", [], {"shape": self._type.shape, "dtype": kind}, generator)
+    return _fill(self, record("divide", [value, scalar(rate, kind)]))
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+            ) -> Tensor:
+    """Fill with numbers of the Cauchy distribution. Raises RuntimeError unless sigma > 0."""
+    kind = _continuous(self, "cauchy_")
+    width = _positive("cauchy_", "sigma", sigma)
+    value = drawn("random_cauchy", [], {"shape": self._type.shape, "dtype": kind}, generator)
+    return _fill(self, record("add", [record("multiply", [value, scalar(width, kind)]),
+                                      scalar(float(median), kind)]))
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+                ) -> Tensor:
+    """Fill with numbers whose logarithms are normal. Raises RuntimeError unless std > 0."""
+    kind = _continuous(self, "log_normal_")
+    spread = _positive("log_normal_", "std", std)
+    return _fill(self, record("exp", [
+        normal_value(self._type.shape, mean, spread, kind, generator)]))
+
+
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the numbers of trials, 1 or more, up to the first success of probability p.
+
+    Raises RuntimeError unless 0 < p < 1.
+    """
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    value = drawn("random_geometric", [scalar(float(p), float32)], {"shape": self._type.shape},
                   generator)
-    return _fill(self, record("divide", [value, scalar(float(lambd), value.dtype)]))
+    return _fill(self, value)
 
 
 class fork_rng:  # noqa: N801
@@ -369,6 +553,8 @@ class fork_rng:  # noqa: N801
 
 FUNCTIONS = {f.__name__: f for f in (
     manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm,
-    rand_like, randn_like, randint_like, bernoulli, normal, multinomial, poisson)}
+    rand_like, randn_like, randint_like, bernoulli, normal, multinomial, poisson,
+    binomial)}
 METHODS = {f.__name__: f for f in (
-    uniform_, normal_, random_, bernoulli_, exponential_, bernoulli, multinomial)}
+    uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
+    bernoulli, multinomial)}

@@ -58,6 +58,10 @@ REFUSALS = {
     "torch.probabilities": "binary_cross_entropy: all elements of input should be between 0 and 1",
     "torch.variances": "gaussian_nll_loss: var has negative entry/entries",
     "torch.cov": "cov(): fweights and aweights cannot be negative",
+    "torch.bernoulli": "bernoulli expects all probabilities to be in [0, 1]",
+    "torch.multinomial": "multinomial: the weights must be finite and not negative, and some of "
+                         "each row positive",
+    "torch.normal": "normal expects all elements of std >= 0.0",
     "torch.repeats": "repeat_interleave: repeats must not be negative",
 }
 for _kind, _text in REFUSALS.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _dtypes
-from .._core import broadcast_shapes, cast, record
+from .._core import broadcast_shapes, cast, record, scalar
+from .._grad_mode import is_grad_enabled
 from .._promotion import can_cast, is_number
 from .._tensor import Tensor, operand
 from .creation import as_tensor, full_value
@@ -99,6 +100,13 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return self._assign(value)
 
 
+def overwritten(old: Any, new: Any) -> Any:
+    """What replaces a value. It requires a gradient, which is 0, if that one does."""
+    if not (old.requires_grad and is_grad_enabled()):
+        return new
+    return record("where", [scalar(False, _dtypes.bool_.lazy), old, new])
+
+
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number, or a 0-d tensor, everywhere."""
     if isinstance(value, Tensor):
@@ -109,7 +117,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return copy_(self, value)
     if not is_number(value):
         raise TypeError(f"fill_() takes a number or a 0-d tensor, not {value!r}")
-    return self._assign(full_value(self._type.shape, value, self.dtype))
+    return self._assign(overwritten(
+        operand(self), full_value(self._type.shape, value, self.dtype)))
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -138,8 +138,13 @@ def asarray(
     return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    return tensor(s, dtype=dtype or _dtypes.get_default_dtype(), device=device)
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:
+    """A 0-d tensor of a number, of the default dtype unless one is given."""
+    return tensor(s, dtype=dtype or _dtypes.get_default_dtype(), device=device,
+                  requires_grad=requires_grad)
 
 
 def full_value(shape: tuple[int, ...], number: Any, kind: dtype) -> Any:
@@ -214,52 +219,154 @@ def _numbers(values: tuple[Any, ...]) -> list[Any]:
     return found
 
 
+def _whole(numbers: list[Any], kind: dtype) -> list[Any]:
+    """The numbers of a range, whole ones for an integer dtype; RuntimeError for infinite ones."""
+    for v in numbers:
+        if not math.isfinite(v):
+            raise RuntimeError(f"unsupported range: {', '.join(map(repr, numbers))}")
+    return numbers if kind.category >= 2 else [int(v) for v in numbers]
+
+
 def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False, layout: Any = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from start up to, not including, end."""
+    """Numbers from start up to, not including, end.
+
+    Raises RuntimeError for a step of 0 or away from end, and for infinite numbers.
+    """
     _dtypes.check_device(device)
     if end is None:
         start, end = 0, start
-    start, end, step = _numbers((start, end, step))
+    numbers = _numbers((start, end, step))
+    if dtype is not None:
+        kind = _dtypes.as_dtype(dtype)
+    elif all(isinstance(v, (int, np.integer)) for v in numbers):
+        kind = _dtypes.int64
+    else:
+        kind = _dtypes.get_default_dtype()
+    start, end, step = _whole(numbers, kind)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     length = max(math.ceil((end - start) / step), 0)
     if length == 0 and (end - start) * step < 0:
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
-    if dtype is not None:
-        kind = _dtypes.as_dtype(dtype)
-    elif all(isinstance(v, (int, np.integer)) for v in (start, end, step)):
-        kind = _dtypes.int64
-    else:
-        kind = _dtypes.get_default_dtype()
     return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
                          {"length": length}), requires_grad)
 
 
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+def range_(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None,
 ) -> Tensor:
-    """``steps`` numbers from start to end, both included."""
+    """Numbers from start up to end, which is one of them if a step reaches it."""
     _dtypes.check_device(device)
-    start, end = _numbers((start, end))
+    if end is None:
+        start, end = 0, start
     kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
+    start, end, step = _whole(_numbers((start, end, step)), kind)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and larger bound inconsistent with step sign")
+    return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
+                         {"length": math.floor((end - start) / step) + 1}), requires_grad)
+
+
+def _ends(name: str, ends: tuple[Any, Any], kind: dtype, wide: dtype) -> list[Any]:
+    """The two ends as operands, whole for an integer dtype; RuntimeError for tensors with
+    dimensions."""
+    found = []
+    for end in ends:
+        if not isinstance(end, Tensor):
+            numbers = _numbers((end,))
+            found.append(scalar(int(numbers[0]) if kind.category < 2 else numbers[0], wide.lazy))
+            continue
+        if end.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got a tensor of "
+                f"{end.ndim} dimension(s)")
+        value = operand(end).detach()
+        found.append(cast(cast(value, kind.lazy) if kind.category < 2 else value, wide.lazy))
+    return found
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, wide: Any) -> Any:
+    """Evenly spaced numbers, and the dtype that they are wanted in."""
+    if not hasattr(steps, "__index__") or isinstance(steps, bool):
+        raise TypeError(f"{name}(): steps must be an int, not {type(steps).__name__}")
     if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    wide = kind if kind.is_floating_point or kind.is_complex else _dtypes.float64
-    value = source("linspace", [scalar(start, wide.lazy), scalar(end, wide.lazy)],
-                   {"num": steps, "endpoint": True})
+        raise RuntimeError(f"number of steps must be non-negative, but it is {steps}")
+    kinds = [number_dtype(x) if not isinstance(x, Tensor) else x.dtype for x in (start, end)]
+    kind = _dtypes.as_dtype(dtype) if dtype is not None else _dtypes.get_default_dtype()
+    if any(k.is_complex for k in kinds) and not kind.is_complex:
+        if dtype is not None:
+            raise RuntimeError(f"{name}: the ends are complex, but the dtype given is {kind!r}")
+        kind = kind.to_complex()
+    wide = wide(kind)
+    make = record if any(isinstance(x, Tensor) for x in (start, end)) else source
+    return make("linspace", _ends(name, (start, end), kind, wide), {
+        "num": steps.__index__(), "endpoint": True}), kind
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:
+    """``steps`` numbers from start to end (numbers or 0-d tensors), both included."""
+    _dtypes.check_device(device)
+    value, kind = _spaced("linspace", start, end, steps, dtype, lambda kind: (
+        kind if kind.category >= 2 else _dtypes.float64))
     return finish(cast(value, kind.lazy), requires_grad)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+    device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:
     """``base ** linspace(start, end, steps)``."""
-    exponents = linspace(start, end, steps, dtype=_dtypes.float64)
-    made: Tensor = (float(base) ** exponents).to(
-        options.pop("dtype", None) or _dtypes.get_default_dtype())
+    _dtypes.check_device(device)
+    value, kind = _spaced("logspace", start, end, steps, dtype, lambda kind: (
+        _dtypes.complex128 if kind.is_complex else _dtypes.float64))
+    value = record("power", [scalar(base, value.dtype), value])
+    return finish(cast(value, kind.lazy), requires_grad)
+
+
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of that size, of which ``stride()`` gives those strides. Its elements are 0."""
+    shape, strides = shape_of((size,)), shape_of((stride,))
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(strides)})")
+    if min(strides, default=0) < 0:
+        raise RuntimeError(f"strides must not be negative, but are {list(strides)}")
+    made: Tensor = empty(shape, dtype=dtype, device=device, requires_grad=requires_grad)
+    made._strides = strides
     return made
+
+
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None,
+    requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:
+    """A dense tensor whose dimensions follow each other in memory in that order.
+
+    Raises RuntimeError unless the order is a permutation of the dimensions.
+    """
+    shape, order = shape_of((size,)), shape_of((physical_layout,))
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            f"physical_layout must be a permutation of the {len(shape)} dimensions, but is "
+            f"{list(order)}")
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d], step = step, step * max(shape[d], 1)
+    return empty_strided(shape, tuple(strides), dtype=dtype, device=device,
+                         requires_grad=requires_grad)
 
 
 def eye(
@@ -292,9 +399,11 @@ def _new(name: str, make: Any) -> Any:
 
 new_zeros, new_ones, new_empty, new_full = (
     _new(f"new_{f.__name__}", f) for f in (zeros, ones, empty, full))
+new_empty_strided = _new("new_empty_strided", empty_strided)
 
 FUNCTIONS = {f.__name__: f for f in (
     tensor, as_tensor, from_numpy, from_dlpack, scalar_tensor, full, zeros, ones, empty, full_like,
-    zeros_like, ones_like, arange, linspace, logspace, eye)}
-FUNCTIONS.update(asarray=asarray, empty_like=empty_like)
-METHODS = {f.__name__: f for f in (new_tensor, new_zeros, new_ones, new_empty, new_full)}
+    zeros_like, ones_like, arange, linspace, logspace, eye, empty_strided, empty_permuted)}
+FUNCTIONS.update(asarray=asarray, empty_like=empty_like, range=range_)
+METHODS = {f.__name__: f for f in (
+    new_tensor, new_zeros, new_ones, new_empty, new_full, new_empty_strided)}

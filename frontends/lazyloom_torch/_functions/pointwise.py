@@ -496,16 +496,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like input of one number or the element of a 0-d tensor."""
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} "
-                "dimensions.")
-        v = cast(operand(value), input._type.dtype)
-        return _made(record("broadcast_to", [v], {"shape": input._type.shape}))
-    from .creation import full_like
-
-    return full_like(input, value)
+    return input.clone().fill_(value)
 
 
 def isreal(input: Tensor) -> Tensor:
