@@ -37,6 +37,7 @@ from ._functions import (  # noqa: E402, F401
     linear,
     matrices,
     pointwise,
+    recurrent,
     reductions,
     representation,
     scattering,
@@ -69,7 +70,7 @@ _methods.attach()
 
 for _module in (pointwise, representation, reductions, views, splitting, strided, copies, shaping,
                 linear, indexing, scattering, sorting, counting,
-                creation, random, matrices, statistics, spectral):
+                creation, random, matrices, statistics, spectral, recurrent):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
@@ -137,21 +138,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
-from . import (  # noqa: E402
-    _autocast,
-    amp,
-    func,
-    masked,
-    nn,
-    ops,
-    optim,
-    special,
-    testing,
-    utils,
-)  # fmt: skip
+from . import _autocast, func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
-from .amp import autocast  # noqa: E402, F401
+from .amp import autocast  # noqa: E402
 from .amp.autocast_mode import (  # noqa: E402, F401
     autocast_decrement_nesting,
     autocast_increment_nesting,

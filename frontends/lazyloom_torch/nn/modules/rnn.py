@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from ... import _dtypes
+from ..._autocast import casting
 from ..._functions import recurrent
 from ..._functions.creation import zeros
 from ..._tensor import Tensor
@@ -130,7 +131,7 @@ class RNNBase(Module):
 
     def _check_input(self, input: Tensor, packed: bool) -> None:
         weight: Tensor = getattr(self, self._flat_weights_names[0])
-        if input._type.dtype is not weight._type.dtype:
+        if input._type.dtype is not weight._type.dtype and not casting:
             raise ValueError(
                 f"RNN input dtype ({input.dtype!r}) does not match weight dtype "
                 f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert "
