@@ -37,18 +37,19 @@ class _Formatter:
         if not self.floating:
             self.width = max((len(str(v)) for v in flat.tolist()), default=1)
             return
+        # zeros, infinities and NaN have no part in the choice
         values = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
+        self.whole = bool(np.all(values == np.ceil(values)))
         if not values.size:
-            self.whole = True
-        else:
-            size = np.abs(values)
-            low, high = size.min(), size.max()
-            self.whole = bool(np.all(values == np.ceil(values)))
-            self.scientific = bool(high / low > 1000.0 or high > 1e8 or (
-                not self.whole and low < 1e-4))
+            return
+        size = np.abs(values)
+        low, high = size.min(), size.max()
         if _options["sci_mode"] is not None:
             self.scientific = bool(_options["sci_mode"])
-        self.width = max((len(self._text(v)) for v in flat.tolist()), default=1)
+        else:
+            self.scientific = bool(high / low > 1000.0 or high > 1e8 or (
+                not self.whole and low < 1e-4))
+        self.width = max(len(self._text(v)) for v in values.tolist())
 
     def _text(self, v: float) -> str:
         if not np.isfinite(v):
@@ -123,4 +124,17 @@ def tensor_text(t: Any) -> str:
             suffixes.append(f"dtype={t.dtype!r}")
     if t.requires_grad:
         suffixes.append("requires_grad=True" if t.is_leaf else f"grad_fn={t.grad_fn!r}")
-    return "tensor(" + ", ".join([body, *suffixes]) + ")"
+    return with_suffixes("tensor(" + body, suffixes, len("tensor(")) + ")"
+
+
+def with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """What is printed after the elements, on lines of its own where it does not fit."""
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > _options["linewidth"]:
+            text += ",\n" + " " * indent + suffix
+            length = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text
