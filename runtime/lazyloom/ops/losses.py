@@ -220,9 +220,9 @@ def kl_div(x: T, target: T, *, log_target: bool = False, reduction: str = "mean"
     v, t = widened(x), widened(target)
     if log_target:
         return _reduced(lax.mul(lax.exp(t), lax.sub(t, v)), reduction, x.dtype)
-    positive = lax.gt(t, _like(t, 0.0))
-    safe = lax.select(positive, t, _like(t, 1.0))
-    entropy = lax.select(positive, lax.mul(t, lax.log(safe)), _like(t, 0.0))
+    # a negative target is NaN, as its logarithm
+    zero = lax.eq(t, _like(t, 0.0))
+    entropy = lax.select(zero, t, lax.mul(t, lax.log(lax.select(zero, _like(t, 1.0), t))))
     return _reduced(lax.sub(entropy, lax.mul(t, v)), reduction, x.dtype)
 
 

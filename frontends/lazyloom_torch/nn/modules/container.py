@@ -302,8 +302,6 @@ def _text(value: Any, dtype_first: bool) -> str:
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     what = repr(value.dtype) if dtype_first else value.type()
-    if not dtype_first and kind == "Parameter":
-        what = "torch.nn.parameter.Parameter"
     return f"{kind} containing: [{what} of size {'x'.join(map(str, value.size()))}]"
 
 
