@@ -116,7 +116,8 @@ def _load(f: Any, trusting: bool) -> Any:
     if head[8:9] == b"{" or len(head) < 8:
         return safetensors.load(f.read())
     if head[:1] == b"\x80":
-        return _read_old(f, read)
+        # from memory: a damaged length asks for no more than there is
+        return _read_old(io.BytesIO(f.read()), read)
     raise ValueError("load: this is neither a file of torch.save nor a safetensors file")
 
 
@@ -136,10 +137,14 @@ def _swapped(data: Any, kind: _dtypes.dtype | None) -> Any:
     return np.frombuffer(data, f"u{width}").byteswap().tobytes()
 
 
+#: what zipfile raises for an archive that is damaged, encrypted or of a kind that it does not know
+_BAD_ARCHIVE = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError)
+
+
 def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
     try:
         archive = zipfile.ZipFile(f)
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
+    except _BAD_ARCHIVE as error:
         raise ValueError(f"load: the archive is damaged: {error}") from None
     with archive:
         names = set(archive.namelist())
@@ -155,10 +160,9 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
             try:
                 entry = archive.getinfo(f"{stem}/{name}")
                 if entry.compress_type != zipfile.ZIP_STORED:
-                    raise ValueError(f"load: the archive's {name} is compressed, which torch.save "
-                                     "never does")
+                    raise NotImplementedError("it is compressed, which torch.save never does")
                 return archive.read(entry)
-            except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+            except (KeyError, EOFError, *_BAD_ARCHIVE) as error:
                 raise ValueError(f"load: the archive is damaged: {name}: {error}") from None
 
         order = member("byteorder").decode() if f"{stem}/byteorder" in names else "little"
@@ -228,7 +232,7 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
 
 
 def _exactly(f: Any, count: int) -> bytes:
-    data: bytes = f.read(count) if count >= 0 else b""
+    data: bytes = f.read(count) if 0 <= count < 1 << 62 else b""
     if len(data) != count:
         raise ValueError(f"load: the file is damaged: it ends {count - len(data)} bytes early")
     return data

@@ -214,6 +214,25 @@ def test_damaged_files_are_errors(tmp_path: Path, damage: Any) -> None:
         torch.load(path)
 
 
+def test_random_damage_is_an_error_or_data() -> None:
+    """Whatever bytes change: a ValueError, an UnpicklingError, or something that was read."""
+    random = np.random.default_rng(0)
+    given = {"a": torch.arange(6.0).reshape(2, 3).t(), "p": nn.Parameter(torch.ones(2)),
+             "l": [1, 2.5, "x", None, (1, 2), b"abc", {1}], "od": OrderedDict(x=1)}
+    whole = np.frombuffer(saved(given).getvalue(), np.uint8)
+    tensors = np.frombuffer(safetensors.save({"w": torch.ones(3)}), np.uint8)
+    refused = 0
+    for i in range(400):
+        changed = (tensors if i % 4 == 0 else whole).copy()
+        at = random.integers(0, len(changed), 1 + i % 3)
+        changed[at] = random.integers(0, 256, len(at))
+        try:
+            torch.load(io.BytesIO(changed[:len(changed) - i % 5 % 2].tobytes()))
+        except (ValueError, pickle.UnpicklingError):
+            refused += 1
+    assert refused > 200
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save({"w": torch.ones(1)}, path)
