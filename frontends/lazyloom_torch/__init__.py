@@ -141,7 +141,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 from . import _autocast, func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
-from .amp import autocast  # noqa: E402
+from .amp import autocast  # noqa: E402, F401
 from .amp.autocast_mode import (  # noqa: E402, F401
     autocast_decrement_nesting,
     autocast_increment_nesting,
