@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazyloom
-from tests.conformance.torch_models import EXAMPLES
+from tests.conformance.torch_models import EXAMPLES, either
 
-FOLDER = EXAMPLES / "torch_scripts"
-sys.path.insert(0, str(FOLDER))
-import both as scripts  # noqa: E402
-
-sys.path.remove(str(FOLDER))
-sys.modules.pop("both", None)  # another folder of examples has one of that name
+# by its path: another folder of examples has a module of that name
+scripts = either.load(EXAMPLES / "torch_scripts" / "both.py", "lazyloom_torch")
 
 #: sizes that take a second
 SMALL: dict[str, dict[str, Any]] = {
