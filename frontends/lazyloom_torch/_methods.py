@@ -24,6 +24,7 @@ from ._functions import (
     spectral,
     splitting,
     statistics,
+    storages,
     strided,
     views,
 )
@@ -124,6 +125,7 @@ def attach() -> None:
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
+                    storages.METHODS, storages.ATTRIBUTES,
                     convert.METHODS, random.METHODS, special.METHODS,
                     spectral.METHODS):
         for name, function in methods.items():

@@ -547,11 +547,19 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
+    def _real_only(self) -> Any:
+        found = self._only()
+        if isinstance(found, complex):
+            if found.imag:
+                raise RuntimeError(f"{found} has an imaginary part; take .real first")
+            return found.real
+        return found
+
     def __float__(self) -> float:
-        return float(self._only())
+        return float(self._real_only())
 
     def __int__(self) -> int:
-        return int(self._only())
+        return int(self._real_only())
 
     def __complex__(self) -> complex:
         return complex(self._only())
@@ -573,6 +581,10 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, (Tensor, int, float, complex, np.generic)):
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(element)}.")
         return bool((self == element).any())
 
     def __hash__(self) -> int:

@@ -48,12 +48,23 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 def type(self: Tensor, dtype: Any = None) -> Any:
     """The tensor in another dtype; without one, the name of PyTorch's tensor type."""
-    if dtype is not None:
-        return to(self, dtype)
-    names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
-             "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-             "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-    return f"torch.{names.get(self.dtype.name, self.dtype.name)}Tensor"
+    if dtype is None:
+        return f"torch.{_TYPE_NAMES.get(self.dtype.name, self.dtype.name)}Tensor"
+    if isinstance(dtype, str):
+        name = dtype.removeprefix("torch.").removesuffix("Tensor")
+        found = [k for k, n in _TYPE_NAMES.items() if n == name]
+        if not found:
+            raise ValueError(f"invalid type: {dtype!r}")
+        dtype = getattr(_dtypes, found[0] if found[0] != "bool" else "bool_")
+    return to(self, dtype)
+
+
+#: what PyTorch calls its tensors of each dtype
+_TYPE_NAMES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
