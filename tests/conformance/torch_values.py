@@ -94,6 +94,8 @@ class Converter:
             return type(x)(*found) if hasattr(x, "_fields") else type(x)(found)
         if isinstance(x, dict):
             return {k: self(v) for k, v in x.items()}
+        if isinstance(x, torch.nn.Module):
+            return getattr(lazyloom_torch.nn, type(x).__name__)()
         if isinstance(x, types.FunctionType) and x.__module__.startswith("torch"):
             return rebound(x)
         return x
