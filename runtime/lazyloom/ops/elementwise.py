@@ -127,9 +127,11 @@ def remainder(x: T, y: T) -> Array:
 
     def floating(x: Any, y: Any) -> Any:
         rem = lax.rem(x, y)
-        # A zero takes the sign of y, with the gradient of the remainder.
-        rem = lax.select(
-            lax.eq(rem, constant(x, 0)), _with_sign_of(rem, y), rem)
+        # A zero takes the sign of y, with the gradient of the remainder: a difference of zeros is
+        # +0, and taking that away changes no zero.
+        signed = lax.stop_gradient(_with_sign_of(rem, y))
+        signed = lax.sub(signed, lax.sub(lax.stop_gradient(rem), rem))
+        rem = lax.select(lax.eq(rem, constant(x, 0)), signed, rem)
         return lax.select(_signs_differ(rem, y), lax.add(rem, y), rem)
 
     return in_float32(floating, x, y)
