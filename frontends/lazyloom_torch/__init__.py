@@ -70,8 +70,8 @@ from .random import Generator, default_generator, fork_rng, manual_seed  # noqa:
 _methods.attach()
 
 for _module in (pointwise, representation, reductions, views, splitting, strided, copies, storages,
-                shaping, linear, indexing, scattering, sorting, counting, creation, random, matrices,
-                statistics, spectral, recurrent):
+                shaping, linear, indexing, scattering, sorting, counting, creation, random,
+                matrices, statistics, spectral, recurrent):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
