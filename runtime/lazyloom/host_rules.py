@@ -64,6 +64,10 @@ class Custom:
                 f"{self.name} says nothing of how tangents are pushed forward through it")
         return _fitting(self.push(result_of, tangents), types, f"{self.name}: tangent")
 
+    def without_rules(self) -> Custom:
+        """What is left of it when the tape is freed: its name."""
+        return Custom(self.name, self.results, None, None)
+
     def on_an_axis(self) -> Custom:
         """The rule of the node recorded again for all elements of an axis."""
         return Custom(f"{self.name} mapped over an axis", self.results, None, None, self.owner)

@@ -7,7 +7,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from . import cuts, graph
 from .derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
@@ -267,7 +267,8 @@ class Pull:
     ) -> Any:
         operands: list[Any] = []
         for p in range(len(n.inputs)):
-            operands.append(operand(n, p, self.create_graph, self.memo))
+            keep = self.create_graph and _bends(spec.op.name, p, wrt)
+            operands.append(operand(n, p, keep, self.memo))
         operands.extend(cotangents)
         newest = spec.newest_pull
         if newest is not None and newest.arity == len(operands) and newest.wrt == wrt and (
@@ -307,6 +308,29 @@ class Pull:
             spec_of(backward_of(base), attrs, len(operands)), operands, False, n.site)
         results = result if isinstance(result, tuple) else (result,)
         return [results[known.index(w)] for w in wrt]
+
+
+#: ops that are linear in all their operands together: no derivative depends on their data
+_LINEAR: Final = frozenset(
+    "add subtract negative positive sum mean reshape transpose moveaxis swapaxes broadcast_to"
+    " expand_dims squeeze slice dynamic_slice slice_update dynamic_update_slice concatenate stack"
+    " split cast identity barrier custom straight_through real imag conj complex cumsum flip roll"
+    " pad take take_along_axis index index_update scatter_along_axis select_all diagonal"
+    " diagonal_update diag_embed tril triu repeat tile where fft rfft irfft full patches"
+    " patches_sum fold embedding avg_pool adaptive_avg_pool".split())
+#: ops that are linear in each of two operands
+_BILINEAR: Final = frozenset("multiply matmul dot_general vecdot outer kron conv".split())
+
+
+def _bends(op: str, position: int, wrt: list[int]) -> bool:
+    """Whether the derivatives of an op by the operands ``wrt`` depend on one operand's data."""
+    if op.partition(".")[0] in _LINEAR:
+        return False  # what is derived from such an op is linear in what has a gradient, too
+    if op in _BILINEAR:
+        return any(w != position for w in wrt)
+    if op == "divide":
+        return position != 0 or wrt != [0]
+    return True
 
 
 def _by_sequence(n: Node) -> int:

@@ -160,7 +160,7 @@ def free(nodes: dict[Node, bool]) -> None:
             if n.tracked and n.state != DEAD:
                 n.freed = True
                 if n.leaf is not None and isinstance(n.leaf, Custom):
-                    n.leaf = None
+                    n.leaf = n.leaf.without_rules()
                 if n.state == DONE:
                     graph.release_inputs(n, work)
         graph.kill_all(work)

@@ -56,6 +56,10 @@ def drop_watches() -> None:
 def observers(create_graph: bool) -> dict[Value, Callable[[Value], Value]]:
     """What a backward pass calls with the cotangents of the tensors that have hooks."""
     drop_watches()
+    for w in tuple(watches):
+        tensor = w.owner() if w.retain else None
+        if tensor is not None and tensor._watch is w:
+            watching(tensor)
     found: dict[Any, tuple[Value, list[Watch]]] = {}
     for w in tuple(watches):
         if w.retain or w.hooks:

@@ -23,15 +23,16 @@ from ._hooks import (
     watches,
     watching,
 )
+from .graph import GradientEdge
 
 _wrap = Tensor._wrap
 
 
 def _listed(given: Any, what: str) -> list[Any]:
-    found = [given] if isinstance(given, Tensor) or hasattr(given, "output_nr") else list(given)
+    found = [given] if isinstance(given, (Tensor, GradientEdge)) else list(given)
     for i, t in enumerate(found):
-        if hasattr(t, "output_nr"):
-            found[i] = t.node.tensor(t.output_nr)  # a GradientEdge
+        if isinstance(t, GradientEdge):
+            found[i] = t.node.tensor(t.output_nr)
         elif not isinstance(t, Tensor):
             raise TypeError(f"{what}: element {i} is a {type(t).__name__}, expected a Tensor")
     return found
@@ -131,19 +132,13 @@ def _into(
     """:func:`backward` into some tensors only."""
     if not wanted:
         raise RuntimeError("'inputs' argument to backward cannot be empty")
+    for t in wanted:
+        if t._leaf is None:
+            watching(t).retain = True  # from now on, as in PyTorch
     found = _pulled(values, [operand(t) for t in wanted], seeds, keep, create_graph)
     for t, g in zip(wanted, found, strict=True):
-        if g is None:
-            continue
-        if t._leaf is not None:
+        if g is not None and t._leaf is not None:
             _deliver(t._leaf, g, create_graph)
-        else:
-            before = lazyloom.set_grad_enabled(create_graph)
-            try:
-                watch = watching(t)
-                watch.grad = _accumulated(watch.grad, conjugated(g), create_graph)
-            finally:
-                lazyloom.set_grad_enabled(before)
 
 
 def _pulled(

@@ -118,9 +118,17 @@ class Function(metaclass=_FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        warnings.warn(
+            f"{name} should not be instantiated: its methods are static, and it is called by "
+            f"{name}.apply(...)", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: a Function is called by ``apply``."""
+        name = type(self).__name__
         raise RuntimeError(
-            f"{type(self).__name__} is not to be instantiated: its methods are static, and it is "
-            f"called by {type(self).__name__}.apply(...)")
+            f"An instance of {name} was called, as functions of PyTorch were long ago; use "
+            f"{name}.apply(...), with static methods")
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

@@ -31,7 +31,7 @@ def name_of(node: Any) -> str:
     if rule is not None:
         return str(rule.name)
     if node.spec is None:
-        return "AccumulateGrad" if node.leaf is not None else "Backward"
+        return "torch::autograd::AccumulateGrad" if node.leaf is not None else "Backward"
     op = str(node.spec.op.name)
     base = op.partition(".")[0]
     name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
