@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import json
 import signal
 import time
@@ -342,7 +343,7 @@ class Walk:
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
-    def _inplace(self, _: Callable[..., Any]) -> None:
+    def _inplace(self, function: Callable[..., Any]) -> None:
         """The method with an underscore, on a copy: the result, and the tensor itself."""
         variant = self.op.inplace_variant
         if variant is None:
@@ -350,6 +351,8 @@ class Walk:
         named = getattr(variant, "__name__", "")
         if isinstance(variant, types.FunctionType):
             mine_call: Any = rebound(variant)
+        elif isinstance(variant, functools.partial):  # of a function, with inplace=True
+            mine_call = functools.partial(function, **variant.keywords)
         else:
             mine_call = getattr(lazyloom_torch.Tensor, named, None) or getattr(
                 lazyloom_torch, named, None)

@@ -98,6 +98,9 @@ class Converter:
             return getattr(lazyloom_torch.nn, type(x).__name__)()
         if isinstance(x, types.FunctionType) and x.__module__.startswith("torch"):
             return rebound(x)
+        if isinstance(x, types.BuiltinFunctionType):
+            own = getattr(lazyloom_torch.nn.functional, x.__name__, None)
+            return x if own is None else own
         return x
 
 

@@ -263,7 +263,7 @@ def _along(op: str) -> Callable[..., Tensor]:
         if dtype is not None:
             v = cast(v, _dtypes.as_dtype(dtype).lazy)
         if v.dtype.is_complex or not v.dtype.is_floating:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"{op} is not implemented for {input.dtype!r}; give dtype=torch.float32")
         if dim is None:
             dim = 0 if len(v.shape) in (0, 1, 3) else 1

@@ -56,7 +56,6 @@ REFUSALS = {
     "torch.bincount": "bincount only supports 1-d non-negative integral inputs: an element is "
                       "negative",
     "torch.probabilities": "binary_cross_entropy: all elements of input should be between 0 and 1",
-    "torch.variances": "gaussian_nll_loss: var has negative entry/entries",
     "torch.cov": "cov(): fweights and aweights cannot be negative",
     "torch.bernoulli": "bernoulli expects all probabilities to be in [0, 1]",
     "torch.multinomial": "multinomial: the weights must be finite and not negative, and some of "

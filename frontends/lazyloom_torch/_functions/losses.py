@@ -17,6 +17,18 @@ _wrap = Tensor._wrap
 _log = pointwise.FUNCTIONS["log"]
 
 
+class NegativeVarianceError(lazyloom.errors.ExecutionError, ValueError):
+    """A variance that is negative, found where something that depends on it is read."""
+
+
+def _judge_variances(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
+    return NegativeVarianceError(
+        f"gaussian_nll_loss: var has negative entry/entries (recorded at {check.site})")
+
+
+lazyloom.register_check("torch.variances", _judge_variances)
+
+
 def reduction_of(size_average: Any, reduce: Any, reduction: str) -> str:
     """The reduction meant, by its former arguments where they are given.
 
@@ -86,7 +98,9 @@ def _labels(y: Any, x: Any, ignore: int, name: str) -> Any:
     known = lazyloom.known_range(y)
     if known is not None and 0 <= known[0] and known[1] < classes or not y.type.size:
         return y
-    if 0 <= ignore < classes:
+    if known is not None and any(
+        not 0 <= end < classes and end != ignore for end in known
+    ) or 0 <= ignore < classes:
         return bounds.checked(y, classes, None, name, negative=False)
     skipped = record("equal", [y, scalar(ignore, y.dtype)])
     heard = record("where", [skipped, scalar(0, y.dtype), y])
@@ -218,19 +232,13 @@ def _pair(input: Tensor, target: Tensor, name: str) -> list[Any]:
             for v in values]
 
 
-def _weighted(
-    op: str, values: list[Any], weight: Tensor, reduction: str, attributes: dict[str, Any]
-) -> Tensor:
-    """The loss of each element times its weight; the mean is over the weights' sum."""
-    losses = _wrap(record(op, values, {**attributes, "reduction": "none"}))
+def _weighted(losses: Tensor, weight: Tensor) -> Tensor:
+    """The loss of each element times its weight."""
     if weight.shape != losses.shape:
         raise ValueError(
             f"Weights and input must have the same size, got {list(weight.shape)} and "
             f"{list(losses.shape)}.")
-    losses = pointwise.mul(losses, weight)
-    if reduction == "mean":
-        return pointwise.div(losses.sum(), weight.sum())
-    return reduced(losses, reduction)
+    return pointwise.mul(losses, weight)
 
 
 def _pairwise(op: str) -> Any:
@@ -240,26 +248,27 @@ def _pairwise(op: str) -> Any:
     ) -> Tensor:
         reduction = reduction_of(size_average, reduce, reduction)
         values = _pair(input, target, op)
-        if not values[0].dtype.is_floating:
-            return _exact(op, values, weight, reduction, input)
-        if weight is not None:
-            return _weighted(op, values, weight, reduction, {})
-        return _wrap(record(op, values, {"reduction": reduction}))
+        if weight is None and values[0].dtype.is_floating:
+            return _wrap(record(op, values, {"reduction": reduction}))
+        losses = _exact(op, values)
+        if weight is None:
+            return reduced(losses, reduction)
+        losses = _weighted(losses, weight)
+        if reduction == "mean":
+            return pointwise.div(losses.sum(), weight.sum())
+        return reduced(losses, reduction)
 
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"Op ``{op}`` of input and target, weighted where a weight is given."
     return function
 
 
-def _exact(op: str, values: list[Any], weight: Any, reduction: str, input: Tensor) -> Tensor:
-    """Losses of dtypes that have no op of theirs: complex numbers and integers."""
+def _exact(op: str, values: list[Any]) -> Tensor:
+    """The loss of each element, of complex numbers and integers too."""
+    if values[0].dtype.is_floating:
+        return _wrap(record(op, values, {"reduction": "none"}))
     apart = pointwise.sub(*map(_wrap, values))
-    losses = pointwise.FUNCTIONS["abs"](apart) if op == "l1_loss" else pointwise.mul(apart, apart)
-    if weight is not None:
-        losses = pointwise.mul(losses, weight)
-        if reduction == "mean":
-            return pointwise.div(losses.sum(), weight.sum())
-    return reduced(losses, reduction)
+    return pointwise.FUNCTIONS["abs"](apart) if op == "l1_loss" else pointwise.mul(apart, apart)
 
 
 mse_loss, l1_loss = _pairwise("mse_loss"), _pairwise("l1_loss")
@@ -273,10 +282,10 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta, got {delta}.")
     values = _pair(input, target, "huber_loss")
-    attributes = {"delta": float(delta)}
-    if weight is not None:
-        return _weighted("huber_loss", values, weight, reduction, attributes)
-    return _wrap(record("huber_loss", values, {**attributes, "reduction": reduction}))
+    plain = reduction if weight is None else "none"
+    losses = _wrap(record("huber_loss", values, {"delta": float(delta), "reduction": plain}))
+    # unlike that of other weighted losses, PyTorch's mean is over the elements
+    return losses if weight is None else reduced(_weighted(losses, weight), reduction)
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
@@ -382,8 +391,7 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """``(log(var) + (input - target) ** 2 / var) / 2`` with the variance at least eps.
 
-    Raises ValueError for a negative number, and RuntimeError at the latest where the result is
-    read for a negative element, as ``var``.
+    Raises ValueError for a negative ``var``, at the latest where the result is read.
     """
     reduction = reduction_of(None, None, reduction)
     if not isinstance(var, Tensor):

@@ -159,6 +159,8 @@ def multi_margin_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got {weight.ndim} dimensions")
     x, whole = _rows(input, "multi_margin_loss")
     n, classes = x.shape
     y = operand(target)

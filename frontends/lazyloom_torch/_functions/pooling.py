@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazyloom import Spec
-from lazyloom.dtypes import float64, int64
+from lazyloom.dtypes import bool_, float64, int64
 
 from .._core import cast, record, record_one, scalar, spec
 from .._out import taking_out
@@ -123,7 +123,12 @@ def max_pool2d_with_indices_backward(
     zeros = record("full", [scalar(0, x.dtype)], {"shape": flat.shape})
     found = record("scatter_along_axis", [zeros, flattened(at, 2), flattened(g, 2)], {
         "axis": -1, "mode": "add"})
-    return _wrap(record("reshape", [found], {"shape": x.shape}))
+    found = record("reshape", [found], {"shape": x.shape})
+    if x.requires_grad and not found.requires_grad:
+        # part of the input's history, as in PyTorch, though its derivative is zero
+        never = record("full", [scalar(False, bool_)], {"shape": x.shape})
+        found = record("where", [never, x, found])
+    return _wrap(found)
 
 
 def _avg_pool(n: int) -> Callable[..., Tensor]:
@@ -347,7 +352,9 @@ def _fractional_max_pool(n: int) -> tuple[Callable[..., Any], Callable[..., Any]
         else:
             sizes = ntuple(output_size, n, "output_size")
         window = ntuple(kernel_size, n, "kernel_size")
-        if any(o + k - 1 > d or o < 1 for o, k, d in zip(sizes, window, spatial, strict=True)):
+        # in 3D PyTorch asks for one element more
+        if any(o + k - 1 + (n == 3) > d or o < 1 for o, k, d in zip(
+            sizes, window, spatial, strict=True)):
             raise RuntimeError(
                 f"{name}: kernel_size {window} and output_size {sizes} are too large relative to "
                 f"input size {list(spatial)}")

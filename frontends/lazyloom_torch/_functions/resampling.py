@@ -139,9 +139,6 @@ def _mixed(
     """Neighbours along one dimension, each times its weight."""
     places, weights = _neighbours(d, size, factor, mode == "bicubic", corners, real)
     shape = (-1, *(1,) * (len(v.shape) - 1 - dim))
-    if len(places) == 2:
-        a, b = (gathered(v, p, dim) for p in places)
-        return record("lerp", [a, b, constant(weights[1].reshape(shape))])
     total: Any = None
     for place, weight in zip(places, weights, strict=True):
         part = record("multiply", [gathered(v, place, dim), constant(weight.reshape(shape))])
