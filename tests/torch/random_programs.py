@@ -71,8 +71,8 @@ def _view(x: Any, step: Step) -> Any:
         return x.narrow(args[0], args[1], args[2])
     if kind == "detach":
         return x.detach()
-    if kind == "unbind":
-        return x.unbind(args[0])[args[1]]
+    if kind == "select":
+        return x.select(args[0], args[1])
     if kind == "data":
         return x.data
     raise AssertionError(kind)
@@ -164,7 +164,7 @@ def _view_step(rng: random.Random, x: Any) -> Step:
     shape = tuple(x.shape)
     kinds = ["detach", "unsqueeze", "squeeze", "flat", "index", "index", "index", "data"]
     if shape:
-        kinds += ["transpose", "narrow", "unbind"]
+        kinds += ["transpose", "narrow", "select"]
     if len(shape) >= 2:
         kinds += ["diagonal", "view"]
     if 1 in shape or len(shape) == 1:
@@ -178,9 +178,9 @@ def _view_step(rng: random.Random, x: Any) -> Step:
         dim = rng.randrange(len(shape))
         start = rng.randrange(shape[dim])
         return ("narrow", dim, start, rng.randrange(1, shape[dim] - start + 1))
-    if kind == "unbind":
+    if kind == "select":
         dim = rng.randrange(len(shape))
-        return ("unbind", dim, rng.randrange(shape[dim]))
+        return ("select", dim, rng.randrange(shape[dim]))
     if kind == "unsqueeze":
         return ("unsqueeze", rng.randrange(len(shape) + 1))
     if kind == "diagonal":
@@ -201,8 +201,8 @@ def _broadcasts(a: tuple[int, ...], b: tuple[int, ...], to_a: bool) -> bool:
 
 
 def _step(rng: random.Random, pool: list[Any], several: set[int]) -> Step | None:
-    """A step that fits the pool. ``several``: what shares its memory with itself, or is one of
-    several views that one call gave, is not written."""
+    """A step that fits the pool. ``several``: what shares its memory with itself is not
+    written."""
     i = rng.randrange(len(pool))
     x = pool[i]
     shape = tuple(x.shape)
@@ -285,7 +285,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
         elif made is not None:
             pool.append(made)
             at = len(pool) - 1
-            shared = step[0] == "view" and (step[1] in several or step[2][0] == "unbind")
+            shared = step[0] == "view" and step[1] in several
             if shared or _self_overlapping(made):
                 several.add(at)
     return steps

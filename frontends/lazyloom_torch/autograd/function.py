@@ -161,30 +161,29 @@ class Function(metaclass=_FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function on tensors and any other arguments.
 
-        Gradients flow to tensors that are arguments themselves, not to those inside of others.
+        Gradients flow to tensors that are arguments themselves, not to those inside of others;
+        keyword arguments count after the positional ones.
         """
         separate = cls.setup_context is not Function.setup_context
         if separate:
             signature = inspect.signature(cls.forward).bind(*args, **kwargs)
             signature.apply_defaults()
-            args = signature.args
-        elif kwargs:
-            raise TypeError(
-                f"{cls.__name__}.apply takes keyword arguments only where setup_context is defined")
+            args, kwargs = signature.args, signature.kwargs
         ctx = cls._backward_cls()
-        inputs = {i: operand(a) for i, a in enumerate(args) if isinstance(a, Tensor)}
+        given = (*args, *kwargs.values())
+        inputs = {i: operand(a) for i, a in enumerate(given) if isinstance(a, Tensor)}
         ctx.needs_input_grad = tuple(
-            i in inputs and inputs[i].requires_grad for i in range(len(args)))
+            i in inputs and inputs[i].requires_grad for i in range(len(given)))
         recorded = lazyloom.grad_enabled() and any(ctx.needs_input_grad)
         before = lazyloom.set_grad_enabled(False)
         try:
-            found = cls.forward(*args) if separate else cls.forward(ctx, *args)
+            found = cls.forward(*(() if separate else (ctx,)), *args, **kwargs)
             if separate:
                 cls.setup_context(ctx, args, found)
         finally:
             lazyloom.set_grad_enabled(before)
         outputs = list(found) if isinstance(found, (tuple, list)) else [found]
-        made = _Application(cls, ctx, args, inputs, outputs).results(recorded)
+        made = _Application(cls, ctx, given, inputs, outputs).results(recorded)
         if not isinstance(found, (tuple, list)):
             return made[0]
         return type(found)(*made) if hasattr(found, "_fields") else tuple(made)
