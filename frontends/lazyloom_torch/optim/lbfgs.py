@@ -50,10 +50,12 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
+        self._empty: dict[Any, list[Tensor]] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._params = self.param_groups[0]["params"]
+        self._empty = {}
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Minimise for some iterations. Returns the first loss that the closure gave."""
@@ -156,17 +158,22 @@ class LBFGS(Optimizer):
         count = len(state["old_dirs"])
         room = max(8, 1 << max(count - 1, 0).bit_length())
         room = min(room, max(group["history_size"], count))
-        zero = _number(0.0, gradient)
-        empty = record("broadcast_to", [record("multiply", [zero, zero])],
-                       {"shape": gradient.shape})
-        none = record("multiply", [zero, zero])
         history: list[Value] = []
-        for name, filler in (("old_dirs", empty), ("old_stps", empty), ("ro", none)):
-            history += [filler] * (room - count) + [t.value for t in state[name]]
+        for name, shape in (("old_dirs", gradient.shape), ("old_stps", gradient.shape), ("ro", ())):
+            history += self._fillers(name, shape, gradient.dtype, room - count)
+            history += [t.value for t in state[name]]
         scale = state["H_diag"]
         first = scale.value if isinstance(scale, Tensor) else _number(float(scale), gradient)
         found: Value = record("lbfgs_direction", [first, gradient, *history])
         return found
+
+    def _fillers(self, name: str, shape: Any, kind: Any, count: int) -> list[Value]:
+        """Entries of no effect: zeros, each a tensor of its own, as the entries to come are."""
+        known = self._empty.setdefault((name, shape, kind), [])
+        while len(known) < count:
+            known.append(_wrap(lazyloom.source("full", [scalar(0, kind)], {"shape": shape})))
+        del known[count:]
+        return [t.value for t in known]
 
     def _flat_gradient(self) -> Value:
         parts = []

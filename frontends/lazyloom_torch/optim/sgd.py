@@ -75,7 +75,7 @@ class SGD(RecordedOptimizer):
         if not momentous:
             for p, state in zip(batch.params, batch.states, strict=True):
                 if not state:
-                    del self.state[p]
+                    self.state.pop(p, None)
 
 
 class ASGD(RecordedOptimizer):
