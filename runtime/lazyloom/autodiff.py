@@ -86,19 +86,40 @@ def gradients(
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
-    results, visited = pull_back(outputs, inputs, cotangents, create_graph, allow_unused,
-                                 _by_node(observers), inspect, stop)  # fmt: skip
+    results, pull = _pulled(outputs, inputs, cotangents, create_graph, allow_unused,
+                            _by_node(observers), inspect, stop)  # fmt: skip
     if not retain_graph:
-        free(visited)
+        # what is below the inputs, or leads to none of them, can still be gone through
+        ends = {v.node for v in inputs}
+        free({n: True for n in pull.passed if n not in ends or _leads_on(n, pull)})
     return results
+
+
+def _leads_on(n: Node, pull: Pull) -> bool:
+    """Whether a pass went on through a node, to another input."""
+    mask = n.grad_mask
+    for m in n.inputs:
+        if mask & 1 and isinstance(m, Node) and pull.visited.get(m, False):
+            return True
+        mask >>= 1
+    return False
 
 
 def pull_back(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
-    observers: Observers | None = None, inspect: Inspector | None = None, stop: bool = False,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
-    """:func:`gradients`, with the part of the tape that was gone through."""
+    """:func:`gradients`, with the part of the tape that is below the outputs."""
+    results, pull = _pulled(
+        outputs, inputs, cotangents, create_graph, allow_unused, None, None, False)
+    return results, pull.visited
+
+
+def _pulled(
+    outputs: Sequence[Value], inputs: Sequence[Value],
+    cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
+    observers: Observers | None, inspect: Inspector | None, stop: bool,
+) -> tuple[list[Value | None], Pull]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     before = graph.set_grad_enabled(create_graph)
@@ -118,7 +139,7 @@ def pull_back(
                     "allow_unused=True to get None for it")
     finally:
         graph.set_grad_enabled(before)
-    return results, pull.visited
+    return results, pull
 
 
 def backward(

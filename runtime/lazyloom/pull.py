@@ -101,10 +101,11 @@ class Pull:
         found: cotangents of the targets, or of all leaves.
         leaves: (token, node, result) of the leaves that were reached.
         visited: the nodes below the outputs, and whether they lead to a target.
+        passed: the nodes whose operands were given cotangents.
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
-                 "memo", "observers", "inspect", "ends")
+                 "memo", "observers", "inspect", "ends", "passed")
 
     def __init__(
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
@@ -125,6 +126,7 @@ class Pull:
         self.found: dict[tuple[Node, int], Any] = {}
         self.leaves: list[tuple[object, Node, int]] = []
         self.visited: dict[Node, bool] = {}
+        self.passed: dict[Node, bool] = {}
         self.order: list[Node] = []
         self.memo: Recomputed = Recomputed()
         check_values("outputs", outputs)
@@ -184,6 +186,7 @@ class Pull:
             cotangents.append(cotangent)
         newest: Any = None
         if n.tracked and given and (self.ends is None or n not in self.ends):
+            self.passed[n] = True
             newest = self._hosted(n, arrived) if hosted else self._through(n, given, cotangents)
         # What was computed again for n is needed no more: later nodes are through. While
         # there is more of it, a cut would make an output of each.

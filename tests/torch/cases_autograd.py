@@ -215,6 +215,40 @@ def passes(t: Any) -> Any:
                                         materialize_grads=True))])
 
 
+def the_rest_of_a_graph(t: Any) -> Any:
+    x = leaf(t)
+    features = (x * x).exp()
+    loss, other = features.sum().sin(), features * 2
+    (g,) = t.autograd.grad(loss, features)
+    features.backward(g)  # what is below was not gone through yet
+    y = x * 1
+    return (x.grad, g, t.autograd.grad(y, y, t.ones(3)), t.autograd.grad(x, x, t.ones(3)),
+            refused(lambda: loss.backward()), refused(lambda: t.autograd.grad(y.sum(), [])),
+            t.autograd.grad(y.sum() * 3, x, create_graph=True)[0].requires_grad, other)
+
+
+def complex_numbers(t: Any) -> Any:
+    c, r = leaf(t, [1 + 2j, -0.5 + 1j]), leaf(t, [0.5, 2.0])
+
+    def written() -> Any:
+        q = c * 1
+        q.real.mul_(2)
+        return q.abs()
+
+    found = []
+    for f in (
+        lambda: c.abs(), lambda: c.angle(), lambda: c.real * 2, lambda: (c.conj() * c).real,
+        lambda: c.exp().imag, lambda: (c**2.5).real, lambda: c / (c + 1), lambda: c * r,
+        lambda: t.view_as_real(c * c), lambda: (t.complex(r, r) * c).abs(), lambda: c.prod(),
+        lambda: t.fft.fft(c), lambda: t.where(r > 1, c, c * 2), written,
+    ):
+        out = f()
+        seeds = t.ones_like(out) * (2 - 1j if out.is_complex() else 2)
+        found.append(t.autograd.grad(out, [c, r], seeds, allow_unused=True))
+    (g,) = t.autograd.grad((c * c * c).abs().sum(), c, create_graph=True)
+    return found, t.autograd.grad(g.abs().sum(), c)
+
+
 def names(t: Any) -> Any:
     x = leaf(t)
     z = (x * 2).exp().sum()
@@ -382,5 +416,6 @@ def checks(t: Any) -> Any:
 
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
-    many_hooks, passes, names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
+    many_hooks, passes, the_rest_of_a_graph, complex_numbers,
+    names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

@@ -198,6 +198,8 @@ def grad(
             "allow_unused is False, but materialize_grads, which gives zeros for what is unused, "
             "is True; leave out one of them")
     outs, ins = _listed(outputs, "outputs"), _listed(inputs, "inputs")
+    if not ins:
+        raise RuntimeError("grad requires non-empty inputs.")
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused,
                         materialize_grads)
