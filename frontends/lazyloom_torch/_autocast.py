@@ -36,10 +36,10 @@ _LINALG_FP32 = """
     matrix_rank qr solve svd svdvals tensorinv tensorsolve
 """
 _LOWER = """
-    addbmm addmm baddbmm chain_matmul conv_tbc einsum inner matrix_power
+    addbmm addmm baddbmm chain_matmul conv_tbc einsum inner matrix_power tensordot
 """
 #: composed of products here that PyTorch leaves as they are
-_APART = "addmv dot mv tensordot vdot"
+_APART = "addmv dot mv vdot"
 
 #: name -> how it is treated, in ``torch``, ``torch.nn.functional`` and of ``Tensor``
 GENERAL: dict[str, str] = {

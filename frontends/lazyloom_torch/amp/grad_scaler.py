@@ -123,8 +123,11 @@ class GradScaler:
         own.found = self._unscale(optimizer, factor)
         own.stage = OptState.UNSCALED
 
-    def _unscale(self, optimizer: Any, factor: Value) -> Value:
-        """Multiply all gradients; whether any was not finite, as a number that is not 0."""
+    def _unscale(self, optimizer: Any, factor: Value) -> Value | None:
+        """Multiply all gradients; whether any was not finite, as a number that is not 0.
+
+        None without gradients.
+        """
         by_kind: dict[Any, list[Tensor]] = {}
         for group in optimizer.param_groups:
             for p in group["params"]:
@@ -132,8 +135,6 @@ class GradScaler:
                     if p.grad.dtype is _dtypes.float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
                     by_kind.setdefault(p.grad.dtype, []).append(p.grad)
-        if not by_kind:
-            raise AssertionError("No inf checks were recorded for this optimizer.")
         before = lazyloom.set_grad_enabled(False)
         found: Value | None = None
         try:
@@ -146,7 +147,6 @@ class GradScaler:
             raise as_torch(error) from None
         finally:
             lazyloom.set_grad_enabled(before)
-        assert found is not None
         return found
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -165,7 +165,8 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if own.stage is OptState.READY:
             self.unscale_(optimizer)
-        assert own.found is not None
+        if own.found is None:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
         result = self._selected(optimizer, own.found, args, kwargs)
         own.stage = OptState.STEPPED
         return result
