@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import functional, init, modules, parallel, parameter, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules.module import Module
 from .parallel import DataParallel
@@ -10,6 +10,6 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 
 __all__ = [
     "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer",
-    "UninitializedParameter", "functional", "init", "modules", "parallel", "parameter", "utils",
+    "UninitializedParameter", "attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
 ]
 __all__ += modules.__all__

@@ -40,9 +40,11 @@ class Module(Hooked, Stateful):
     """
 
     training: bool
+    #: whether a class that is named after Module among the bases gets its ``__init__`` called
+    call_super_init: bool = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args or kwargs:
+        if (args or kwargs) and not self.call_super_init:
             raise TypeError(
                 f"{type(self).__name__}.__init__() takes no arguments, but got {args} {kwargs}")
         own = self.__dict__
@@ -50,6 +52,8 @@ class Module(Hooked, Stateful):
         for name in _TABLES:
             own[name] = {}
         own["_non_persistent_buffers_set"] = set()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(

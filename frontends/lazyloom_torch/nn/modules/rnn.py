@@ -21,6 +21,12 @@ from .module import Module
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The tensor's parts along a dimension in another order."""
+    made: Tensor = tensor.index_select(dim, permutation)
+    return made
+
+
 class RNNBase(Module):
     """What LSTM, GRU and RNN share: weights, and layers in one or two directions."""
 
@@ -190,7 +196,7 @@ class RNNBase(Module):
             if not batched:
                 states = [s.unsqueeze(1) for s in states]
             if order is not None:
-                states = [s.index_select(1, order) for s in states]
+                states = [apply_permutation(s, order) for s in states]
         weights = recurrent.per_layer(self._flat_weights, self.mode, bool(self.bias),
                                       self.proj_size > 0)
         output, last = recurrent.layers(
@@ -198,7 +204,7 @@ class RNNBase(Module):
             lengths)
         if packed is not None:
             if back is not None:
-                last = [s.index_select(1, back) for s in last]
+                last = [apply_permutation(s, back) for s in last]
             return packed._again(output), last
         if not batched:
             return output.squeeze(1), [s.squeeze(1) for s in last]

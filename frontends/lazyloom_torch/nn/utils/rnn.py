@@ -204,8 +204,8 @@ def pack_padded_sequence(
     """Packed sequences of (T, N, ...), or (N, T, ...) with batch_first, and their lengths.
 
     Lengths are read, as the shape of the result depends on them. Raises RuntimeError for
-    lengths that are 0, do not fit the batch or, with enforce_sorted, grow; ValueError for
-    lengths that are longer than the input.
+    lengths that are 0, longer than the input, do not fit the batch or, with enforce_sorted,
+    grow.
     """
     if isinstance(lengths, Tensor):
         if lengths.dim() != 1:
@@ -234,7 +234,7 @@ def pack_padded_sequence(
     if not given:
         raise RuntimeError("Cannot pack empty tensors.")
     if given[0] > steps:
-        raise ValueError(
+        raise RuntimeError(
             f"Expected lengths up to the {steps} steps of the input, but got {given[0]}")
     made = PackedSequence(None, tensor(_sizes_of(given)))
     if order is not None:
