@@ -139,6 +139,15 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
+def __getattr__(name: str) -> Any:
+    """``torch.distributions`` is loaded when it is first used."""
+    if name == "distributions":
+        import importlib
+
+        return importlib.import_module(".distributions", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 from . import _autocast, func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401

@@ -1,0 +1,73 @@
+"""Kullback-Leibler divergences: the formulas by pairs of families."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import lazyloom_torch as torch
+from lazyloom_torch import Tensor
+
+from .distribution import Distribution
+
+Formula = Callable[[Any, Any], Tensor]
+_registered: dict[tuple[type, type], Formula] = {}
+_found: dict[tuple[type, type], Formula | None] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
+    """Enter the decorated function as the divergence of these classes and their subclasses.
+
+    Raises TypeError for what is no class of distributions.
+    """
+    for which, kind in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(kind, type) or not issubclass(kind, Distribution):
+            raise TypeError(
+                f"Expected {which} to be a Distribution subclass but got {kind}")
+
+    def enter(function: Formula) -> Formula:
+        _registered[type_p, type_q] = function
+        _found.clear()
+        return function
+
+    return enter
+
+
+def _formula(p: type, q: type) -> Formula | None:
+    """The formula of the nearest classes; the classes of p decide where that is not one pair."""
+    def distance(pair: tuple[type, type]) -> tuple[int, int]:
+        return p.__mro__.index(pair[0]), q.__mro__.index(pair[1])
+
+    fitting = [pair for pair in _registered if issubclass(p, pair[0]) and issubclass(q, pair[1])]
+    if not fitting:
+        return None
+    left = min(fitting, key=distance)
+    right = min(fitting, key=lambda pair: distance(pair)[::-1])
+    if _registered[left] is not _registered[right]:
+        warnings.warn(
+            f"Ambiguous kl_divergence({p.__name__}, {q.__name__}). Please "
+            f"register_kl({left[0].__name__}, {right[1].__name__})", RuntimeWarning, stacklevel=3)
+    return _registered[left]
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """``E_p[log p - log q]``, of shape ``batch_shape``.
+
+    Raises NotImplementedError for classes that no formula is registered for.
+    """
+    pair = (type(p), type(q))
+    if pair not in _found:
+        _found[pair] = _formula(*pair)
+    function = _found[pair]
+    if function is None:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {pair[0].__name__} and q type "
+            f"{pair[1].__name__}")
+    return function(p, q)
+
+
+def infinite_like(x: Tensor) -> Tensor:
+    """Infinity in the shape of x."""
+    return torch.full_like(x, math.inf)

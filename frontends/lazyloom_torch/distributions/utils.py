@@ -1,0 +1,170 @@
+"""What distributions share: parameters made tensors of one shape, odds and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lazyloom
+import lazyloom_torch as torch
+from lazyloom_torch import Tensor
+
+from .._tensor import operand
+from ..random import drawn
+
+euler_constant = 0.57721566490153286060
+
+
+class _RefusedError(lazyloom.errors.ExecutionError, ValueError):
+    """A value outside of its constraint, which became known when the program had run."""
+
+
+def _judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
+    return _RefusedError(f"{check.of} (recorded at {check.site})", op="distributions",
+                         site=str(check.site))
+
+
+lazyloom.register_check("torch.distributions", _judge)
+
+
+def checked(value: Tensor, holds: Tensor, text: str) -> Tensor:
+    """The value, whose readers get a ValueError where ``holds`` has an element that is false."""
+    bad = operand(~holds if holds.ndim == 0 else ~holds.all())
+    found = lazyloom.record("checked", [operand(value), bad], {
+        "kind": "torch.distributions", "of": text})[0]
+    return Tensor._wrap(found)
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a Python number."""
+    return isinstance(x, (int, float)) and not isinstance(x, Tensor)
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Tensors and numbers as tensors of one shape; numbers take the dtype of the tensors.
+
+    Raises ValueError for anything else.
+    """
+    for v in values:
+        if not isinstance(v, Tensor) and not is_number(v):
+            raise ValueError(
+                "Input arguments must all be instances of Number, torch.Tensor or objects "
+                f"implementing __torch_function__, not {type(v).__name__}.")
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    kind = torch.get_default_dtype() if like is None else like.dtype
+    made = []
+    for v in values:
+        if isinstance(v, Tensor):
+            made.append(v)
+            continue
+        t = torch.full((), v, dtype=kind)
+        made.append(t)
+    found = torch.broadcast_tensors(*made)
+    for v, t in zip(values, found):
+        if is_number(v):
+            t._number = v  # looked at at once where a tensor is looked at when it is read
+    return tuple(found)
+
+
+def draw(op: str, operands: list[Tensor], shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of that shape drawn by a random op; part of the program around it if it is on
+    the tape, data otherwise."""
+    attributes: dict[str, Any] = {"shape": tuple(shape)}
+    if dtype is not None:
+        attributes["dtype"] = dtype.lazy
+    value = drawn(op, [operand(t) for t in operands], attributes, step=lazyloom.grad_enabled())
+    return Tensor._wrap(value)
+
+
+def standard_normal(shape: Any, dtype: Any) -> Tensor:
+    """Numbers of the standard normal distribution."""
+    return draw("random_normal", [], shape, dtype)
+
+
+def uniform(shape: Any, dtype: Any) -> Tensor:
+    """Numbers uniform on [0, 1)."""
+    zero, one = (torch.full((), x, dtype=dtype) for x in (0.0, 1.0))
+    return draw("random_uniform", [zero, one], shape)
+
+
+def gamma(concentration: Tensor) -> Tensor:
+    """Gamma numbers of unit rate, differentiable by their concentrations."""
+    tiny = torch.finfo(concentration.dtype).tiny
+    found = draw("random_gamma", [concentration], concentration.shape)
+    return torch.where(found > tiny, found, tiny)
+
+
+def sum_rightmost(value: Any, dim: int) -> Any:
+    """The sum over the last ``dim`` dimensions."""
+    if dim == 0 or not isinstance(value, Tensor):
+        return value
+    return value.reshape(value.shape[:value.ndim - dim] + (-1,)).sum(-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities kept an eps away from 0 and 1."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from log odds, or from logarithms of weights in the last dimension."""
+    return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Log odds from probabilities, or logarithms of them."""
+    kept = clamp_probs(probs)
+    return torch.log(kept) - torch.log1p(-kept) if is_binary else torch.log(kept)
+
+
+class lazy_property:  # noqa: N801  (PyTorch's name)
+    """A property computed on first use and then kept on the object."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        self.__doc__ = wrapped.__doc__
+        self.__name__ = wrapped.__name__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with torch.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.__name__, value)
+        return value
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The elements on and below a diagonal of (..., n, n), row by row."""
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    rows, columns = torch.tril_indices(n, n, diag).unbind()
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """The inverse of :func:`tril_matrix_to_vec`; zeros elsewhere."""
+    count = vec.shape[-1]
+    n = 0
+    while _below(n, diag) < count:
+        n += 1
+    if _below(n, diag) != count:
+        raise ValueError(f"The size of last dimension is {count} which cannot be expressed as the "
+                         "lower triangular part of a square D x D matrix.")
+    mat = vec.new_zeros((*vec.shape[:-1], n, n))
+    rows, columns = torch.tril_indices(n, n, diag).unbind()
+    mat[..., rows, columns] = vec
+    return mat
+
+
+def _below(n: int, diag: int) -> int:
+    """How many elements of n by n are on or below a diagonal."""
+    return sum(min(max(row + 1 + diag, 0), n) for row in range(n))
+
+
+__all__ = [
+    "broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs",
+    "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix",
+]
