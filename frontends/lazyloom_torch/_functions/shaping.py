@@ -218,18 +218,18 @@ def _counted(counts: Tensor, total: int | None) -> Any:
     v = operand(counts)
     if not v.shape[0]:
         return record("full", [scalar(0, int64)], {"shape": (0,)})
+    known = lazyloom.known_range(v)
+    if known is not None and known[0] < 0:
+        raise RuntimeError("repeats can not be negative")
     ends = record("cumsum", [cast(v, int64)], {"axis": 0})
     if total is None:
         total = int(lazyloom.read_for_shape(
             record("sum", [cast(v, int64)], {"axes": None, "keepdims": False}),
             "repeat_interleave"))
-    known = lazyloom.known_range(v)
     if known is None:
         below = record("any", [record("less", [v, scalar(0, kind)])],
                        {"axes": None, "keepdims": False})
         ends = bounds.require(ends, below, "torch.repeats")
-    elif known[0] < 0:
-        raise RuntimeError("repeats can not be negative")
     at = record("iota", [], {"shape": (max(total, 0),), "axis": 0, "dtype": int64})
     return record("searchsorted", [ends, at], {"side": "right"})
 
