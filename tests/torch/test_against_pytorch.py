@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.torch import cases, cases_index, cases_nn
+from tests.torch import cases, cases_index, cases_nn, cases_views
 from tests.torch.oracle import same
 
 torch = pytest.importorskip("torch")
@@ -16,7 +16,9 @@ TOPICS = {
     "linear": cases.LINEAR, "shapes": cases.SHAPES, "creation": cases.CREATION,
     "indexing": cases_index.INDEXING, "aliasing": cases_index.ALIASING,
     "gradients": cases_index.GRADIENTS, "nn": cases_nn.FUNCTIONAL, "modules": cases_nn.MODULES,
-    "optim": cases_nn.OPTIM,
+    "optim": cases_nn.OPTIM, "views": cases_views.VIEWS, "copies": cases_views.COPIES,
+    "sorting": cases_views.SORTING, "counting": cases_views.COUNTING, "masked": cases_views.MASKED,
+    "gradients of views": cases_views.GRADIENTS,
 }
 
 
