@@ -667,6 +667,42 @@ static inline LOOM_CHECK loom_status loom_betainc_with(loom_operand a, loom_oper
   return loom_record_("betainc", fixed_, 3, NULL, 0, result, 1);
 }
 
+/* -(t * log(x) + (1 - t) * log(1 - x)) * w for probabilities x, logarithms at least -100.
+   The derivative with respect to x is (x - t) / (x * (1 - x)), the divisor at least 1e-12.
+   weight broadcasts to x. Raises ShapeError, ArgumentError.
+     x: T
+     target: T
+     weight: T, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     reduction: str, default "mean"
+   Source: torch.nn.functional.binary_cross_entropy */
+static inline LOOM_CHECK loom_status loom_binary_cross_entropy(loom_tensor x, loom_tensor target,
+                                                               loom_tensor weight,
+                                                               const char *reduction,
+                                                               loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(target);
+  fixed_[2] = loom_t(weight);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("binary_cross_entropy", fixed_, 3, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with(loom_operand x,
+                                                                    loom_operand target,
+                                                                    loom_operand weight,
+                                                                    const char *reduction,
+                                                                    loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = x;
+  fixed_[1] = target;
+  fixed_[2] = weight;
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  return loom_record_("binary_cross_entropy", fixed_, 3, attributes_, 1, result, 1);
+}
+
 /* -(p * t * log(sigmoid(x)) + (1 - t) * log(1 - sigmoid(x))) * w, without overflow.
    weight w and positive_weight p broadcast to logits and are 1 if absent. Raises ShapeError,
    ArgumentError.
@@ -2203,7 +2239,7 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
   return loom_record_("full", fixed_, 1, attributes_, 1, result, 1);
 }
 
-/* The regularised lower incomplete gamma function, for positive a and x >= 0.
+/* The regularised lower incomplete gamma function, for a and x from 0 on.
    There is no second derivative in a.
      a: T
      x: T
@@ -6693,7 +6729,8 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
 
 /* Stochastic gradient descent; with momentous the momenta are part of the tensors.
    A momentum becomes momentum * it + share * gradient; share is one minus the dampening, or
-   1 in the first step. Raises ShapeError, ArgumentError.
+   1 in the first step. With detached that is constant to derivatives. Raises ShapeError,
+   ArgumentError.
      lr: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
      momentum: float16 or bfloat16 or float32 or float64
@@ -6704,16 +6741,17 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
      nesterov: bool, default false
      decays: bool, default false
      maximize: bool, default false
+     detached: bool, default false
    Source: torch.optim.SGD */
 static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor weight_decay,
                                                    loom_tensor momentum, loom_tensor share,
                                                    const loom_tensor *tensors,
                                                    size_t tensors_count, bool momentous,
                                                    bool nesterov, bool decays, bool maximize,
-                                                   loom_tensor *parameters,
+                                                   bool detached, loom_tensor *parameters,
                                                    loom_tensor *momenta) {
   loom_operand fixed_[4];
-  loom_attr attributes_[4];
+  loom_attr attributes_[5];
   loom_tensor results_[2];
   loom_status status_;
   fixed_[0] = loom_t(lr);
@@ -6724,7 +6762,8 @@ static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor w
   attributes_[1] = loom_attr_bool("nesterov", nesterov);
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_sgd", fixed_, 4, tensors, NULL, tensors_count, attributes_, 4,
+  attributes_[4] = loom_attr_bool("detached", detached);
+  status_ = loom_record_many_("step_sgd", fixed_, 4, tensors, NULL, tensors_count, attributes_, 5,
                               results_, 2);
   *parameters = results_[0];
   *momenta = results_[1];
@@ -6737,10 +6776,10 @@ static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
                                                         const loom_operand *tensors,
                                                         size_t tensors_count, bool momentous,
                                                         bool nesterov, bool decays, bool maximize,
-                                                        loom_tensor *parameters,
+                                                        bool detached, loom_tensor *parameters,
                                                         loom_tensor *momenta) {
   loom_operand fixed_[4];
-  loom_attr attributes_[4];
+  loom_attr attributes_[5];
   loom_tensor results_[2];
   loom_status status_;
   fixed_[0] = lr;
@@ -6751,7 +6790,8 @@ static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
   attributes_[1] = loom_attr_bool("nesterov", nesterov);
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 4,
+  attributes_[4] = loom_attr_bool("detached", detached);
+  status_ = loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 5,
                               results_, 2);
   *parameters = results_[0];
   *momenta = results_[1];
@@ -7328,6 +7368,8 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_bessel_y1(...) (LOOM_HERE, loom_bessel_y1(__VA_ARGS__))
 #define loom_betainc(...) (LOOM_HERE, loom_betainc(__VA_ARGS__))
 #define loom_betainc_with(...) (LOOM_HERE, loom_betainc_with(__VA_ARGS__))
+#define loom_binary_cross_entropy(...) (LOOM_HERE, loom_binary_cross_entropy(__VA_ARGS__))
+#define loom_binary_cross_entropy_with(...) (LOOM_HERE, loom_binary_cross_entropy_with(__VA_ARGS__))
 #define loom_binary_cross_entropy_with_logits(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits(__VA_ARGS__))
 #define loom_binary_cross_entropy_with_logits_with(...) (LOOM_HERE, loom_binary_cross_entropy_with_logits_with(__VA_ARGS__))
 #define loom_bincount(...) (LOOM_HERE, loom_bincount(__VA_ARGS__))

@@ -18,7 +18,7 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 _PLAIN = {
     **dict.fromkeys(
         "add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin hypot"
-        " nextafter logaddexp logaddexp2 heaviside gcd lcm xlogy not_equal less less_equal greater"
+        " nextafter logaddexp logaddexp2 gcd lcm xlogy not_equal less less_equal greater"
         " greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or"
         " bitwise_xor bitwise_not abs negative positive sign square sqrt rsqrt reciprocal exp exp2"
         " expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
@@ -42,8 +42,8 @@ _FUNCTIONAL = {
     "gelu": ("gelu", "approximate"),
 }  # fmt: skip
 
-#: PyTorch has another function for these kinds of dtypes (torch.sgn)
-_OTHER_KINDS = {"sign": "c"}
+#: PyTorch has another function for these kinds of dtypes: the sign of NaN is 0, the angle of -0.0
+_OTHER_KINDS = {"sign": "fc", "angle": "f"}
 
 
 def _plain(op: str, name: str) -> Call:

@@ -57,8 +57,8 @@ BINARY: dict[str, tuple[str, str]] = {
     "true_divide": ("divide", "float"),
     "atan2": ("atan2", "float"), "arctan2": ("atan2", "float"), "hypot": ("hypot", "arith"),
     "copysign": ("copysign", "float"),
-    "logaddexp2": ("logaddexp2", "float"),
-    "heaviside": ("heaviside", "arith"), "xlogy": ("xlogy", "float"),
+    "logaddexp2": ("logaddexp2", "arith"),
+    "xlogy": ("xlogy", "float"),
     "eq": ("equal", "compare"), "ne": ("not_equal", "compare"), "lt": ("less", "compare"),
     "le": ("less_equal", "compare"), "gt": ("greater", "compare"),
     "ge": ("greater_equal", "compare"), "not_equal": ("not_equal", "compare"),
@@ -134,10 +134,6 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
 
         a = as_tensor(a)
     values, common = promoted((a, b), kind == "float")
-    if op == "heaviside" and common.category < 2:
-        zero = scalar(0, common.lazy)
-        step = cast(record("greater", [values[0], zero]), common.lazy)
-        return _made(record("where", [record("equal", [values[0], zero]), values[1], step]))
     if common is bool_ and kind == "arith":
         if op == "subtract":
             raise RuntimeError(
@@ -214,7 +210,10 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
         if name == "sign" and v.dtype.is_complex:
             raise _errors.TorchDTypeError("sign is not defined for complex tensors; use sgn()")
         if made is None:
-            made = _made(record_one(ready, v))
+            found = record_one(ready, v)
+            if op == "sign" and v.dtype.is_floating:
+                found = record("nan_to_num", [found])
+            made = _made(found)
         return made if out is None else into(out, made)
 
     function.__name__ = function.__qualname__ = name
@@ -224,7 +223,7 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
 
 #: functions that take no Python number, and those that take one as the second operand only
 _TENSORS_ONLY = frozenset({
-    "atan2", "arctan2", "fmax", "fmin", "gcd", "lcm", "heaviside", "hypot", "igamma", "igammac",
+    "atan2", "arctan2", "fmax", "fmin", "gcd", "lcm", "hypot", "igamma", "igammac",
     "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
 })
 _TENSOR_FIRST = frozenset({
@@ -373,14 +372,18 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Round half to even."""
     v = operand(input)
-    if v.dtype.kind in "iub":
+    if v.dtype.kind == "b":
+        raise _errors.TorchDTypeError('"round" is not implemented for torch.bool')
+    if v.dtype.is_integer and decimals >= 0:
         return copied(v)
     return _made(record("round", [v], {"decimals": decimals}))
 
 
 def frac(input: Tensor) -> Tensor:
-    """The fractional part: ``input - trunc(input)``."""
+    """The fractional part: ``input - trunc(input)``. Raises NotImplementedError for integers."""
     v = operand(input)
+    if not v.dtype.is_floating:
+        raise _errors.TorchDTypeError(f'"frac" is not implemented for {input.dtype!r}')
     return _made(record("subtract", [v, record("trunc", [v])]))
 
 
@@ -388,6 +391,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """``input`` limited to ``[min, max]``; either may be a number, a tensor or None."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    only_tensors("clamp", input)
     given = [x for x in (input, min, max) if x is not None]
     values, _ = promoted(tuple(given))
     rest = values[1:]
@@ -463,15 +467,20 @@ def conj(input: Tensor) -> Tensor:
 
 
 def angle(input: Tensor) -> Tensor:
-    """The argument of each element, in radians."""
+    """The argument of each element, in radians: 0, pi or NaN for real ones."""
     v = operand(input)
+    if v.dtype.is_complex:
+        return _made(record("angle", [v]))
     if not v.dtype.is_inexact:
         v = cast(v, _dtypes.get_default_dtype().lazy)
-    return _made(record("angle", [v]))
+    none = record("multiply", [record("sign", [v]), scalar(0, v.dtype)])
+    below = record("less", [v, scalar(0, v.dtype)])
+    return _made(record("where", [below, scalar(3.141592653589793, v.dtype), none]))
 
 
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """A complex tensor from its parts, which must have one floating-point dtype."""
+    only_tensors("complex", real, imag)
     if real.dtype is not imag.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {real.dtype!r} but got {imag.dtype!r} for second "
@@ -480,8 +489,21 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """A complex tensor from modulus and argument."""
+    """A complex tensor from modulus and argument, which must have one floating-point dtype."""
+    only_tensors("polar", abs, angle)
     return complex(abs * cos(angle), abs * sin(angle))
+
+
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements and NaN, 1 for positive ones, ``values`` for 0."""
+    only_tensors("heaviside", input, values)
+    if input.dtype is not values.dtype or input.is_complex():
+        raise RuntimeError("heaviside takes two tensors of one real dtype, not "
+                           f"{input.dtype!r} and {values.dtype!r}")
+    x, y = operand(input), operand(values)
+    zero = scalar(0, x.dtype)
+    step = cast(record("greater", [x, zero]), x.dtype)
+    return _made(record("where", [record("equal", [x, zero]), y, step]))
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
@@ -511,14 +533,15 @@ isnan, isfinite, eq, le, log, exp, neg, abs, logical_and, logical_or, cos, sin =
                            "logical_and", "logical_or", "cos", "sin"))
 FUNCTIONS.update({f.__name__: f for f in (
     add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
-    clamp_min, clamp_max, fill, conj_physical, real, imag, conj, angle, complex, polar, isreal)})
+    clamp_min, clamp_max, heaviside, fill, conj_physical, real, imag, conj, angle, complex, polar,
+    isreal)})
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
 
 #: functions that also exist in place, with a trailing underscore
 INPLACE: tuple[str, ...] = (
     *(n for n in UNARY if UNARY[n][1] != "test" and n != "positive" or n == "logical_not"),
     *(n for n in BINARY if n not in ("maximum", "minimum", "fmax", "fmin", "logaddexp2")),
-    "clamp_min", "clamp_max", "conj_physical", "float_power", "add", "sub", "mul", "div", "pow",
-    "round", "frac", "clamp", "lerp", "addcmul", "addcdiv", "subtract", "multiply", "divide",
-    "clip",
+    "clamp_min", "clamp_max", "heaviside", "conj_physical", "float_power", "add", "sub", "mul",
+    "div", "pow", "round", "frac", "clamp", "lerp", "addcmul", "addcdiv", "subtract", "multiply",
+    "divide", "clip",
 )

@@ -92,7 +92,7 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """``pointwise.log(exp(input) + exp(other))`` without overflow."""
     only_tensors("logaddexp", input, other)
-    (x, y), common = promoted((input, other), floating=True)
+    (x, y), common = promoted((input, other))
     if not common.is_complex:
         return _wrap(record("logaddexp", [x, y]))
     pair = record("stack", broadcast_values(x, y), {"axis": 0})

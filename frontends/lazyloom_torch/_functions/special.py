@@ -81,9 +81,10 @@ def modified_bessel_k1(input: Tensor) -> Tensor:
 
 def spherical_bessel_j0(input: Tensor) -> Tensor:
     """``sin(input) / input``, 1 at 0 and 0 at the infinities."""
-    edge = pointwise.logical_or(pointwise.eq(input, 0), pointwise.FUNCTIONS["isinf"](input))
-    limit = pointwise.div(1.0, pointwise.add(pointwise.abs(input), 1.0))
-    return pointwise.where(edge, limit, pointwise.div(pointwise.sin(input), input))
+    x = _wrap(promoted((input,), floating=True)[0][0])
+    edge = pointwise.logical_or(pointwise.eq(x, 0), pointwise.FUNCTIONS["isinf"](x))
+    limit = pointwise.div(1.0, pointwise.add(pointwise.abs(x), 1.0))
+    return pointwise.where(edge, limit, pointwise.div(pointwise.sin(x), x))
 
 
 def polygamma(n: int, input: Tensor) -> Tensor:

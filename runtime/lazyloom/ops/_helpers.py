@@ -82,6 +82,11 @@ def in_float32(f: Callable[..., Any], *xs: Any) -> Any:
     return lax.convert_element_type(result, xs[0].dtype)
 
 
+def in_float64(f: Callable[..., Any], *xs: Any) -> Any:
+    """``f(*xs)``, computed in float64, in the dtype of the arrays."""
+    return convert(f(*[convert(x, jnp.float64) for x in xs]), xs[0].dtype)
+
+
 def convert(x: Any, dtype: DType | Any) -> Any:
     """``convert_element_type`` to a DType or a NumPy dtype."""
     return lax.convert_element_type(x, dtype.numpy if isinstance(dtype, DType) else dtype)

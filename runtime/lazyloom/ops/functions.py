@@ -20,6 +20,7 @@ from ._helpers import (
     convert,
     differentiated,
     in_float32,
+    in_float64,
     is_inexact,
     isnan,
     kind,
@@ -372,14 +373,14 @@ def erfinv(x: T) -> Array:
     samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
 def lgamma(x: T) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return in_float32(differentiated(lambda x, value: _polygamma(x, 0))(lax.lgamma), x)
+    return in_float64(differentiated(lambda x, value: _polygamma(x, 0))(lax.lgamma), x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy psi", reference="scipy.special.psi",
     samples=Elementwise(low=0.3, high=5.0), tolerance=8.0)
 def digamma(x: T) -> Array:
     """The derivative of lgamma; infinite at 0, with the sign of -x."""
-    return in_float32(lambda x: _polygamma(x, 0), x)
+    return in_float64(lambda x: _polygamma(x, 0), x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy polygamma",
@@ -388,7 +389,7 @@ def digamma(x: T) -> Array:
 def polygamma(x: T, *, order: int) -> Array:
     """Derivative number ``order`` of digamma; infinite at 0 and, of order 1 and more, at the
     negative integers."""
-    return in_float32(lambda x: _polygamma(x, order), x)
+    return in_float64(lambda x: _polygamma(x, order), x)
 
 
 def _polygamma(x: Any, order: int) -> Any:
@@ -424,18 +425,28 @@ def _reflected(x: Any, order: int) -> Any:
 @op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",
     samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
 def gammainc(a: T, x: T) -> Array:
-    """The regularised lower incomplete gamma function, for positive a and x >= 0.
+    """The regularised lower incomplete gamma function, for a and x from 0 on.
 
     There is no second derivative in a.
     """
-    return in_float32(lax.igamma, *broadcast(a, x))
+    return in_float32(lambda a, x: _incomplete(lax.igamma, a, x, 1.0), *broadcast(a, x))
+
+
+def _incomplete(function: Any, a: Any, x: Any, at_zero: float) -> Any:
+    """The function where a is neither 0 nor infinite, its limits where it is."""
+    zero = lax.bitwise_and(lax.eq(a, constant(a, 0)), lax.gt(x, constant(x, 0)))
+    infinite = lax.bitwise_and(lax.eq(a, constant(a, math.inf)), lax.is_finite(x))
+    edge, one = lax.bitwise_or(zero, infinite), constant(a, 1)
+    found = function(lax.select(edge, one, a), lax.select(edge, one, x))
+    limit = lax.select(zero, constant(a, at_zero), constant(a, 1 - at_zero))
+    return lax.select(edge, limit, found)
 
 
 @op(rules.elementwise, T="floating", source="SciPy gammaincc", reference="scipy.special.gammaincc",
     samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
 def gammaincc(a: T, x: T) -> Array:
     """1 - gammainc(a, x), accurate where it is small."""
-    return in_float32(lax.igammac, *broadcast(a, x))
+    return in_float32(lambda a, x: _incomplete(lax.igammac, a, x, 0.0), *broadcast(a, x))
 
 
 @op(rules.elementwise, T="floating", source="SciPy betainc", reference="scipy.special.betainc",

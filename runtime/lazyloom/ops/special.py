@@ -13,16 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from . import rules, series
-from ._helpers import broadcast, constant, convert, differentiated, isnan
-from ._jax import jnp, lax
+from ._helpers import broadcast, constant, differentiated, in_float64, isnan
+from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
 from .spec import op
-
-
-def _in_float64(f: Callable[..., Any], *xs: Any) -> Any:
-    found = f(*[convert(x, jnp.float64) for x in xs])
-    return convert(found, xs[0].dtype)
 
 
 def _series(t: Any, coefficients: tuple[float, ...]) -> Any:
@@ -153,42 +148,42 @@ _POSITIVE = Elementwise(low=0.3, high=12.0, special=False)
     tolerance=8.0)
 def bessel_i0(x: T) -> Array:
     """The modified Bessel function of the first kind of order 0."""
-    return _in_float64(_i0, x)
+    return in_float64(_i0, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.25.2", reference="scipy.special.i1",
     tolerance=8.0)
 def bessel_i1(x: T) -> Array:
     """The modified Bessel function of the first kind of order 1."""
-    return _in_float64(_i1, x)
+    return in_float64(_i1, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.2.2", reference="scipy.special.j0",
     samples=_REAL, tolerance=64.0)
 def bessel_j0(x: T) -> Array:
     """The Bessel function of the first kind of order 0; 0 at the infinities."""
-    return _in_float64(_j0, x)
+    return in_float64(_j0, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.2.2", reference="scipy.special.j1",
     samples=_REAL, tolerance=64.0)
 def bessel_j1(x: T) -> Array:
     """The Bessel function of the first kind of order 1; 0 at the infinities."""
-    return _in_float64(_j1, x)
+    return in_float64(_j1, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.2.3", reference="scipy.special.y0",
     samples=_POSITIVE, tolerance=64.0)
 def bessel_y0(x: T) -> Array:
     """The Bessel function of the second kind of order 0; -inf at 0, NaN below."""
-    return _in_float64(_y0, x)
+    return in_float64(_y0, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.2.3", reference="scipy.special.y1",
     samples=_POSITIVE, tolerance=64.0)
 def bessel_y1(x: T) -> Array:
     """The Bessel function of the second kind of order 1; -inf at 0, NaN below."""
-    return _in_float64(_y1, x)
+    return in_float64(_y1, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.27.4", reference="scipy.special.k0e",
@@ -196,7 +191,7 @@ def bessel_y1(x: T) -> Array:
 def bessel_k0e(x: T) -> Array:
     """exp(x) times the modified Bessel function of the second kind of order 0; inf at 0, NaN
     below."""
-    return _in_float64(_k0e, x)
+    return in_float64(_k0e, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.27.4", reference="scipy.special.k1e",
@@ -204,14 +199,14 @@ def bessel_k0e(x: T) -> Array:
 def bessel_k1e(x: T) -> Array:
     """exp(x) times the modified Bessel function of the second kind of order 1; inf at 0, NaN
     below."""
-    return _in_float64(_k1e, x)
+    return in_float64(_k1e, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 9.2.2", differentiable=False,
     samples=Elementwise(low=-9.0, high=9.0, special=False), tolerance=64.0)
 def airy_ai(x: T) -> Array:
     """The Airy function that vanishes at infinity."""
-    return _in_float64(_airy, x)
+    return in_float64(_airy, x)
 
 
 def _airy(x: Any) -> Any:
@@ -249,7 +244,7 @@ def _erfcx(x: Any) -> Any:
     tolerance=16.0)
 def erfcx(x: T) -> Array:
     """exp(x * x) erfc(x), without underflow for large x."""
-    return _in_float64(_erfcx, x)
+    return in_float64(_erfcx, x)
 
 
 @differentiated(lambda x, value: math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5)))
@@ -265,7 +260,7 @@ def _log_ndtr(x: Any) -> Any:
     tolerance=16.0)
 def log_ndtr(x: T) -> Array:
     """The logarithm of the normal distribution function, accurate where that is tiny."""
-    return _in_float64(_log_ndtr, x)
+    return in_float64(_log_ndtr, x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy ndtri", reference="scipy.special.ndtri",
@@ -273,7 +268,7 @@ def log_ndtr(x: T) -> Array:
 def ndtri(x: T) -> Array:
     """The inverse of the normal distribution function; infinite at 0 and 1, NaN outside."""
     inverse = importlib.import_module("jax.scipy.special").ndtri
-    return _in_float64(inverse, x)
+    return in_float64(inverse, x)
 
 
 @differentiated(lambda x, value: -1.0 - lax.log(x))
@@ -288,7 +283,7 @@ def _entr(x: Any) -> Any:
     samples=Elementwise(low=0.2), tolerance=8.0)
 def entr(x: T) -> Array:
     """-x log(x), 0 at 0 and -inf below."""
-    return _in_float64(_entr, x)
+    return in_float64(_entr, x)
 
 
 # The zeta function
@@ -305,7 +300,7 @@ def zeta(x: T, q: T) -> Array:
         slope = differentiated(lambda q, value: -x * function(x + 1.0, q))
         return slope(lambda q: lax.zeta(x, q))(q)
 
-    return _in_float64(function, *broadcast(x, q))
+    return in_float64(function, *broadcast(x, q))
 
 
 # Polynomials in x whose degree is an operand
@@ -320,7 +315,7 @@ def chebyshev_polynomial(x: T, n: T, *, kind: str) -> Array:
 
     ArgumentError for another kind.
     """
-    return _in_float64(functools.partial(_chebyshev, kind=kind), *broadcast(x, n))
+    return in_float64(functools.partial(_chebyshev, kind=kind), *broadcast(x, n))
 
 
 def _chebyshev(x: Any, n: Any, kind: str) -> Any:
@@ -396,4 +391,4 @@ def orthogonal_polynomial(x: T, n: T, *, kind: str) -> Array:
         found = lax.select(lax.eq(n, zero), constant(x, 1.0), found)
         return lax.select(lax.lt(n, zero), zero, found)
 
-    return _in_float64(function, *broadcast(x, n))
+    return in_float64(function, *broadcast(x, n))
