@@ -156,18 +156,25 @@ from .amp.autocast_mode import (  # noqa: E402, F401
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
+    get_autocast_cpu_dtype,
     get_autocast_dtype,
+    get_autocast_gpu_dtype,
     is_autocast_cache_enabled,
     is_autocast_cpu_enabled,
     is_autocast_enabled,
     set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
     set_autocast_dtype,
     set_autocast_enabled,
+    set_autocast_gpu_dtype,
 )
 from .autograd.anomaly_mode import (  # noqa: E402, F401
     is_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from .autograd.anomaly_mode import is_enabled as is_anomaly_enabled  # noqa: E402, F401
+from .cpu import amp as _cpu_amp  # noqa: E402, F401
+from .cuda import amp as _cuda_amp  # noqa: E402, F401
 from .func import vmap  # noqa: E402, F401
 from .serialization import load, save  # noqa: E402, F401
 

@@ -57,6 +57,28 @@ def is_autocast_cpu_enabled() -> bool:
     return state.enabled
 
 
+def get_autocast_cpu_dtype() -> Any:
+    """``get_autocast_dtype("cpu")``."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """``get_autocast_dtype("cuda")``."""
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: Any) -> None:
+    set_autocast_dtype("cuda", dtype)
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    set_autocast_enabled("cpu", enabled)
+
+
 def is_autocast_cache_enabled() -> bool:
     """Whether casts of weights may be kept; XLA merges equal ones in any case."""
     return state.cache_enabled

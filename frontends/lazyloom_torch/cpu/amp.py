@@ -1,0 +1,26 @@
+"""The older names of autocasting and gradient scaling for the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+
+
+class autocast(_autocast):  # noqa: N801
+    """``torch.autocast("cpu", ...)``."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """``torch.amp.GradScaler("cpu", ...)``."""
+
+    def __init__(
+        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+        growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:
+        super().__init__(
+            "cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
