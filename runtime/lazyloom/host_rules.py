@@ -31,15 +31,20 @@ class Custom:
         name: what messages call the function.
         results: how many results the node has; its other operands are the inputs.
         pull, push: the functions; None for one that there is not.
+        kept: gives the values that the functions use beside those that they get.
+        holding: gives the pull function that uses others in place of these.
         owner: anything that stands for the function in the program that gave it.
     """
 
-    __slots__ = ("name", "results", "pull", "push", "owner")
+    __slots__ = ("name", "results", "pull", "push", "owner", "kept", "holding")
 
     def __init__(
         self, name: str, results: int, pull: PullRule | None, push: PushRule | None,
-        owner: object = None,
+        owner: object = None, kept: Callable[[], list[Value]] | None = None,
+        holding: Callable[[list[Value]], PullRule] | None = None,
     ) -> None:  # fmt: skip
+        self.kept: Final = kept
+        self.holding: Final = holding
         self.name: Final = name
         self.results: Final = results
         self.pull: Final = pull
@@ -68,9 +73,72 @@ class Custom:
         """What is left of it when the tape is freed: its name."""
         return Custom(self.name, self.results, None, None)
 
-    def on_an_axis(self) -> Custom:
-        """The rule of the node recorded again for all elements of an axis."""
-        return Custom(f"{self.name} mapped over an axis", self.results, None, None, self.owner)
+    def values(self) -> list[Value]:
+        """What :attr:`kept` gives."""
+        return [] if self.kept is None else self.kept()
+
+    def on_an_axis(self, kept: list[tuple[Value, bool]], mapped: list[bool], size: int) -> Custom:
+        """The rule of the node recorded again for all elements of an axis.
+
+        Args:
+            kept: for each of :meth:`values`, what takes its place, and whether it has the axis.
+            mapped: for each input, whether it has the axis.
+        """
+        name = f"{self.name} mapped over an axis"
+        if self.holding is None:
+            return Custom(name, self.results, None, None, self.owner)
+        rule = _OnAnAxis(name, self.holding, kept, mapped, self.results, size)
+        return Custom(name, self.results, rule.pull, None, self.owner, rule.kept, rule.holding)
+
+
+class _OnAnAxis:
+    """The pull of a mapped function: that of one element, mapped."""
+
+    def __init__(
+        self, name: str, hold: Callable[[list[Value]], PullRule], kept: list[tuple[Value, bool]],
+        mapped: list[bool], results: int, size: int,
+    ) -> None:  # fmt: skip
+        self.name, self.hold, self.pairs = name, hold, kept
+        self.mapped, self.results, self.size = mapped, results, size
+
+    def kept(self) -> list[Value]:
+        return [v for v, _ in self.pairs]
+
+    def holding(self, values: list[Value]) -> PullRule:
+        pairs = [(v, has) for v, (_, has) in zip(values, self.pairs, strict=True)]
+        return _OnAnAxis(
+            self.name, self.hold, pairs, self.mapped, self.results, self.size).pull
+
+    def pull(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
+        from .mapping import Mapping, map_values
+        from .replay import spread
+        from .source import user_site
+
+        there = [i for i, c in enumerate(cotangents) if c is not None]
+        given = [c for c in cotangents if c is not None]
+        given += [result_of(i) for i in range(self.results)]
+        given += [v for v, has in self.pairs if has]
+        found: list[int] = []
+
+        def body(values: list[Value]) -> list[Value]:
+            one = iter(values)
+            own: list[Value | None] = [None] * self.results
+            for i in there:
+                own[i] = next(one)
+            outputs = [next(one) for _ in range(self.results)]
+            kept = [next(one) if has else v for v, has in self.pairs]
+            pulled = self.hold(kept)(outputs.__getitem__, own)
+            found.extend(i for i, v in enumerate(pulled) if v is not None)
+            return [v for v in pulled if v is not None]
+
+        whole = map_values(body, given, self.size, Mapping(self.name, user_site()))
+        result: list[Value | None] = [None] * len(self.mapped)
+        for i, (value, has_axis) in zip(found, whole, strict=True):
+            if not has_axis:
+                value = spread(value, self.size)
+            # what is the same for every element gets the sum of what each of them gives
+            result[i] = value if self.mapped[i] else record("sum", [value], {"axes": (0,)})
+        return result
 
 
 def _fitting(
@@ -87,6 +155,8 @@ def _fitting(
 def custom(
     results: Sequence[Value], inputs: Sequence[Value], pull: PullRule,
     push: PushRule | None = None, *, name: str = "custom", owner: object = None,
+    kept: Callable[[], list[Value]] | None = None,
+    holding: Callable[[list[Value]], PullRule] | None = None,
 ) -> tuple[Value, ...]:  # fmt: skip
     """The results, with a derivative that a function of the host gives.
 
@@ -100,6 +170,10 @@ def custom(
         push: the same for a forward pass, from tangents of the inputs to those of the results.
         name: what messages call it.
         owner: see :class:`Custom`.
+        kept, holding: where the function is mapped over an axis, ``pull`` is mapped too; for that
+            ``kept()`` gives the values that it uses of those that were there in the forward
+            computation, and ``holding(values)`` a ``pull`` that uses others in their place.
+            Without them a gradient through the mapped function is a GradientError.
 
     Returns:
         a value for each result; floating-point and complex ones require a gradient if an input
@@ -115,5 +189,6 @@ def custom(
     node = made[0].node
     if node.tracked:
         with graph.trace.lock:
-            node.leaf = Custom(name, len(results), pull, push, owner)
+            node.leaf = Custom(
+                name, len(results), pull, push, owner, kept, holding)
     return made

@@ -29,12 +29,22 @@ def replay(
     Returns:
         for each result, its value and whether that has the axis.
     """
-    order = _below([r.node for r in results], sources, start)
+    roots = [r.node for r in results]
+    order = _below(list(roots), sources, start)
+    while True:
+        # what the rules of the host keep is needed on the axis as well
+        more = [v.node for n in order for v in _kept_by(n) if v.node not in roots]
+        if not more:
+            break
+        roots.extend(more)
+        order = _below(list(roots), sources, start)
     last: dict[Node, Node] = {}
     for n in order:
         for m in n.inputs:
             if isinstance(m, Node):
                 last[m] = n
+        for v in _kept_by(n):
+            last[v.node] = n
     kept = {r.node for r in results}
     whole: dict[Node, tuple[Value, ...]] = {n: (v,) for n, v in sources.items()}
     memo = Recomputed()
@@ -43,7 +53,7 @@ def replay(
         for n in order:
             whole[n] = _on_the_axis(n, whole, memo, size)
             graph.hold_cuts(False)
-            for m in n.inputs:
+            for m in (*n.inputs, *[v.node for v in _kept_by(n)]):
                 # what is used no more must not become an output where the trace is cut
                 if isinstance(m, Node) and last[m] is n and m not in kept:
                     whole.pop(m, None)
@@ -124,8 +134,25 @@ def _on_the_axis(
     results = result if isinstance(result, tuple) else (result,)
     results[0].node.freed = n.freed
     if n.leaf is not None and isinstance(n.leaf, Custom):
-        results[0].node.leaf = n.leaf.on_an_axis()
+        pairs: list[tuple[Value, bool]] = []
+        for v in n.leaf.values():
+            known = whole.get(v.node)
+            if known is None:
+                pairs.append((v, False))
+            else:
+                x = known[v.index]
+                pairs.append((x if v.requires_grad else x.detach(), True))
+        inputs = range(n.leaf.results, len(n.inputs))
+        results[0].node.leaf = n.leaf.on_an_axis(pairs, [p in mapped for p in inputs], size)
     return results
+
+
+def _kept_by(n: Node) -> list[Value]:
+    """What the rule of a node keeps, if that is a function of the host."""
+    if n.leaf is not None and isinstance(n.leaf, Custom):
+        kept: list[Value] = n.leaf.values()
+        return kept
+    return []
 
 
 def _by_sequence(n: Node) -> int:

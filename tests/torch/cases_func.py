@@ -123,5 +123,65 @@ def modules(t: Any) -> Any:
         refused(lambda: t.func.functional_call(m, [ones, ones], (x,))))
 
 
+def custom_functions(t: Any) -> Any:
+    class Cube(t.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any, k: float) -> Any:
+            return x**3 * k, x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+            ctx.k = inputs[1]
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * ctx.k * g + 2 * h, None
+
+        @staticmethod
+        def jvp(ctx: Any, v: Any, _: Any) -> Any:
+            x = ctx.saved_tensors[0]
+            return 3 * x * x * ctx.k * v, 2 * v
+
+    def f(x: Any) -> Any:
+        return sum(o.sum() for o in Cube.apply(x, 2.0))
+
+    fn, x, a = t.func, t.tensor([1.0, 2.0]), t.tensor([[1.0, 2.0], [3.0, 4.0]])
+    w = leaf(t, [1.0, 1.0])
+    t.vmap(lambda q: f(q * w))(a).sum().backward()
+    return (
+        fn.grad(f)(x), fn.grad(lambda x: fn.grad(f)(x).sum())(x),
+        fn.jacrev(lambda x: Cube.apply(x, 2.0)[0])(x), t.vmap(fn.grad(f))(a),
+        fn.grad(lambda a: t.vmap(f)(a).sum())(a), w.grad,
+        fn.grad(lambda a: t.vmap(lambda r, s: f(r * s), in_dims=(0, None))(a, x).sum())(a))
+
+
+def forward_rules(t: Any) -> Any:
+    class Sine(t.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def jvp(ctx: Any, v: Any) -> Any:
+            return 2 * v * ctx.saved_tensors[0].cos()
+
+    x = t.tensor(X)
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        dual = fw.unpack_dual(Sine.apply(fw.make_dual(x, x)))
+    return (t.func.jvp(Sine.apply, (x,), (x,)), list(dual),
+            refused(lambda: t.func.grad(lambda x: Sine.apply(x).sum())(x)))
+
+
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
-    gradients, products, matrices, closures, mapped, refusals, modules)}
+    gradients, products, matrices, closures, mapped, refusals, modules, custom_functions,
+    forward_rules)}

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+import lazyloom
 import lazyloom_torch
 from tests.torch import cases_autograd, cases_func, random_programs
 from tests.torch.oracle import same
@@ -25,6 +26,23 @@ def test_functions_of_functions_are_pytorch_s(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         same(cases_func.CASES[name], torch)
+
+
+def test_a_read_before_backward_repeats_no_heavy_work() -> None:
+    t = lazyloom_torch
+    t.manual_seed(0)
+    model = t.nn.Sequential(t.nn.Linear(4, 8), t.nn.Tanh(), t.nn.Linear(8, 2))
+    x = t.randn(3, 4)
+    grads = []
+    for read in (False, True):
+        loss = model(x).pow(2).sum()
+        if read:
+            loss.item()
+        found = t.autograd.grad(loss, list(model.parameters()))
+        text = lazyloom.program_of(*[g.value for g in found]).text()
+        assert ("matmul(" in text or "dot_general(" in text) is not read, text
+        grads.append(t.cat([g.flatten() for g in found]).tolist())
+    assert grads[0] == pytest.approx(grads[1], rel=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import warnings
@@ -225,7 +226,7 @@ class _Application:
         rule = _Rule(self.cls, ctx, self.args, self.outputs, numbers)
         made = lazyloom.custom(
             values, list(self.inputs.values()), rule.pull, rule.push,
-            name=type(ctx).__name__, owner=ctx)
+            name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding)
         return [
             self._plain(o) if n is None else self._recorded(o, made[n])
             for o, n in zip(outputs, numbers, strict=True)]
@@ -269,6 +270,19 @@ class _Rule:
         self.types = [a._type if isinstance(a, Tensor) else None for a in args]
         self.out_types = [o._type if isinstance(o, Tensor) else None for o in outputs]
         self.numbers = numbers
+
+    def kept(self) -> list[Value]:
+        """The values of the tensors that the context saved."""
+        return [v for s in self.ctx._saved or () if (v := s.value()) is not None]
+
+    def holding(self, values: list[Value]) -> Callable[..., list[Value | None]]:
+        """:meth:`pull` with other values in the place of what was saved."""
+        given = iter(values)
+        rule, ctx = copy.copy(self), copy.copy(self.ctx)
+        ctx._saved = tuple(
+            s if s.value() is None else Saved.of(next(given)) for s in self.ctx._saved or ())
+        rule.ctx = ctx
+        return rule.pull
 
     def _gradients(self, cotangents: Sequence[Value | None]) -> list[Any]:
         """What ``backward`` gets: a gradient for each output."""

@@ -36,6 +36,17 @@ class Saved:
             self.packed = pack(tensor.detach() if result is not None else tensor)
             self.tensor = self.data = None
 
+    @classmethod
+    def of(cls, value: Value) -> Saved:
+        """What is kept of a tensor that holds a value and nothing else."""
+        return cls(Tensor._wrap(value), None)
+
+    def value(self) -> Value | None:
+        """The contents of the tensor; None where there is none, or hooks packed it."""
+        if self.tensor is not None:
+            return operand(self.tensor)
+        return self.data
+
     def unpack(self, result_of: Callable[[int], Value] | None) -> Tensor | None:
         """The tensor. Raises RuntimeError if it was written in place since."""
         if self.unpacking is not None:
