@@ -39,6 +39,8 @@ def linear(
     if b.dtype is not x.dtype:
         raise RuntimeError(
             f"linear: the bias has dtype {bias.dtype!r}, expected {input.dtype!r} as the input's")
+    if len(w.type.shape) == 1:
+        raise RuntimeError("linear: a weight of 1 dimension takes no bias")
     return _wrap(record_two(_ADD, found, b))
 
 
@@ -151,6 +153,10 @@ def _conv(n: int) -> Callable[..., Tensor]:
         else:
             low = high = ntuple(padding, n, "padding")
         _checked(name, steps, low, away, groups)
+        if w[0] < groups:
+            raise RuntimeError(
+                f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
+                f"but got weight of size {list(w)} instead")
         channels = x[-n - 1]
         if channels != w[1] * groups:
             raise RuntimeError(

@@ -60,7 +60,10 @@ def embedding(
     ready = _EMBEDDINGS.get(padding_idx)
     if ready is None:
         ready = _EMBEDDINGS[padding_idx] = spec("embedding", 2, {"padding_index": padding_idx})
-    value = record_two(ready, operand(weight), where)
+    table = operand(weight)
+    if not table.dtype.is_inexact:
+        return _wrap(record("take", [table, where], {"axis": 0}))
+    value = record_two(ready, table, where)
     if scale_grad_by_freq and value.requires_grad:
         often = record("take", [_counts(where, weight, value.dtype), where], {"axis": 0})
         often = record("expand_dims", [often], {"axes": (len(where.shape),)})

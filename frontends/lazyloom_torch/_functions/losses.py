@@ -138,11 +138,14 @@ def _operands(x: Any, y: Any, weight: Tensor | None) -> list[Any]:
         raise RuntimeError(
             "weight tensor should be defined either for all or no classes: expected a 1D tensor of "
             f"{classes} elements but got one of size {list(w.shape)}")
-    return [x, y, cast(w, x.dtype)]
+    if w.dtype is not x.dtype:
+        raise RuntimeError(
+            f"expected scalar type {x.dtype.name} but found {w.dtype.name} for the weight")
+    return [x, y, w]
 
 
 def _check_labels(x: Any, y: Any, name: str) -> None:
-    if y.dtype.name not in ("int64", "uint8", "int32"):
+    if y.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             f"{name}: expected scalar type Long or Byte but found {y.dtype.name}: a target of "
             f"probabilities has the input's shape {list(x.shape)}, not {list(y.shape)}")
@@ -248,6 +251,8 @@ def _pairwise(op: str) -> Any:
     ) -> Tensor:
         reduction = reduction_of(size_average, reduce, reduction)
         values = _pair(input, target, op)
+        if op == "mse_loss" and weight is None and not values[0].dtype.is_inexact:
+            raise NotImplementedError(f"mse_loss is not implemented for {input.dtype!r}")
         if weight is None and values[0].dtype.is_floating:
             return _wrap(record(op, values, {"reduction": reduction}))
         losses = _exact(op, values)
@@ -284,6 +289,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     values = _pair(input, target, "huber_loss")
     plain = reduction if weight is None else "none"
     losses = _wrap(record("huber_loss", values, {"delta": float(delta), "reduction": plain}))
+    losses = losses if input._type.dtype is losses._type.dtype else losses.to(input.dtype)
     # unlike that of other weighted losses, PyTorch's mean is over the elements
     return losses if weight is None else reduced(_weighted(losses, weight), reduction)
 
@@ -361,8 +367,9 @@ def binary_cross_entropy_with_logits(
             f"({list(input.shape)})")
     values, common = pointwise.promoted((input, target))
     more = [None if w is None else cast(operand(w), common.lazy) for w in (weight, pos_weight)]
-    return _wrap(record("binary_cross_entropy_with_logits", [*values, *more], {
-        "reduction": reduction}))
+    found = record("binary_cross_entropy_with_logits", [*values, *more], {
+        "reduction": reduction})
+    return _wrap(cast(found, target._type.dtype) if target._type.dtype.is_floating else found)
 
 
 def poisson_nll_loss(

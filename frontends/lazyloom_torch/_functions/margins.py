@@ -32,7 +32,9 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
     reduction = reduction_of(size_average, reduce, reduction)
-    product = pointwise.mul(pointwise.FUNCTIONS["neg"](target), input)
+    if not input.is_floating_point():
+        raise RuntimeError(f"soft_margin_loss: result type Float can't be cast to {input.dtype!r}")
+    product = pointwise.mul(pointwise.FUNCTIONS["neg"](target), input).to(input.dtype)
     return reduced(
         pointwise.FUNCTIONS["log1p"](pointwise.FUNCTIONS["exp"](product)), reduction)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Spec
-from lazyloom.dtypes import float32
+from lazyloom.dtypes import float32, float64
 
 from .. import _dtypes
 from .._core import cast, record, record_spec, scalar, spec
@@ -70,10 +70,12 @@ def rms_norm(
     """
     n = _trailing(input, normalized_shape, "rms_norm")
     kind = input._type.dtype
-    if kind.is_complex:
-        raise RuntimeError(f"rms_norm is not implemented for {input.dtype!r}")
-    wide = _dtypes.float64 if kind.itemsize == 8 else _dtypes.float32
+    wide = _dtypes.float64 if kind.itemsize // (1 + kind.is_complex) == 8 else _dtypes.float32
     small = _dtypes.finfo(wide).eps if eps is None else eps
+    if kind.is_complex:
+        power = pointwise.mul(input, input).mean(tuple(range(-n, 0)), True)
+        made = pointwise.mul(input, pointwise.FUNCTIONS["rsqrt"](pointwise.add(power, small)))
+        return made if weight is None else pointwise.mul(made, weight)
     mixed = _mixed(input, weight)
     found = record("rms_norm", [_value(input, mixed), _value(weight, mixed)],
                    {"normalized_ndim": n, "eps": float(small)})
@@ -184,6 +186,8 @@ def batch_norm(
     mixed = (weight is not None and weight._type.dtype is not kind
              or running_mean is not None and running_mean._type.dtype is not kind
              ) and _mixed(input, weight, bias, running_mean, running_var)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     x, w, b = _value(input, mixed), _value(weight, mixed), _value(bias, mixed)
     shape = x.shape
     if training:
@@ -264,12 +268,17 @@ def local_response_norm(
     if not v.type.size:
         return input
     square = record("multiply", [v, v])
+    whole = not v.dtype.is_floating
+    if whole:
+        square = cast(square, float64)
     rest = (0,) * (rank - 2)
     mean = record("avg_pool", [square], {
         "window": (size, *(1,) * (rank - 2)), "padding_low": (size // 2, *rest),
         "padding_high": ((size - 1) // 2, *rest)})
-    scaled = record("add", [record("multiply", [mean, scalar(alpha, v.dtype)]),
-                            scalar(k, v.dtype)])
+    if whole:  # PyTorch's means of integers are integers
+        mean = cast(record("trunc", [mean]), _dtypes.get_default_dtype().lazy)
+    scaled = record("add", [record("multiply", [mean, scalar(alpha, mean.dtype)]),
+                            scalar(k, mean.dtype)])
     return pointwise.div(input, pointwise.pow(_wrap(scaled), beta))
 
 

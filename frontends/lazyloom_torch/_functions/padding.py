@@ -42,7 +42,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode!r}")
     if value is not None and value != 0:
-        raise ValueError(f"Padding mode {mode!r} doesn't take in value argument, got {value!r}")
+        raise RuntimeError(f"Padding mode {mode!r} doesn't take in value argument, got {value!r}")
     if rank not in _RANKS.get(count, ()):
         raise NotImplementedError(
             f"Padding mode {mode!r} takes 2 amounts for 2D and 3D inputs, 4 for 3D and 4D and 6 "

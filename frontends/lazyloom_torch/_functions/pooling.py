@@ -148,7 +148,7 @@ def _avg_pool(n: int) -> Callable[..., Tensor]:
             return _wrap(record_one(ready, x))
         x, was = batched(x, n, name)
         if x.dtype.is_complex or x.dtype.kind == "b":
-            raise RuntimeError(f"{name} is not implemented for {input.dtype!r}")
+            raise NotImplementedError(f"{name} is not implemented for {input.dtype!r}")
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         _check_sizes(x, n, name)
