@@ -13,6 +13,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 
+from .._autocast import state as autocast_state
 from .._core import record
 from .._tensor import Tensor, operand
 from ..random import default_generator
@@ -78,6 +79,7 @@ class _Run:
         self.arguments = [operand(t) if isinstance(t, Tensor) else t for t in leaves]
         self.context = context
         self.key = default_generator._state() if keep_rng else None
+        self.casts = autocast_state.enabled, autocast_state.dtypes["cpu"]
         self.sources: list[list[int]] = []
         self.closures: list[Value | None] = []
         self.places: list[int] = []
@@ -98,7 +100,7 @@ class _Run:
         before = lazyloom.set_grad_enabled(True)
         try:
             given = self._fresh([c for c in cotangents if c is not None], create_graph)
-            with self._random_state(), self.context:
+            with self._random_state(), self.context, self._autocast():
                 args, kwargs = self.nesting.build(
                     Tensor._wrap(a) if isinstance(a, Value) else a for a in given)
                 result = self.function(*args, **kwargs)
@@ -131,6 +133,13 @@ class _Run:
                 total = g if total is None else total if g is None else record("add", [total, g])
             results.append(total)
         return results
+
+    def _autocast(self) -> Any:
+        """The second run casts as the first one did."""
+        from ..amp import autocast
+
+        enabled, dtype = self.casts
+        return autocast("cpu", dtype=dtype, enabled=enabled)
 
     def _fresh(self, cotangents: list[Value], create_graph: bool) -> list[Any]:
         """The arguments for the second run: such that it is not merged with the first, and
