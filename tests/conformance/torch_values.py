@@ -35,7 +35,7 @@ def _host(t: torch.Tensor) -> np.ndarray[Any, Any]:
         import ml_dtypes
 
         return plain.float().numpy().astype(ml_dtypes.bfloat16)
-    return plain.numpy()
+    return plain.numpy(force=True)  # gradients that are 0 have no memory
 
 
 def _laid_out(t: torch.Tensor) -> Any:
