@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.dtypes import int64
+from lazyloom.dtypes import bool_, int64, uint8
 from lazyloom.views import Pick, index_key
 
 from .._core import broadcast_shapes, cast, numel, record, scalar
@@ -380,7 +380,22 @@ def _put(found: Tensor, advanced: list[tuple[int, Any]], new: Any, mode: str) ->
     if not isinstance(new, lazyloom.Scalar):
         while len(new.shape) > len(v.shape) and new.shape[0] == 1:
             new = record("reshape", [new], {"shape": new.shape[1:]})
-    return record("index_update", [v, new, *indices], {"axes": tuple(axes), "mode": mode})
+    return store("index_update", v, new, indices, {"axes": tuple(axes)}, mode)
+
+
+def store(op: str, v: Any, new: Any, indices: Any, attributes: dict[str, Any], mode: str) -> Any:
+    """A value with another stored or combined at indices, by one of the scattering ops.
+
+    Truth values are added by "or" and multiplied by "and".
+    """
+    if v.dtype.kind == "b" and mode != "set":
+        if isinstance(new, lazyloom.Scalar):
+            new = record("full", [new], {"shape": ()})
+        v, new = cast(v, uint8), cast(new, uint8)
+        mode = {"add": "max", "multiply": "min"}.get(mode, mode)
+        return cast(store(op, v, new, indices, attributes, mode), bool_)
+    operands = [v, new, *indices] if op == "index_update" else [v, *indices, new]
+    return record(op, operands, {**attributes, "mode": mode})
 
 
 def same_dtype(x: Tensor, other: Tensor, name: str) -> None:

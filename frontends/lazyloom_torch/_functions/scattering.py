@@ -16,7 +16,7 @@ from lazyloom.dtypes import int64
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
 from .._tensor import Tensor, operand
 from . import bounds, views
-from .indexing import nonzero_values, same_dtype, stored
+from .indexing import nonzero_values, same_dtype, store, stored
 
 _wrap = Tensor._wrap
 
@@ -88,7 +88,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     where = bounds.checked(where, numel(flat.shape), None, "put")
     mode = "add" if accumulate else "set"
     new = operand(source.reshape(index._type.shape))
-    return _as(record("index_update", [flat, new, where], {"axes": (0,), "mode": mode}),
+    return _as(store("index_update", flat, new, [where], {"axes": (0,)}, mode),
                input._type.shape)
 
 
@@ -171,7 +171,7 @@ def _scattered(input: Tensor, dim: int, index: Tensor, src: Any, mode: str, name
     new = _source(input, src, where.shape, name)
     if not where.type.size:
         return _copy(input)
-    found = record("scatter_along_axis", [v, where, new], {"axis": at, "mode": mode})
+    found = store("scatter_along_axis", v, new, [where], {"axis": at}, mode)
     return _as(found, input._type.shape)
 
 
@@ -272,7 +272,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     def put(v: Any, new: Any, mode: str) -> Any:
         if isinstance(new, lazyloom.Scalar):
             new = record("full", [new], {"shape": ()})
-        return record("scatter_along_axis", [v, where, new], {"axis": at, "mode": mode})
+        return store("scatter_along_axis", v, new, [where], {"axis": at}, mode)
 
     return _as(_reduced(v, new, reduce, include_self, put), input._type.shape)
 
@@ -304,8 +304,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     v, new, where, at = _slices(input, dim, index, source, "index_add")
     if alpha != 1:
         new = record("multiply", [new, scalar(alpha, new.dtype)])
-    mode = "max" if v.dtype.kind == "b" else "add"
-    return _as(record("index_update", [v, new, where], {"axes": (at,), "mode": mode}),
+    return _as(store("index_update", v, new, [where], {"axes": (at,)}, "add"),
                input._type.shape)
 
 
@@ -341,7 +340,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     v, new, where, at = _slices(input, dim, index, source, "index_reduce")
 
     def put(v: Any, new: Any, mode: str) -> Any:
-        return record("index_update", [v, new, where], {"axes": (at,), "mode": mode})
+        return store("index_update", v, new, [where], {"axes": (at,)}, mode)
 
     return _as(_reduced(v, new, reduce, include_self, put), input._type.shape)
 

@@ -403,12 +403,13 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
             f"size {list(wanted)} is not expandable to size {list(shape)}")
     over = (*range(lead), *[lead + i for i, w in enumerate(wanted) if w != shape[lead + i]])
     v = operand(input)
-    if over:
+    if over or not wanted:
+        v = v if v.dtype.is_inexact else cast(v, int64)
         v = record("sum", [v], {"axes": over, "keepdims": True})
     if v.shape != wanted:
         v = record("reshape", [v], {"shape": wanted})
     made: Tensor = _wrap(v)
-    return made if over or lead else views.alias(input)
+    return made if over or lead or not wanted else views.alias(input)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
