@@ -99,22 +99,29 @@ class Walk:
     def run(self) -> Result:
         begun = time.time()
         for training in (True, False):
-            torch.manual_seed(7)
-            found = self.info.module_inputs_func(
-                self.info, device="cpu", dtype=self.dtype, requires_grad=True, training=training)
-            samples = [s for s in found if s.forward_input is not None][:self.most]
+            samples = self.samples(training)
             for at in range(0, len(samples), TOGETHER):
-                made = []
-                for i, s in enumerate(samples[at:at + TOGETHER], at):
-                    self.result.samples += 1
-                    place = f"{i} {'training' if training else 'evaluation'}"
-                    try:
-                        made.append((place, *self._attempt(place, s, training)))
-                    except Exception as error:
-                        self.result.fail("forward", place, f"{type(error).__name__}: {error}")
-                self._judge(made)
+                self.judge(self.attempts(samples[at:at + TOGETHER], training, at))
         self.result.seconds = round(time.time() - begun, 2)
         return self.result
+
+    def samples(self, training: bool) -> list[Any]:
+        torch.manual_seed(7)
+        found = self.info.module_inputs_func(
+            self.info, device="cpu", dtype=self.dtype, requires_grad=True, training=training)
+        return [s for s in found if s.forward_input is not None][:self.most]
+
+    def attempts(self, samples: list[Any], training: bool, first: int = 0) -> list[Any]:
+        """What both sides give for some samples; without those that raise."""
+        made = []
+        for i, s in enumerate(samples, first):
+            self.result.samples += 1
+            place = f"{i} {'training' if training else 'evaluation'}"
+            try:
+                made.append((place, *self._attempt(place, s, training)))
+            except Exception as error:
+                self.result.fail("forward", place, f"{type(error).__name__}: {error}")
+        return made
 
     def _attempt(self, place: str, sample: Any, training: bool) -> Any:
         """Both sides' results, gradients and states of one sample."""
@@ -176,13 +183,8 @@ class Walk:
             allow_unused=True, materialize_grads=True)
         return mine, theirs
 
-    def _judge(self, made: list[Any]) -> None:
-        given = [(found, g[0] if g else (), list(mine.state_dict().values()))
-                 for _, found, _, g, mine, _ in made]
-        try:
-            evaluate([t.value for t in tensors(given, lazyloom_torch.Tensor)])
-        except Exception:  # told below, at the sample that it belongs to
-            pass
+    def judge(self, made: list[Any]) -> None:
+        _evaluate(made)
         for place, found, expected, gradients, mine, theirs in made:
             wrong = self._different(found, expected, 1.0)
             if wrong:
@@ -221,6 +223,26 @@ class Walk:
             return difference(mine, theirs, loose, None, self.exact)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
+
+
+def _evaluate(made: list[Any]) -> None:
+    """Run all that samples wait for as one program."""
+    given = [(found, g[0] if g else (), list(mine.state_dict().values()))
+             for _, found, _, g, mine, _ in made]
+    try:
+        evaluate([t.value for t in tensors(given, lazyloom_torch.Tensor)])
+    except Exception:  # told by judge, at the sample that it belongs to
+        pass
+
+
+def together(infos: list[Any], dtype: torch.dtype, most: int) -> list[Result]:
+    """Compare several modules in training mode, all as one program."""
+    walks = [Walk(info, dtype, most) for info in infos]
+    made = [w.attempts(w.samples(True), True) for w in walks]
+    _evaluate([m for some in made for m in some])
+    for w, some in zip(walks, made):
+        w.judge(some)
+    return [w.result for w in walks]
 
 
 def walk(info: Any, dtype: torch.dtype, most: int | None = None) -> Result | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.torch import cases, cases_index, cases_nn, cases_views
+from tests.torch import cases, cases_index, cases_modules, cases_nn, cases_recurrent, cases_views
 from tests.torch.oracle import same
 
 torch = pytest.importorskip("torch")
@@ -18,13 +18,16 @@ TOPICS = {
     "gradients": cases_index.GRADIENTS, "nn": cases_nn.FUNCTIONAL, "modules": cases_nn.MODULES,
     "optim": cases_nn.OPTIM, "views": cases_views.VIEWS, "copies": cases_views.COPIES,
     "sorting": cases_views.SORTING, "counting": cases_views.COUNTING, "masked": cases_views.MASKED,
-    "gradients of views": cases_views.GRADIENTS,
+    "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
+    "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
 }
+#: several layers, or several steps
+LOOSE = ("optim", "modules", "recurrent", "parametrize")
 
 
 @pytest.mark.parametrize(
     ("topic", "name"), [(topic, name) for topic, found in TOPICS.items() for name in found])
 def test_it_does_what_pytorch_does(topic: str, name: str) -> None:
     case: Any = TOPICS[topic][name]
-    same(case, torch, rtol=1e-4 if topic in ("optim", "modules") else 2e-5,
-         atol=2e-5 if topic in ("optim", "modules") else 5e-6)
+    same(case, torch, rtol=1e-4 if topic in LOOSE else 2e-5,
+         atol=2e-5 if topic in LOOSE else 5e-6)

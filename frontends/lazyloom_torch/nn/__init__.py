@@ -10,6 +10,7 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 
 __all__ = [
     "Buffer", "DataParallel", "Module", "Parameter", "UninitializedBuffer",
-    "UninitializedParameter", "attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
+    "UninitializedParameter", "attention", "common_types", "functional", "grad", "init",
+    "modules", "parallel", "parameter", "utils",
 ]
 __all__ += modules.__all__
