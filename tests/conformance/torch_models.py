@@ -59,9 +59,10 @@ def _both(name: str, make: Callable[[Any], Any]) -> dict[str, Callable[[], Any]]
             "ours": lambda: make(module(name, "lazyloom_torch"))}
 
 
-def _images(n: int, channels: int, size: int, classes: int) -> tuple[np.ndarray, ...]:
+def _images(n: int, channels: int, size: int, classes: int, dtype: Any = np.float32
+            ) -> tuple[np.ndarray, ...]:  # fmt: skip
     random = np.random.default_rng(0)
-    return (random.normal(size=(n, channels, size, size)).astype(np.float32),
+    return (random.normal(size=(n, channels, size, size)).astype(dtype),
             random.integers(0, classes, n))
 
 
@@ -72,7 +73,7 @@ def _tokens(n: int, length: int, vocabulary: int) -> tuple[np.ndarray, ...]:
     return tokens, labels
 
 
-def _classified(make: Callable[[Any], Any], name: str, images: tuple[int, ...], **options: Any
+def _classified(make: Callable[[Any], Any], name: str, images: tuple[Any, ...], **options: Any
                 ) -> Case:  # fmt: skip
     return Case(**_both(name, make), batch=lambda: _images(*images),
                 logits=lambda model, x: model(x),
@@ -123,7 +124,14 @@ def _gpt2(n: int, length: int, **sizes: Any) -> Case:
 
 
 CASES: dict[str, Case] = {
-    "resnet50": _classified(lambda m: m.resnet50(), "resnet", (8, 3, 128, 1000)),
+    # A ReLU whose input is zero but for rounding passes a gradient in one library and none in the
+    # other. The batch's statistics spread that over all channels: with random weights PyTorch's own
+    # gradients in float32 are 10 % off its float64's, and two of its memory layouts 15 % apart. So
+    # float32 is compared with running statistics and few pixels, those of the batch in float64.
+    "resnet50": _classified(
+        lambda m: m.resnet50().eval(), "resnet", (2, 3, 64, 1000), lr=1e-5),
+    "resnet50_batch_statistics": _classified(
+        lambda m: m.resnet50().double(), "resnet", (4, 3, 64, 1000, np.float64)),
     "roberta_base": _roberta(2, 32),
     "small_resnet": _classified(
         lambda m: m.ResNet(m.Bottleneck, [1, 2, 1, 1], 10, width=4), "resnet", (8, 3, 32, 10)),
@@ -135,10 +143,12 @@ CASES: dict[str, Case] = {
     "vit_b_16": _classified(lambda m: m.vit_b_16(), "vit", (2, 3, 224, 1000)),
     "small_vit": _classified(
         lambda m: m.vit_digits(size=16, layers=2).eval(), "vit", (8, 1, 8, 10)),
-    "resnet18": _classified(lambda m: m.resnet18(), "resnet", (8, 3, 128, 1000)),
-    "resnet56": _classified(lambda m: m.resnet56(), "resnet", (16, 3, 32, 10)),
+    "resnet18": _classified(
+        lambda m: m.resnet18().double(), "resnet", (4, 3, 64, 1000, np.float64)),
+    "resnet56": _classified(
+        lambda m: m.resnet56().double(), "resnet", (8, 3, 32, 10, np.float64)),
 }
-FULL = ("resnet50", "roberta_base")
+FULL = ("resnet50", "resnet50_batch_statistics", "roberta_base")
 
 
 @dataclass

@@ -32,6 +32,14 @@ def test_agrees_under_both_imports(name: str) -> None:
     assert scripts.differences(name, ours, scripts.load(name, "torch")(**SMALL[name])) == []
 
 
+def test_the_posterior_is_that_of_the_closed_form() -> None:
+    found = scripts.load("bayes", "lazyloom_torch")(**SMALL["bayes"])
+    np.testing.assert_allclose(found["mean"], found["closed mean"], atol=0.1)
+    ratio = found["spread"] / found["closed spread"]
+    assert (ratio > 0.4).all() and (ratio < 2.5).all(), ratio
+    assert np.mean(found["bounds"][-20:]) > np.mean(found["bounds"][:5])
+
+
 @pytest.mark.parametrize("name", ["classifier", "gan", "style"])
 def test_a_second_run_compiles_nothing(name: str) -> None:
     run = scripts.load(name, "lazyloom_torch")
