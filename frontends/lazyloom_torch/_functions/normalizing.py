@@ -199,7 +199,7 @@ def batch_norm(
     elif running_mean is None or running_var is None:
         raise RuntimeError("batch_norm: running_mean and running_var are needed in evaluation")
     if not x.type.size:
-        return pointwise._copied(operand(input)) if w is None else pointwise.mul(
+        return pointwise.copied(operand(input)) if w is None else pointwise.mul(
             input, pointwise._made(record("sum", [w], {})))
     if not training:
         found = record("batch_norm_infer", [
