@@ -8,7 +8,8 @@ refuses a step the frontend must refuse it too.
 PyTorch refuses to differentiate through a value that was overwritten where its formula needs it;
 the frontend gives the gradient. So PyTorch runs with copies in place of every operand and
 result, which makes no other difference. Left out is what PyTorch makes of views that are older than
-the gradient of their base, or were taken without recording one: leaves that require a gradient.
+the gradient of their base, were taken without recording one, or require one of their own: leaves
+beside or below their base.
 
 ``python -m tests.torch.random_programs --start 0 --count 1000`` runs many.
 """
@@ -26,11 +27,16 @@ import numpy as np
 Step = tuple[Any, ...]
 
 SHAPES = ((3, 4), (4,), (2, 3, 2), (3, 1), ())
+#: what a wrong program, or a wrong frontend, may raise
+KINDS = (RuntimeError, ValueError, TypeError, IndexError, AttributeError, AssertionError, KeyError)
 UNARY: dict[str, Callable[[Any], Any]] = {
     "sin": lambda x: x.sin(), "tanh": lambda x: x.tanh(), "neg": lambda x: -x,
     "scaled": lambda x: x * 0.75, "shifted": lambda x: 1.5 - x, "squared": lambda x: x * x,
     "clone": lambda x: x.clone(), "sigmoid": lambda x: x.sigmoid(),
     "sum0": lambda x: x.sum(), "cumsum": lambda x: x.cumsum(-1) if x.dim() else x * 1,
+    "flip": lambda x: x.flip(0) if x.dim() else x * 1,
+    "rows": lambda x: x[[0, -1, 0]] if x.dim() else x * 1,
+    "moved": lambda x: x.movedim(0, -1) * 1 if x.dim() else x * 1,
     "relu": lambda x: x.relu(), "contiguous": lambda x: x.contiguous() * 1,
 }
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -128,6 +134,20 @@ def apply(t: Any, pool: list[Any], step: Step, copied: bool) -> Any:
         else:
             x.masked_fill_(mask, args[2])
         return None
+    if kind == "set_rows":
+        pool[args[0]][t.tensor(args[1])] = get(args[2])
+        return None
+    if kind == "add_rows":
+        x, rows = pool[args[0]], t.tensor(args[1])
+        if copied:
+            _written(x, x.clone().index_add_(0, rows, get(args[2])), step)
+        else:
+            x.index_add_(0, rows, get(args[2]))
+        return None
+    if kind == "grad":
+        found = t.autograd.grad((get(args[0]) * 2).sum(), pool[args[1]], create_graph=True,
+                                allow_unused=True)[0]
+        return None if found is None else made(found)
     if kind == "requires_grad":
         pool[args[0]].requires_grad_()
         return None
@@ -227,7 +247,10 @@ def _step(rng: random.Random, pool: list[Any], several: set[int]) -> Step | None
         return ("view", i, _view_step(rng, x))
     if choice < 0.62:
         return ("requires_grad", i) if x.is_leaf else None
-    if choice < 0.66:
+    if choice < 0.65:
+        leaves = [j for j, y in enumerate(pool) if y.is_leaf and y.requires_grad]
+        return ("grad", i, rng.choice(leaves)) if x.requires_grad and leaves else None
+    if choice < 0.67:
         if x.requires_grad:
             return ("backward", i, rng.choice([1.0, -0.5]))
         return None
@@ -240,6 +263,13 @@ def _step(rng: random.Random, pool: list[Any], several: set[int]) -> Step | None
         if _broadcasts(shape, tuple(pool[j].shape), True):
             return ("inplace_binary", rng.choice(list(INPLACE_BINARY)), i, j)
         return None
+    if choice < 0.93 and shape:
+        rows = [rng.randrange(shape[0]) for _ in range(2)]
+        j = rng.randrange(len(pool))
+        if choice < 0.915 and rows[0] != rows[1]:
+            fits = _broadcasts((2, *shape[1:]), tuple(pool[j].shape), True)
+            return ("set_rows", i, rows, j) if fits else None
+        return ("add_rows", i, rows, j) if tuple(pool[j].shape) == (2, *shape[1:]) else None
     if choice < 0.97:
         index = _index(rng, shape)
         j = rng.randrange(len(pool))
@@ -260,7 +290,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
     pool: list[Any] = []
     steps: list[Step] = []
     several: set[int] = set()
-    viewed: set[int] = set()
+    views: set[int] = set()  # what shares its gradient with another
     for _ in range(3):
         shape = rng.choice(SHAPES)
         data = np.array([rng.uniform(-1, 1) for _ in range(int(np.prod(shape)))]).reshape(shape)
@@ -268,10 +298,10 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
         pool.append(apply(theirs, pool, steps[-1], True))
     while len(steps) < length:
         step = _step(rng, pool, several)
-        if step is None or step[0] == "requires_grad" and step[1] in viewed:
+        if step is None or step[0] == "requires_grad" and step[1] in views:
             continue
         wrapped = step
-        if rng.random() < 0.15 and step[0] not in ("backward", "requires_grad", "view"):
+        if rng.random() < 0.15 and step[0] not in ("backward", "grad", "requires_grad", "view"):
             wrapped = ("no_grad", step)
         steps.append(wrapped)
         try:
@@ -279,7 +309,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
         except RuntimeError:
             continue
         if step[0] == "view" and step[2][0] not in ("detach", "data"):
-            viewed.add(step[1])
+            views |= {step[1], len(pool)}
         if made is not None and 0 in made.shape:
             steps.pop()
         elif made is not None:
@@ -331,7 +361,7 @@ def difference(theirs: Any, mine: Any, steps: list[Step]) -> str | None:
     expected = Outcome(theirs, steps, True)
     try:
         found = Outcome(mine, steps, False)
-    except Exception as error:
+    except KINDS as error:
         return f"{type(error).__name__}: {error}"
     if [n for n, _ in found.refused] != [n for n, _ in expected.refused]:
         return f"refused {found.refused}, expected {expected.refused}"
@@ -360,7 +390,7 @@ def shortest(theirs: Any, mine: Any, steps: list[Step]) -> list[Step]:
             try:
                 if difference(theirs, mine, fewer) is not None:
                     steps, again = fewer, True
-            except Exception:
+            except KINDS:
                 continue  # the rest refers to what the step made
     return steps
 
