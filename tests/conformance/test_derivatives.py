@@ -28,6 +28,8 @@ WIDE_TYPES = {lazyloom.dtypes.float32: lazyloom.dtypes.float64,
               lazyloom.dtypes.complex64: lazyloom.dtypes.complex128}
 #: how many cases of an op are run, where each compiles for seconds
 FEW = {"matrix_exp": 2, "random_gamma": 1}
+#: an optimizer's attributes differ by a sign or a term
+FEW.update({n: 1 for n in lazyloom.ops.table() if n.startswith("step_")})
 OPS = sorted(n for n, op in lazyloom.ops.table().items() if op.differentiable)
 
 
