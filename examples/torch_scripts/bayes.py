@@ -45,7 +45,7 @@ def run(steps: int = 400, samples: int = 16, seed: int = 0):
     x, y = data()
     posterior = Posterior(3)
     prior = dist.Independent(dist.Normal(torch.zeros(3), torch.ones(3)), 1)
-    optimizer = torch.optim.Adam(posterior.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(posterior.parameters(), lr=0.1)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     bounds = []
     for _ in range(steps):

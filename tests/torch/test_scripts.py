@@ -19,7 +19,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "autoencoder": {"steps": 6}, "gan": {"steps": 6}, "char_rnn": {"steps": 5},
     "seq2seq": {"steps": 3, "batch_size": 8, "hidden": 16},
     "transformer_classifier": {"steps": 4, "batch_size": 16},
-    "reinforce": {"episodes": 3, "longest": 12}, "style": {"steps": 2}, "bayes": {"steps": 120},
+    "reinforce": {"episodes": 3, "longest": 12}, "style": {"steps": 2}, "bayes": {"steps": 200},
 }
 
 
