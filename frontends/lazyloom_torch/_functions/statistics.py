@@ -212,18 +212,16 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
         _weights("aweights", aweights, count, False)
         w = aweights if w is None else w * aweights
         refused = reductions.any(w < 0)
-    real = x.dtype.to_real()
     if w is None:
         mean = reductions.mean(x, 1, True)
         scale: Any = max(count - correction, 0)
         centred = x - mean
         right = pointwise.conj(centred)
     else:
-        w = w.to(real)
         total = reductions.sum(w)
         mean = reductions.sum(x * w, 1, True) / total
         if correction and aweights is not None:
-            scale = total - correction * reductions.sum(w * aweights.to(real)) / total
+            scale = total - correction * reductions.sum(w * aweights) / total
         else:
             scale = total - correction
         scale = _wrap(require(operand(pointwise.clamp(scale, min=0)), operand(refused),
