@@ -86,15 +86,23 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         momentum: Any = 0.0 if self.momentum is None else self.momentum
-        mean, variance = self.running_mean, self.running_var
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the average of all batches
-                momentum = 1.0 / self.num_batches_tracked.to(
-                    _dtypes.float32 if mean is None else mean.dtype)
-        training = self.training or (mean is None and variance is None)
-        if self.training and not self.track_running_stats:
+        # buffers and parameters are taken from their tables: __getattr__ is slow
+        kept, own = self._buffers, self._parameters
+        mean, variance = kept["running_mean"], kept["running_var"]
+        training = self.training
+        if training and self.track_running_stats:
+            seen = kept["num_batches_tracked"]
+            if seen is not None:
+                seen.add_(1)
+                if self.momentum is None:  # the average of all batches
+                    momentum = 1.0 / seen.to(_dtypes.float32 if mean is None else mean.dtype)
+        elif training:
             mean = variance = None
+        else:
+            training = mean is None and variance is None
+        if "weight" in own and "bias" in own:
+            return F.batch_norm(input, mean, variance, own["weight"], own["bias"], training,
+                                momentum, self.eps)
         return F.batch_norm(input, mean, variance, self.weight, self.bias, training, momentum,
                             self.eps)
 

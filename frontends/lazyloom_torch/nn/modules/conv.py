@@ -125,6 +125,9 @@ class _Conv(_ConvNd):
         return function(padded, weight, bias, self.stride, 0, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
+        own = self._parameters
+        if "weight" in own and "bias" in own:  # the usual case, without __getattr__
+            return self._conv_forward(input, own["weight"], own["bias"])  # type: ignore[arg-type]
         return self._conv_forward(input, self.weight, self.bias)
 
 

@@ -10,7 +10,7 @@ import lazyloom
 from ... import _dtypes
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, is_lazy
 from . import _hooks
 from ._hooks import (
     Global,
@@ -339,7 +339,9 @@ class Module(Hooked, Stateful):
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
         for name, b in self._buffers.items():
-            if b is not None:
+            if is_lazy(b):
+                b.data = fn(b)  # type: ignore[union-attr]
+            elif b is not None:
                 self._buffers[name] = fn(b)
         return self
 
