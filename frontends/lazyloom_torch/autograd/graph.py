@@ -14,14 +14,19 @@ from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 #: what PyTorch calls the derivative of an op whose name does not say it
 _NAMES = {
     "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg", "matmul": "Mm",
-    "power": "Pow", "integer_power": "Pow", "absolute": "Abs", "dynamic_slice": "Slice",
-    "broadcast_to": "Expand", "concatenate": "Cat", "transpose": "Permute", "reshape": "View",
-    "cast": "ToCopy", "identity": "Clone", "straight_through": "Copy", "take": "IndexSelect",
-    "dynamic_update_slice": "CopySlices", "slice_update": "CopySlices",
-    "diagonal_update": "CopySlices", "conv": "Convolution", "log_softmax": "LogSoftmax",
-    "softmax": "Softmax", "layer_norm": "NativeLayerNorm", "batch_norm": "NativeBatchNorm",
-    "maximum": "Maximum", "linear": "Addmm", "square": "Pow", "clip": "Clamp",
-    "cumsum": "Cumsum", "cumprod": "Cumprod", "max": "Max", "min": "Min", "where": "Where",
+    "dot_general": "Mm", "power": "Pow", "integer_power": "Pow", "square": "Pow", "clip": "Clamp",
+    "dynamic_slice": "Slice", "broadcast_to": "Expand", "concatenate": "Cat", "reshape": "View",
+    "transpose": "Permute", "expand_dims": "Unsqueeze", "cast": "ToCopy", "identity": "Clone",
+    "straight_through": "Copy", "take": "IndexSelect", "take_along_axis": "Gather",
+    "dynamic_update_slice": "CopySlices", "slice_update": "CopySlices", "index_update": "IndexPut",
+    "diagonal_update": "CopySlices", "conv": "Convolution", "conv_transpose": "Convolution",
+    "layer_norm": "NativeLayerNorm", "group_norm": "NativeGroupNorm",
+    "batch_norm_train": "NativeBatchNorm", "batch_norm_infer": "NativeBatchNorm",
+    "cross_entropy": "NllLoss", "max_pool": "MaxPool2DWithIndices", "avg_pool": "AvgPool2D",
+    "sort_with_indices": "Sort", "norm": "LinalgVectorNorm", "inv": "LinalgInvEx",
+    "det": "LinalgDet", "svd": "LinalgSvd", "eigh": "LinalgEigh", "cholesky": "LinalgCholeskyEx",
+    "solve": "LinalgSolveEx", "fft": "FftC2C", "rfft": "FftR2C", "irfft": "FftC2R",
+    "top_k": "Topk", "scatter_along_axis": "Scatter", "tile": "Repeat",
 }  # fmt: skip
 
 
