@@ -92,6 +92,12 @@ def _counted(step: Any) -> tuple[Any, Any]:
     return count, lax.convert_element_type(count, step.dtype)
 
 
+def _sign(x: Any) -> Any:
+    """1, -1 or 0, which is that of a NaN, too, as in PyTorch."""
+    zero, one = lax.full_like(x, 0.0), lax.full_like(x, 1.0)
+    return lax.select(lax.gt(x, zero), one, lax.select(lax.lt(x, zero), -one, zero))
+
+
 def _toward(x: Any, target: Any, weight: Any) -> Any:
     return x + weight * (target - x)
 
@@ -454,7 +460,7 @@ def step_rprop(
         g = -g if maximize else g
         shrink, grow, least, most = (
             jnp.broadcast_to(x, g.shape) for x in (shrink, grow, least, most))
-        sign = lax.sign(g * before)
+        sign = _sign(g * before)
         zero = lax.full_like(g, 0.0)
         turned = lax.lt(sign, zero)
         factor = lax.select(lax.gt(sign, zero), grow, sign)
@@ -462,7 +468,7 @@ def step_rprop(
         factor = lax.select(lax.eq(sign, zero), lax.full_like(g, 1.0), factor)
         size = lax.min(lax.max(size * factor, least), most)
         g = lax.select(turned, zero, g)
-        return p - lax.sign(g) * size, g, size
+        return p - _sign(g) * size, g, size
 
     return (new_step, *_stepped(update, _wide(shrink, grow, least, most), tensors, 4))
 
