@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.torch import cases, cases_index, cases_modules, cases_nn, cases_recurrent, cases_views
+from tests.torch import (
+    cases,
+    cases_index,
+    cases_math,
+    cases_modules,
+    cases_nn,
+    cases_recurrent,
+    cases_views,
+)
 from tests.torch.oracle import same
 
 torch = pytest.importorskip("torch")
@@ -19,6 +27,8 @@ TOPICS = {
     "optim": cases_nn.OPTIM, "views": cases_views.VIEWS, "copies": cases_views.COPIES,
     "sorting": cases_views.SORTING, "counting": cases_views.COUNTING, "masked": cases_views.MASKED,
     "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
+    "special": cases_math.SPECIAL, "edges": cases_math.EDGES, "out": cases_math.OUT,
+    "ranges": cases_math.RANGES, "refused": cases_math.REFUSED,
     "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
 }
 #: several layers, or several steps
