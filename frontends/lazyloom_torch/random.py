@@ -86,8 +86,14 @@ class Generator:
         self._key: Any = None
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from a seed: any Python int, of which the low 64 bits count."""
-        self._seed = int(seed)
+        """Start again from a seed of 64 bits; a negative one counts from ``2**64`` down.
+
+        Raises ValueError for one of more bits.
+        """
+        number = int(seed)
+        if not -(1 << 63) <= number < 1 << 64:
+            raise ValueError(f"Overflow: the seed {number} has more than 64 bits")
+        self._seed = number % (1 << 64)
         self._key = None
         return self
 
@@ -128,15 +134,33 @@ class Generator:
 
     def set_state(self, state: Tensor) -> Generator:
         """Go on from what :meth:`get_state` gave. Raises RuntimeError for anything else."""
+        if not isinstance(state, Tensor) or state.dtype is not _dtypes.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
         data = state.read()
-        if data.dtype != np.uint8 or data.shape != (16,):
+        if data.shape != (16,):
             raise RuntimeError(f"a generator's state is uint8[16], not {state.dtype!r}{data.shape}")
         self._key = lazyloom.from_host(data[:8].view(np.uint32))
         self._seed = int(data[8:].view(np.uint64)[0])
         return self
 
     def clone_state(self) -> Generator:
-        return Generator().set_state(self.get_state())
+        """Another generator that goes on from here; reads nothing."""
+        made = Generator()
+        made._seed, made._key = self._seed, self._key
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> Any:
+        return _restored, (self._seed, None if self._key is None else self._key.read())
+
+
+def _restored(seed: int, key: np.ndarray | None) -> Generator:
+    made = Generator().manual_seed(seed)
+    if key is not None:
+        made._key = lazyloom.from_host(key)
+    return made
 
 
 default_generator = Generator()

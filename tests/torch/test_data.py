@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -138,3 +140,24 @@ def test_what_goes_wrong_in_a_worker_is_told(dataset: Any, kind: Any, text: str)
         list(data.DataLoader(dataset, batch_size=4, num_workers=2))
     with pytest.raises(ValueError, match="fork"):
         data.DataLoader(dataset, num_workers=1, multiprocessing_context="fork")
+
+
+def test_generators_copy_travel_and_repeat() -> None:
+    source = torch.Generator().manual_seed(-5)
+    assert source.initial_seed() == real.Generator().manual_seed(-5).initial_seed()
+    torch.rand(3, generator=source)
+    copies = [copy.deepcopy(source), pickle.loads(pickle.dumps(source)), source.clone_state(),
+              torch.Generator().set_state(source.get_state())]
+    expected = torch.rand(4, generator=source).tolist()
+    assert all(torch.rand(4, generator=g).tolist() == expected for g in copies)
+    for seed, error in ((1 << 64, ValueError), ("a", ValueError)):
+        with pytest.raises(error):
+            source.manual_seed(seed)
+    with pytest.raises(TypeError):
+        source.set_state(torch.zeros(16))
+    torch.manual_seed(3)
+    with torch.random.fork_rng():
+        torch.rand(2)
+    first = torch.rand(2).tolist()
+    torch.manual_seed(3)
+    assert torch.rand(2).tolist() == first
