@@ -3,8 +3,8 @@
 ResNet-18, -34 and -50 with the parameter names of torchvision's checkpoints, and ResNet-56 for
 images of 32 by 32. Run as a script, this trains one of them on the digits, enlarged.
 
-    python resnet.py --arch resnet56 --epochs 3 --checkpoint resnet.pt
-    python resnet.py --arch resnet56 --epochs 6 --checkpoint resnet.pt --resume
+    python resnet.py --arch resnet56 --epochs 6 --checkpoint resnet.pt
+    python resnet.py --arch resnet56 --epochs 6 --checkpoint resnet.pt --resume   # interrupted
 """
 
 from __future__ import annotations

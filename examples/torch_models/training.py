@@ -20,7 +20,8 @@ def options(description: str, **defaults):
     add("--seed", type=int, default=0)
     add("--limit", type=int, help="at most this many steps an epoch")
     add("--checkpoint", metavar="FILE", help="written after every epoch")
-    add("--resume", action="store_true", help="go on from the checkpoint, if it is there")
+    add("--resume", action="store_true",
+        help="go on from the checkpoint, if it is there, with the schedule it was begun with")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 

@@ -15,9 +15,7 @@ nn, F = torch.nn, torch.nn.functional
 
 
 class VAE(nn.Module):
-    """Images [n, 64] in 0..1 to what is drawn instead, and the mean and log variance of the code.
-
-    """
+    """Images [n, 64] in 0..1 to logits of new ones, and the code's means and log variances."""
 
     def __init__(self, pixels: int = 64, hidden: int = 128, code: int = 8) -> None:
         super().__init__()
