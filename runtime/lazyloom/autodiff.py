@@ -60,7 +60,7 @@ def gradients(
     cotangents: Sequence[Value | None] | None = None, *, create_graph: bool = False,
     retain_graph: bool = True, allow_unused: bool = False,
     observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
-    stop: bool = False,
+    stop: bool = False, tokens: Sequence[object] | None = None,
 ) -> list[Value | None]:  # fmt: skip
     """Cotangents of ``inputs`` given those of ``outputs``.
 
@@ -81,13 +81,15 @@ def gradients(
             the cotangents of operands that were found (None among them means zero).
         stop: take the inputs as independent: the pass does not go on through them, to what
             others of them depend on.
+        tokens: one an input, None for those that are no leaves. An input with a token stands for
+            all leaves that are reported as that, whatever they held when they were used.
 
     Raises:
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
     results, pull = _pulled(outputs, inputs, cotangents, create_graph, allow_unused,
-                            _by_node(observers), inspect, stop)  # fmt: skip
+                            _by_node(observers), inspect, stop, tokens)  # fmt: skip
     if not retain_graph:
         # what is below the inputs, or leads to none of them, can still be gone through
         ends = {v.node for v in inputs}
@@ -111,7 +113,7 @@ def pull_back(
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that is below the outputs."""
     results, pull = _pulled(
-        outputs, inputs, cotangents, create_graph, allow_unused, None, None, False)
+        outputs, inputs, cotangents, create_graph, allow_unused, None, None, False, None)
     return results, pull.visited
 
 
@@ -119,16 +121,25 @@ def _pulled(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
     observers: Observers | None, inspect: Inspector | None, stop: bool,
+    tokens: Sequence[object] | None,
 ) -> tuple[list[Value | None], Pull]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
+    by_token: dict[object, list[Node]] | None = None
+    if tokens is not None:
+        by_token = {token: [] for token in tokens if token is not None}
     before = graph.set_grad_enabled(create_graph)
     try:
-        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop)
+        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
         pull.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
             found = pull.found.get((v.node, v.index))
+            if by_token is not None and tokens is not None and tokens[i] is not None:
+                for n in by_token[tokens[i]]:
+                    more = pull.found.get((n, 0))
+                    if n is not v.node and more is not None:
+                        found = more if found is None else record("add", [found, more])
             if found is not None:
                 results.append(as_value(found, v.node, v.index))
             elif allow_unused:

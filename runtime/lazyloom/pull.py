@@ -31,11 +31,13 @@ Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
 def visit_below(
     outputs: Sequence[Value], wanted: set[Node] | None, visited: dict[Node, bool],
     order: list[Node], ends: set[Node] | None = None,
+    tokens: dict[object, list[Node]] | None = None,
 ) -> None:  # fmt: skip
     """Find the tracked nodes below the outputs, in the order of recording.
 
     ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None).
-    What is below the ``ends`` is left out.
+    What is below the ``ends`` is left out. Leaves reported as one of the ``tokens`` are wanted,
+    and noted there.
     """
     everything = wanted is None
     stack: list[Node] = []
@@ -48,6 +50,9 @@ def visit_below(
             continue
         visited[n] = everything
         order.append(n)
+        if tokens is not None and wanted is not None and n.leaf in tokens:
+            wanted.add(n)
+            tokens[n.leaf].append(n)
         if ends is not None and n in ends:
             continue
         if n.tracked:
@@ -111,7 +116,7 @@ class Pull:
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
         targets: set[tuple[Node, int]] | None, create_graph: bool,
         observers: Observers | None = None, inspect: Inspector | None = None,
-        stop: bool = False,
+        stop: bool = False, tokens: dict[object, list[Node]] | None = None,
     ) -> None:  # fmt: skip
         #: the targets, where the pass is not to go on through them
         self.ends: set[Node] | None = None
@@ -135,7 +140,10 @@ class Pull:
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
-            self.order, self.ends)
+            self.order, self.ends, tokens)
+        if tokens is not None and targets is not None:
+            for nodes in tokens.values():
+                targets.update([(n, 0) for n in nodes])
         # what the caller passed, whatever the types say: _seed looks at it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):

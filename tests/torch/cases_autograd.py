@@ -227,6 +227,17 @@ def the_rest_of_a_graph(t: Any) -> Any:
             t.autograd.grad(y.sum() * 3, x, create_graph=True)[0].requires_grad, other)
 
 
+def a_leaf_that_was_written(t: Any) -> Any:
+    w = leaf(t)
+    before = (w * 3).sum()
+    with t.no_grad():
+        w.mul_(10)
+    both = before + w.sum()
+    w.data.fill_(1)
+    return t.autograd.grad(both, w, retain_graph=True), t.autograd.grad(
+        (t.tensor(2.0) * both), [w, w])
+
+
 def complex_numbers(t: Any) -> Any:
     c, r = leaf(t, [1 + 2j, -0.5 + 1j]), leaf(t, [0.5, 2.0])
 
@@ -417,5 +428,6 @@ def checks(t: Any) -> Any:
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
     many_hooks, passes, the_rest_of_a_graph, complex_numbers,
+    a_leaf_that_was_written,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

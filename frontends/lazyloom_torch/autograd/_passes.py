@@ -135,21 +135,23 @@ def _into(
     for t in wanted:
         if t._leaf is None:
             watching(t).retain = True  # from now on, as in PyTorch
-    found = _pulled(values, [operand(t) for t in wanted], seeds, keep, create_graph)
+    found = _pulled(values, wanted, seeds, keep, create_graph)
     for t, g in zip(wanted, found, strict=True):
         if g is not None and t._leaf is not None:
             _deliver(t._leaf, g, create_graph)
 
 
 def _pulled(
-    values: list[Value], wanted: list[Value], seeds: list[Value | None], keep: bool,
+    values: list[Value], inputs: list[Tensor], seeds: list[Value | None], keep: bool,
     create_graph: bool,
 ) -> list[Value | None]:
-    """Cotangents of the wanted values, None for one that was not used."""
+    """Cotangents of the inputs, None for one that was not used."""
     inspect = anomaly_mode.inspector() if anomaly_mode.is_enabled() else None
     found: list[Value | None] = lazyloom.gradients(
-        values, wanted, seeds, create_graph=create_graph, retain_graph=keep, allow_unused=True,
-        observers=observers(create_graph) if watches else None, inspect=inspect)
+        values, [operand(t) for t in inputs], seeds, create_graph=create_graph,
+        retain_graph=keep, allow_unused=True,
+        observers=observers(create_graph) if watches else None, inspect=inspect,
+        tokens=[t._leaf for t in inputs])
     if inspect is not None:
         inspect.judge()
     if watches:
@@ -204,12 +206,11 @@ def grad(
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused,
                         materialize_grads)
     values, seeds = _seeds(outs, grad_outputs)
-    wanted = [operand(t) for t in ins]
-    for v in wanted:
-        if not v.requires_grad:
+    for t in ins:
+        if not operand(t).requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
-    found = _pulled(values, wanted, seeds, keep, create_graph)
+    found = _pulled(values, ins, seeds, keep, create_graph)
     results: list[Tensor | None] = []
     before = lazyloom.set_grad_enabled(create_graph)
     try:
