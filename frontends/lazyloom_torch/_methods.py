@@ -86,10 +86,7 @@ def _reshape_in_place(name: str) -> Any:
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
-    if not self.ndim:
-        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
-                           "0-D tensor.")
-    return views.transpose(views.matrices(self, "mT"), -2, -1)
+    return views.transpose(views.matrices(self, "mT"), -2, -1) if self.ndim else self
 
 
 def _adjoint_of_matrix(self: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step
     """``input[start:end:step]`` along a dimension, a view."""
     at = axis(dim, input.ndim)
     if not input.ndim:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError(f"slice step must be positive, got {step}")
     shape = input._type.shape

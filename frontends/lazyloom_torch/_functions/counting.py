@@ -59,7 +59,9 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights. Reads the largest."""
     v = operand(input)
-    if v.dtype.kind not in "iu" or len(v.shape) != 1:
+    if v.dtype.kind not in "iu":
+        raise NotImplementedError(f"bincount is not implemented for {input.dtype!r}")
+    if len(v.shape) != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
@@ -341,7 +343,7 @@ def _slices(input: Tensor, dim: int, name: str) -> tuple[Any, Any, int]:
     at = axis(dim, input.ndim)
     v = operand(input)
     if not v.shape:
-        v = record("reshape", [v], {"shape": (1,)})
+        raise IndexError(f"{name}(): dim is {dim}, but the tensor has no dimensions")
     n = v.shape[at]
     if not v.type.size and n:
         raise RuntimeError(

@@ -146,7 +146,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
     at = axis(dim, input.ndim)
     if not input.ndim:
-        return views.clone(input)
+        raise IndexError(f"take_along_dim(): dim is {dim}, but the tensors have no dimensions")
     shape = list(broadcast_shapes(
         [1 if i == at else d for i, d in enumerate(input._type.shape)],
         [1 if i == at else d for i, d in enumerate(indices._type.shape)]))

@@ -57,7 +57,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
         if shape != (0,):  # PyTorch skips these, whatever the others' rank
             kept.append(v)
     if not kept:
-        kept = values[:1]
+        return _wrap(values[0])
     at = axis(dim, len(kept[0].shape))
     ready = _joins.get((len(kept), at))
     if ready is None:
@@ -160,9 +160,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if where and not input.ndim:
         raise IndexError("roll(): a dimension was given, but the tensor has no dimensions")
-    over = tuple(axis(d, input.ndim) for d in where)
     if not input._type.size or not input.ndim:
         return views.clone(input)
+    over = tuple(axis(d, input.ndim) for d in where)
     return _wrap(record("roll", [operand(input)], {"shifts": amounts, "axes": over or None}))
 
 
@@ -212,7 +212,9 @@ def _counted(counts: Tensor, total: int | None) -> Any:
 
     kind = counts._type.dtype
     if kind.name not in ("int32", "int64"):
-        raise RuntimeError("repeats has to be Long or Int tensor")
+        raise NotImplementedError(
+            f"repeat_interleave is not implemented for counts of {counts.dtype!r}; expected int32 "
+            "or int64")
     if counts.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     v = operand(counts)
@@ -302,6 +304,10 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of the elements of vectors, a row each."""
+    for t in tensors:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([g.reshape(-1) for g in meshgrid(*tensors)], 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lazyloom.dtypes import bool_, int32, int64
 
 from .._core import axis, cast, record, scalar
@@ -19,7 +21,7 @@ def _ordered(input: Tensor, name: str, *, bools: bool = True) -> Any:
     """The value of a tensor whose elements have an order."""
     v = operand(input)
     if v.dtype.is_complex or not bools and v.dtype.kind == "b":
-        raise RuntimeError(f"{name} does not support {input.dtype!r}")
+        raise NotImplementedError(f"{name} does not support {input.dtype!r}")
     return v
 
 
@@ -102,6 +104,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     """The k-th smallest along a dimension (k counts from 1), and its index."""
     at = axis(dim, input.ndim)
     v = _ordered(input, "kthvalue", bools=False)
+    if v.shape:
+        _some(v, at, "kthvalue")
     if not 1 <= k <= (v.shape[at] if v.shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     if not v.shape:
@@ -133,7 +137,7 @@ def _middle(v: Any, at: int, skip_nan: bool) -> Any:
 
 def _median(name: str, skip_nan: bool) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-        v = _ordered(input, name)
+        v = _ordered(input, name, bools=False)
         if dim is not None:
             at = axis(dim, input.ndim)
             if not v.shape:
@@ -142,7 +146,7 @@ def _median(name: str, skip_nan: bool) -> Any:
             return _picked(name, v, at, _middle(v, at, skip_nan), keepdim)
         flat = record("reshape", [v], {"shape": (v.type.size,)})
         if not v.type.size:
-            nothing = float("nan") if v.dtype.is_floating else _least(v.dtype)
+            nothing = float("nan") if v.dtype.is_floating else int(np.iinfo(v.dtype.numpy).min)
             return _wrap(record("full", [scalar(nothing, v.dtype)], {"shape": ()}))
         where = _middle(flat, 0, skip_nan)
         found = record("reshape", [record("take_along_axis", [flat, where], {"axis": 0})],
@@ -154,12 +158,6 @@ def _median(name: str, skip_nan: bool) -> Any:
         f"The lower median{' of what is not NaN' if skip_nan else ''}; along a dimension its "
         "index too.")
     return function
-
-
-def _least(dtype: Any) -> Any:
-    import numpy as np
-
-    return False if dtype.kind == "b" else int(np.iinfo(dtype.numpy).min)
 
 
 def _shared_gradient(flat: Any, found: Any) -> Any:

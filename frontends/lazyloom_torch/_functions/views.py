@@ -145,6 +145,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several; one of the sizes may be -1."""
     shape = input._type.shape
     at = axis(dim, len(shape))
+    if not shape:
+        raise RuntimeError("unflatten: the tensor has no dimensions")
     return view(input, *shape[:at], *infer_shape(tuple(sizes), shape[at]), *shape[at + 1:])
 
 
@@ -184,6 +186,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     src, dst = axes(source, input.ndim), axes(destination, input.ndim)
     if len(src) != len(dst):
         raise RuntimeError("movedim: source and destination must have the same length")
+    if not input.ndim:
+        return alias(input)
     order: list[Any] = [None] * input.ndim
     for s, d in zip(src, dst, strict=True):
         order[d] = s
