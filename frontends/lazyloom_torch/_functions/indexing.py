@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.dtypes import bool_, int64, uint8
+from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.views import Pick, index_key
 
-from .._core import broadcast_shapes, cast, numel, record, scalar
+from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import bounds, views
@@ -284,6 +284,9 @@ def nonzero_values(v: Any, function: str) -> list[Any]:
     return coordinates(flat, v.shape)
 
 
+_ROWS = spec("take", 2, {"axis": 0})
+
+
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view, or a copy for advanced indices."""
     key = index_key(index)
@@ -292,6 +295,12 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         view: Tensor | None = known(key, x)
         if view is not None:
             return view
+    if isinstance(index, Tensor) and index._type.shape and x._type.shape and (
+        index._type.dtype in (int32, int64)
+    ):
+        # the commonest advanced index: rows of a table, elements of a batch
+        where = bounds.checked(index._operand(), x._type.shape[0], 0, "index")
+        return _wrap(record_two(_ROWS, operand(x), where))
     entries = _Entries(x, _as_items(index))
     found = entries.view()
     if not entries.advanced:
