@@ -218,6 +218,10 @@ TORCH: dict[str, Call] = {
     "layer_norm": _layer_norm,
     "conv": _conv,
     "scaled_dot_product_attention": _attention,
+    "grid_sample": lambda x, a: F.grid_sample(
+        x[0], x[1], a["mode"], a["padding"], a["align_corners"]),
+    "ctc_loss": lambda x, a: F.ctc_loss(*x, blank=a["blank"], reduction="none"),
+    "binary_cross_entropy": lambda x, a: F.binary_cross_entropy(*x, reduction=a["reduction"]),
     "mse_loss": _pairwise("mse_loss"),
     "l1_loss": _pairwise("l1_loss"),
     "huber_loss": lambda x, a: F.huber_loss(x[0], x[1], reduction=a["reduction"], delta=a["delta"]),

@@ -43,6 +43,8 @@ CASES: dict[str, tuple[str, list[np.ndarray], dict[str, Any]]] = {
     "cumsum along a long axis": ("cumsum", [RNG.normal(size=(1, 300)).astype(F)], {"axis": 1}),
     "sort_with_indices": ("sort_with_indices", [V], {"axis": 1}),
     "top_k": ("top_k", [V], {"k": 2, "axis": 1}),
+    "ctc_loss": ("ctc_loss", [V.reshape(4, 1, 6), np.array([[1, 2]]), np.array([4]),
+                              np.array([2])], {"blank": 0}),
     "scaled_dot_product_attention": (
         "scaled_dot_product_attention", [V.reshape(1, 1, 4, 6)] * 3, {}),
 }  # fmt: skip
@@ -63,8 +65,10 @@ def of_runtime(op: str, operands: list[np.ndarray], attributes: dict[str, Any]) 
     """Of the program that the runtime compiles for all results and all gradients."""
     from lazyloom.cache import memory
 
-    leaves = [host(a).as_leaf(i) for i, a in enumerate(operands)]
-    made = ll.record(op, leaves, attributes)
+    given = [host(a).as_leaf(i) if a.dtype.kind == "f" else ll.from_host(a)
+             for i, a in enumerate(operands)]
+    leaves = [x for x, a in zip(given, operands, strict=True) if a.dtype.kind == "f"]
+    made = ll.record(op, given, attributes)
     results = [r for r in (made if isinstance(made, tuple) else (made,)) if r.requires_grad]
     cotangents = [host(np.ones(r.shape)) for r in results]
     grads = ll.gradients(results, leaves, cotangents)
@@ -85,12 +89,15 @@ def of_jax(op: str, operands: list[np.ndarray], attributes: dict[str, Any]) -> C
     definition = ll.ops.lookup(op)
     attrs = definition.canonical_attributes(attributes)
 
-    def both(*xs: Any) -> Any:
+    def both(*given: Any) -> Any:
         def f(*xs: Any) -> Any:
-            out = definition.fn(*xs, **attrs)
+            smooth = iter(xs)
+            out = definition.fn(*[next(smooth) if a.dtype.kind == "f" else x
+                                  for x, a in zip(given, operands, strict=True)], **attrs)
             return out if isinstance(out, (tuple, list)) else (out,)
 
-        out, pull = jax.vjp(f, *xs)
+        out, pull = jax.vjp(f, *[x for x, a in zip(given, operands, strict=True)
+                                 if a.dtype.kind == "f"])
         return tuple(out), pull(type(out)(jnp.ones_like(o) for o in out))
 
     with jax.enable_x64(True):
