@@ -92,6 +92,16 @@ def _counted(step: Any) -> tuple[Any, Any]:
     return count, lax.convert_element_type(count, step.dtype)
 
 
+def _decayed(
+    p: Any, g: Any, decay: Any, decays: bool, maximize: bool, decoupled: bool = False
+) -> tuple[Any, Any]:
+    """The parameter and the gradient that a step starts from; see the module."""
+    g = -g if maximize else g
+    if not decays:
+        return p, g
+    return (decay * p, g) if decoupled else (p, g + decay * p)
+
+
 def _sign(x: Any) -> Any:
     """1, -1 or 0, which is that of a NaN, too, as in PyTorch."""
     zero, one = lax.full_like(x, 0.0), lax.full_like(x, 1.0)
@@ -128,8 +138,7 @@ def step_sgd(
 
     def update(numbers: Any, p: Any, g: Any, b: Any = None) -> Any:
         rate, decay, keep, part = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         if b is None:
             return (p - rate * g,)
         b = keep * b + part * g
@@ -166,11 +175,7 @@ def step_adam(
 
     def update(numbers: Any, p: Any, g: Any, m: Any, v: Any, top: Any = None) -> Any:
         rate, root, new1, old2, new2, small, decay = numbers
-        g = -g if maximize else g
-        if decays and decoupled:
-            p = decay * p
-        elif decays:
-            g = g + decay * p
+        p, g = _decayed(p, g, decay, decays, maximize, decoupled)
         m = _toward(m, g, new1)
         v = old2 * v + new2 * (g * g)
         used = v if top is None else lax.max(top, v)
@@ -199,8 +204,7 @@ def step_adamax(
 
     def update(numbers: Any, p: Any, g: Any, m: Any, u: Any) -> Any:
         rate, new1, old2, small, decay = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         m = _toward(m, g, new1)
         u = lax.max(old2 * u, modulus(g) + small)
         return p - rate * (m / u), m, u
@@ -238,11 +242,7 @@ def step_nadam(
 
     def update(numbers: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
         rate, ahead, correction, new1, old2, new2, small, decay = numbers
-        g = -g if maximize else g
-        if decays and decoupled:
-            p = decay * p
-        elif decays:
-            g = g + decay * p
+        p, g = _decayed(p, g, decay, decays, maximize, decoupled)
         m = _toward(m, g, new1)
         v = old2 * v + new2 * (g * g)
         size = lax.sqrt(v / correction) + small
@@ -285,11 +285,7 @@ def step_radam(
 
     def update(numbers: Any, p: Any, g: Any, m: Any, v: Any) -> Any:
         rate, root, new1, old2, new2, small, decay, enough = numbers
-        g = -g if maximize else g
-        if decays and decoupled:
-            p = decay * p
-        elif decays:
-            g = g + decay * p
+        p, g = _decayed(p, g, decay, decays, maximize, decoupled)
         m = _toward(m, g, new1)
         v = old2 * v + new2 * (g * g)
         adapts = jnp.broadcast_to(enough > 0, v.shape)
@@ -330,8 +326,7 @@ def step_rmsprop(
 
     def update(numbers: Any, p: Any, g: Any, v: Any, *more: Any) -> Any:
         rate, old, new, small, decay, keep = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         v = old * v + new * (g * g)
         made = [v]
         spread = v
@@ -365,8 +360,7 @@ def step_adagrad(
 
     def update(numbers: Any, p: Any, g: Any, total: Any) -> Any:
         rate, small, decay = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         total = total + g * g
         return p - rate * (g / (lax.sqrt(total) + small)), total
 
@@ -392,8 +386,7 @@ def step_adadelta(
 
     def update(numbers: Any, p: Any, g: Any, v: Any, moves: Any) -> Any:
         rate, old, new, small, decay = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         v = old * v + new * (g * g)
         move = lax.sqrt(moves + small) / lax.sqrt(v + small) * g
         return p - rate * move, v, old * moves + new * (move * move)
@@ -423,8 +416,7 @@ def step_asgd(
 
     def update(numbers: Any, p: Any, g: Any, average: Any) -> Any:
         now, kept, weight, decay = numbers
-        g = -g if maximize else g
-        g = g + decay * p if decays else g
+        p, g = _decayed(p, g, decay, decays, maximize)
         p = kept * p - now * g
         # a weight of 1 gives the parameter itself, without rounding
         whole = jnp.broadcast_to(weight == 1, p.shape)
