@@ -14,7 +14,6 @@ from lazyloom import Scalar
 
 from .. import _dtypes, _errors
 from .._core import (
-    broadcast_shapes,
     cast,
     record,
     record_number,
@@ -141,13 +140,6 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
                 "`^` or `logical_xor()` operator instead.")
         op = _BOOL_ARITHMETIC.get(op, op)
     return _made(record(op, values))
-
-
-def broadcast_values(*values: Any) -> list[Any]:
-    """Values of one shape."""
-    shape = broadcast_shapes(*(v.shape for v in values))
-    return [v if v.shape == shape else record("broadcast_to", [v], {"shape": shape})
-            for v in values]
 
 
 def _made(value: Any) -> Tensor:

@@ -9,7 +9,7 @@ from .._core import cast, record, scalar
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import pointwise
-from .pointwise import broadcast_values, copied, only_tensors, promoted
+from .pointwise import copied, only_tensors, promoted
 
 _wrap = Tensor._wrap
 
@@ -90,13 +90,17 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """``pointwise.log(exp(input) + exp(other))`` without overflow."""
+    """``log(exp(input) + exp(other))`` without overflow."""
     only_tensors("logaddexp", input, other)
     (x, y), common = promoted((input, other))
     if not common.is_complex:
         return _wrap(record("logaddexp", [x, y]))
-    pair = record("stack", broadcast_values(x, y), {"axis": 0})
-    return _wrap(record("logsumexp", [pair], {"axes": (0,)}))
+    # around the one of the larger real part, whose imaginary part is not brought into (-pi, pi]
+    behind = record("less", [record("real", [x]), record("real", [y])])
+    least, most = record("where", [behind, x, y]), record("where", [behind, y, x])
+    rest = record("log1p", [record("exp", [record("subtract", [least, most])])])
+    finite = record("isfinite", [record("real", [most])])
+    return _wrap(record("where", [finite, record("add", [most, rest]), most]))
 
 
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
