@@ -30,20 +30,8 @@ class Container(Module):
             self.add_module(name, module)
 
 
-class Sequential(Module):
-    """Modules applied one after another; takes modules, or one ordered dict of them."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else (
-            (str(i), m) for i, m in enumerate(args))
-        for name, module in named:
-            self.add_module(name, module)
-
-    def forward(self, input: Any) -> Any:
-        for module in self._modules.values():
-            input = module(input)
-        return input
+class _Listed(Module):
+    """Children by position, whose names are their positions once one was taken out."""
 
     def _renumber(self, modules: Iterable[Module]) -> None:
         kept = list(modules)
@@ -58,6 +46,43 @@ class Sequential(Module):
         return iter(self._modules.values())
 
     def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    def __delitem__(self, index: Any) -> None:
+        kept = list(self._modules.values())
+        if not isinstance(index, slice):
+            index = _position(index, len(kept))
+        del kept[index]
+        self._renumber(kept)
+
+    def pop(self, key: Any) -> Module:
+        """Remove a module, and return it."""
+        found: Module = self[key]
+        del self[key]
+        return found
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+
+class Sequential(_Listed):
+    """Modules applied one after another; takes modules, or one ordered dict of them."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else (
+            (str(i), m) for i, m in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __getitem__(self, index: Any) -> Any:
         items = list(self._modules.items())
         if isinstance(index, slice):
             return type(self)(OrderedDict(items[index]))
@@ -66,14 +91,6 @@ class Sequential(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         names = list(self._modules)
         setattr(self, names[_position(index, len(names))], module)
-
-    def __delitem__(self, index: Any) -> None:
-        names = list(self._modules)
-        for name in names[index] if isinstance(index, slice) else (
-            names[_position(index, len(names))],
-        ):
-            delattr(self, name)
-        self._renumber(self._modules.values())
 
     def __add__(self, other: Sequential) -> Sequential:
         if not isinstance(other, Sequential):
@@ -102,17 +119,6 @@ class Sequential(Module):
         self._renumber(list(self * other))
         return self
 
-    def pop(self, key: Any) -> Module:
-        """Remove a module, and return it."""
-        found: Module = self[key]
-        del self[key]
-        return found
-
-    def append(self, module: Module) -> Self:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
     def insert(self, index: int, module: Module) -> Self:
         """Add a module before a position."""
         if not isinstance(module, Module):
@@ -131,25 +137,13 @@ class Sequential(Module):
         return self
 
 
-class ModuleList(Module):
+class ModuleList(_Listed):
     """A list of modules."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
-
-    def _renumber(self, modules: Iterable[Module]) -> None:
-        kept = list(modules)
-        self._modules.clear()
-        for i, m in enumerate(kept):
-            self.add_module(str(i), m)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
 
     def __getitem__(self, index: Any) -> Any:
         items = list(self._modules.values())
@@ -160,23 +154,11 @@ class ModuleList(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, str(_position(index, len(self))), module)
 
-    def __delitem__(self, index: Any) -> None:
-        kept = list(self._modules.values())
-        if not isinstance(index, slice):
-            index = _position(index, len(kept))
-        del kept[index]
-        self._renumber(kept)
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
-
-    def append(self, module: Module) -> Self:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
@@ -192,12 +174,6 @@ class ModuleList(Module):
         kept = list(self._modules.values())
         kept.insert(index, module)
         self._renumber(kept)
-
-    def pop(self, key: Any) -> Module:
-        """Remove a module, and return it."""
-        found: Module = self[key]
-        del self[key]
-        return found
 
     def __repr__(self) -> str:
         """Modules that look alike, one after another, are shown once, with their count."""

@@ -27,6 +27,12 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
     return made
 
 
+def _reset(module: Module, size: int) -> None:
+    bound = 1.0 / math.sqrt(size) if size > 0 else 0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
+
+
 class RNNBase(Module):
     """What LSTM, GRU and RNN share: weights, and layers in one or two directions."""
 
@@ -108,9 +114,7 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """New random values, uniform with bound ``1 / sqrt(hidden_size)``."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        _reset(self, self.hidden_size)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -293,9 +297,7 @@ class RNNCellBase(Module):
 
     def reset_parameters(self) -> None:
         """New random values, uniform with bound ``1 / sqrt(hidden_size)``."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        _reset(self, self.hidden_size)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
