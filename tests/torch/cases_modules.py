@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Case = Callable[[Any], Any]
 
 
@@ -284,13 +286,85 @@ def containers(t: Any) -> Any:
             list(both.state_dict()), list(q.keys()), "a" in q)
 
 
+# Layers that PyTorch's table of modules lacks, with gradients; all are one program
+
+_LAYERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], tuple[Any, ...]]]] = {
+    "EmbeddingBag": (lambda n: n.EmbeddingBag(5, 3, mode="sum", padding_idx=1), lambda t: (
+        t.tensor([1, 2, 4, 3]), t.tensor([0, 2]))),
+    "Unfold": (lambda n: n.Unfold(2, stride=2), lambda t: (t.rand(1, 2, 4, 4),)),
+    "Fold": (lambda n: n.Fold((3, 3), 2), lambda t: (t.rand(1, 8, 4),)),
+    "Dropout": (lambda n: n.Dropout().eval(), lambda t: (t.rand(3),)),
+    "AlphaDropout": (lambda n: n.AlphaDropout().eval(), lambda t: (t.rand(3),)),
+    "FeatureAlphaDropout": (lambda n: n.FeatureAlphaDropout().eval(), lambda t: (t.rand(1, 3),)),
+    "Dropout1d": (lambda n: n.Dropout1d(0.0), lambda t: (t.rand(2, 3, 4),)),
+    "PixelShuffle": (lambda n: n.PixelShuffle(2), lambda t: (t.rand(1, 8, 2, 2),)),
+    "PixelUnshuffle": (lambda n: n.PixelUnshuffle(2), lambda t: (t.rand(1, 2, 4, 4),)),
+    "ChannelShuffle": (lambda n: n.ChannelShuffle(2), lambda t: (t.rand(1, 4, 2, 2),)),
+    "CosineSimilarity": (lambda n: n.CosineSimilarity(), lambda t: (t.rand(3, 4), t.rand(3, 4))),
+    "PairwiseDistance": (lambda n: n.PairwiseDistance(3.0, keepdim=True), lambda t: (
+        t.rand(3, 4), t.rand(3, 4))),
+    "Upsample": (lambda n: n.Upsample(scale_factor=2, mode="bilinear"), lambda t: (
+        t.rand(1, 2, 3, 3),)),
+    "UpsamplingNearest2d": (lambda n: n.UpsamplingNearest2d(5), lambda t: (t.rand(1, 2, 3, 3),)),
+    "UpsamplingBilinear2d": (lambda n: n.UpsamplingBilinear2d(scale_factor=2), lambda t: (
+        t.rand(1, 2, 3, 3),)),
+    "MaxUnpool2d": (lambda n: n.MaxUnpool2d(2), lambda t: (
+        t.rand(1, 1, 2, 2), t.tensor([[[[0, 3], [8, 15]]]]))),
+    "TripletMarginLoss": (lambda n: n.TripletMarginLoss(swap=True), lambda t: (
+        t.rand(3, 4), t.rand(3, 4), t.rand(3, 4))),
+    "TripletMarginWithDistanceLoss": (lambda n: n.TripletMarginWithDistanceLoss(margin=2.0),
+                                      lambda t: (t.rand(3, 4), t.rand(3, 4), t.rand(3, 4))),
+    # the derivative that PyTorch writes for it is an approximation for large alpha
+    "CrossMapLRN2d": (lambda n: n.CrossMapLRN2d(3, 1e-6), lambda t: (t.rand(1, 5, 2, 2),)),
+    "RReLU": (lambda n: n.RReLU().eval(), lambda t: (t.rand(3) - 0.5,)),
+    "Hardsigmoid": (lambda n: n.Hardsigmoid(), lambda t: (t.rand(3),)),
+    "Flatten": (lambda n: n.Flatten(0), lambda t: (t.rand(2, 3),)),
+    "Unflatten": (lambda n: n.Unflatten(1, (2, 2)), lambda t: (t.rand(2, 4),)),
+    "Identity": (lambda n: n.Identity(3, unused=4), lambda t: (t.rand(2),)),
+    "NLLLoss2d": (lambda n: n.NLLLoss2d(), lambda t: (
+        t.rand(1, 3, 2, 2), t.tensor([[[0, 2], [1, 1]]]))),
+    "AdaptiveLogSoftmaxWithLoss": (
+        lambda n: n.AdaptiveLogSoftmaxWithLoss(4, 9, [2, 5], head_bias=True),
+        lambda t: (t.rand(3, 4), t.tensor([1, 4, 8]))),
+    "Softmax2d": (lambda n: n.Softmax2d(), lambda t: (t.rand(3, 2, 2),)),
+    "TransformerDecoder": (lambda n: n.TransformerDecoder(
+        n.TransformerDecoderLayer(4, 2, 8, 0.0), 2, n.LayerNorm(4)), lambda t: (
+        t.rand(2, 1, 4), t.rand(3, 1, 4))),
+}
+
+
+def other_layers(t: Any) -> Any:
+    found = []
+    for make, inputs in _LAYERS.values():
+        m = make(t.nn)
+        given = [known(t, x, i) for i, x in enumerate(inputs(t))]
+        with t.no_grad():
+            for i, p in enumerate(m.parameters()):
+                p.copy_(known(t, p, i + 5).detach())
+        result = m(*given)
+        outputs = list(result) if isinstance(result, tuple) else [result]
+        sum((y * y).sum() for y in outputs if y.requires_grad).backward()
+        found.append([outputs, [x.grad for x in given if x.requires_grad],
+                      [p.grad for p in m.parameters()], repr(m)])
+    return found
+
+
+def known(t: Any, x: Any, seed: int) -> Any:
+    """Known values in place of random ones, with a gradient; integers stay."""
+    if not x.is_floating_point():
+        return x
+    values = np.random.default_rng(seed).uniform(-1, 1, tuple(x.shape)).astype(np.float32)
+    return t.tensor(values, requires_grad=True)
+
+
 MACHINERY: dict[str, Case] = {
     **{f.__name__: f for f in (
         full_backward, gradients_replaced, hook_without_input_gradient,
         several_inputs_and_outputs, hook_returns_too_many, hook_and_second_derivative,
         hooks_with_keywords, order_of_hooks, hooks_called_in_any_case, hooks_of_all_modules,
         hooks_of_state, extra_state, assigned_state, non_persistent_buffers, refused_attributes,
-        shared_members, conversions, containers)},
+        shared_members, conversions, containers,
+        other_layers)},
     "a name is missing": _wrong_state(lambda t, s: s.pop("bias")),
     "a name is unknown": _wrong_state(lambda t, s: s.update({"x.y": t.ones(1)})),
     "another shape": _wrong_state(lambda t, s: s.update(bias=t.ones(3))),

@@ -8,6 +8,7 @@ from typing import Any
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
 from ._declared import Declared
+from .distance import PairwiseDistance
 
 
 def reduction_of(size_average: Any, reduce: Any, reduction: str) -> str:
@@ -317,9 +318,10 @@ class TripletMarginWithDistanceLoss(_Loss):
         if arguments["margin"] <= 0:
             raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than "
                              f"0, got {arguments['margin']} instead")
-        if arguments["distance_function"] is None:
-            arguments["distance_function"] = F.pairwise_distance
+        distance = arguments.pop("distance_function")
         super()._take(arguments)
+        # set as an attribute, since a module is a child
+        self.distance_function = PairwiseDistance() if distance is None else distance
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_with_distance_loss(
