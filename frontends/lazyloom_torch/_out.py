@@ -55,6 +55,36 @@ _TYPED = frozenset({
 })
 
 
+#: those whose results must not lie in the storage of an operand
+_APART = frozenset({"cat", "gather", "index_select", "kthvalue", "masked_select", "take"})
+#: those whose results must have the dtype of what they are written to
+_SAME = frozenset({"gather", "index_select", "take"})
+
+
+def _check_apart(name: str, out: Any, args: tuple[Any, ...]) -> None:
+    """Raise RuntimeError if one of the operands shares its storage with a result."""
+    outs = [o for o in (out if isinstance(out, (tuple, list)) else (out,))
+            if isinstance(o, Tensor)]
+    for o in outs:
+        if any(s == 0 and d > 1 for s, d in zip(o._strides or (), o._type.shape)):
+            raise RuntimeError(
+                f"unsupported operation: {name}() cannot write its result into a tensor several "
+                "elements of which are one place in memory; clone() it first")
+    written = [o._storage for o in outs]
+    for a in args:
+        for t in a if isinstance(a, (tuple, list)) else (a,):
+            if isinstance(t, Tensor) and any(t._storage is w for w in written):
+                raise RuntimeError(
+                    f"unsupported operation: {name}() cannot write its result into a tensor that "
+                    "shares memory with an operand; give another out, or clone() the operand")
+            if name in _SAME and t is args[0] and isinstance(out, Tensor) and (
+                t._type.dtype is not out._type.dtype
+            ):
+                raise RuntimeError(
+                    f"{name}(): Expected out tensor to have dtype {t.dtype!r}, but got "
+                    f"{out.dtype!r} instead")
+
+
 def _write(out: Any, made: Tensor) -> Tensor:
     if not isinstance(out, Tensor):
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
@@ -109,7 +139,8 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a keyword argument ``out`` besides its own."""
     if "out" in inspect.signature(function).parameters:
         return function
-    typed = function.__name__ in _TYPED
+    name = function.__name__
+    typed, apart = name in _TYPED, name in _APART
 
     @functools.wraps(function)
     def wrapper(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -117,6 +148,8 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         if typed and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out.dtype
+        if apart:
+            _check_apart(name, out, args)
         return into(out, function(*args, **kwargs))
 
     return wrapper
