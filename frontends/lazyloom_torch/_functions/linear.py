@@ -73,11 +73,14 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 def _added(input: Tensor, found: Tensor, beta: Any, alpha: Any, name: str) -> Tensor:
     """``beta * input + alpha * found``; with beta 0 not even NaN of the input counts."""
-    if not found.dtype.is_complex and not found.dtype.is_floating_point and any(
-            isinstance(x, float) for x in (alpha, beta)):
-        raise RuntimeError(
-            f"{name}: for integral input tensors, alpha and beta must not be floating point "
-            f"numbers, but they are {alpha!r} and {beta!r}")
+    if found.dtype.category < 2 and (isinstance(alpha, float) or isinstance(beta, float)):
+        if name == "addr":
+            raise RuntimeError(
+                "addr: for integral input tensors, alpha and beta must not be floating point "
+                f"numbers, but they are {alpha!r} and {beta!r}")
+        alpha, beta = int(alpha), int(beta)  # as PyTorch does for all others
+    if found.dtype.category == 0:
+        alpha, beta = bool(alpha), bool(beta)
     if input.dtype is not found.dtype:
         _same_dtype(operand(input), operand(found))
     shape = found._type.shape
@@ -85,12 +88,12 @@ def _added(input: Tensor, found: Tensor, beta: Any, alpha: Any, name: str) -> Te
         raise RuntimeError(
             f"{name}: the input of shape {list(input.shape)} does not expand to {list(shape)}, the "
             "shape of the product")
-    if type(alpha) not in (int, float) or alpha != 1:
+    if type(alpha) not in (int, float, bool) or alpha != 1:
         found = pointwise.mul(found, alpha)
     if beta == 0 and not isinstance(beta, Tensor):
         return found
     return pointwise.add(
-        found, input if type(beta) in (int, float) and beta == 1 else pointwise.mul(input, beta))
+        found, input if type(beta) in (int, float, bool) and beta == 1 else pointwise.mul(input, beta))
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
