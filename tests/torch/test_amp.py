@@ -173,7 +173,7 @@ def scaled(t: Any, make: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("make", [
-    lambda t, p: t.optim.SGD(p, lr=0.1, momentum=0.9),
+    lambda t, p: t.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5),
     lambda t, p: t.optim.AdamW(p, lr=0.1, amsgrad=True),
     lambda t, p: t.optim.Rprop(p, lr=0.1),
     lambda t, p: t.optim.Adafactor(p, lr=0.1),

@@ -173,8 +173,8 @@ class GradScaler:
 
     def _selected(self, optimizer: Any, found: Value, args: Any, kwargs: Any) -> Any:
         """The optimizer's step, whose effects last only if nothing was found."""
-        if not isinstance(optimizer, RecordedOptimizer):
-            # its step may change what is no tensor, so that one has to know before
+        if not isinstance(optimizer, RecordedOptimizer) or not optimizer.selectable():
+            # the step may change what is no tensor, so that one has to know before
             return None if Tensor._wrap(found).item() else optimizer.step(*args, **kwargs)
         optimizer.prepare()
         before = _contents(optimizer)

@@ -129,6 +129,11 @@ class RecordedOptimizer(Optimizer):
         for group in self.param_groups:
             self._batches(group)
 
+    def selectable(self) -> bool:
+        """Whether the next step can be undone by putting all tensors back as :meth:`prepare` left
+        them."""
+        return True
+
     def _batches(self, group: dict[str, Any]) -> list[Batch]:
         """The parameters with a gradient, those together that one op can take."""
         batches: dict[Any, Batch] = {}

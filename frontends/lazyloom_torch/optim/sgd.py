@@ -57,6 +57,14 @@ class SGD(RecordedOptimizer):
     def _key(self, p: Tensor, state: dict[str, Any]) -> Any:
         return "momentum_buffer" in state
 
+    def selectable(self) -> bool:
+        """Not a first step with dampening, after which the next one would be no first one."""
+        return not any(
+            group["momentum"] != 0 and group["dampening"] != 0 and any(
+                p.grad is not None and "momentum_buffer" not in self.state.get(p, ())
+                for p in group["params"])
+            for group in self.param_groups)
+
     def _update(self, batch: Batch, group: dict[str, Any]) -> None:
         momentous = bool(group["momentum"] != 0)
         share, detached = 1.0 - group["dampening"], False
