@@ -321,14 +321,16 @@ class Pull:
         return [results[known.index(w)] for w in wrt]
 
 
-#: ops that are linear in all their operands together: no derivative depends on their data
+#: ops that are linear in all their operands together, or choose among them: no derivative
+#: depends on their data, as far as it has a derivative itself
 _LINEAR: Final = frozenset(
     "add subtract negative positive sum mean reshape transpose moveaxis swapaxes broadcast_to"
     " expand_dims squeeze slice dynamic_slice slice_update dynamic_update_slice concatenate stack"
     " split cast identity barrier custom straight_through real imag conj complex cumsum flip roll"
     " pad take take_along_axis index index_update scatter_along_axis select_all diagonal"
     " diagonal_update diag_embed tril triu repeat tile where fft rfft irfft full patches"
-    " patches_sum fold embedding avg_pool adaptive_avg_pool".split())
+    " patches_sum fold embedding avg_pool adaptive_avg_pool masked_fill clip maximum minimum fmax"
+    " fmin max min".split())
 #: ops that are linear in each of two operands
 _BILINEAR: Final = frozenset("multiply matmul dot_general vecdot outer kron conv".split())
 
