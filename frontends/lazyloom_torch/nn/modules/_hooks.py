@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -63,21 +64,28 @@ def _spread(places: list[int], values: Any, size: int) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _passed(tensors: list[Tensor], on_gradients: Callable[..., Any]) -> tuple[Tensor, ...]:
-    """The tensors, unchanged; their gradients pass through a function together."""
+@functools.cache
+def _boundary() -> Any:
+    """A function that passes tensors on; their gradients go together through one of the host."""
     from ...autograd import Function
 
     class Boundary(Function):
         @staticmethod
-        def forward(ctx: Any, *given: Tensor) -> Any:
+        def forward(ctx: Any, on_gradients: Any, *given: Tensor) -> Any:
             ctx.set_materialize_grads(False)
+            ctx.on_gradients = on_gradients
             return tuple(t.view_as(t) for t in given)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
-            return on_gradients(gradients)
+            return (None, *ctx.on_gradients(gradients))
 
-    found = Boundary.apply(*tensors)
+    return Boundary
+
+
+def _passed(tensors: list[Tensor], on_gradients: Callable[..., Any]) -> tuple[Tensor, ...]:
+    """The tensors, unchanged; their gradients pass through a function together."""
+    found = _boundary().apply(on_gradients, *tensors)
     return found if isinstance(found, tuple) else (found,)
 
 
