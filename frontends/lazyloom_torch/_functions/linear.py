@@ -92,8 +92,9 @@ def _added(input: Tensor, found: Tensor, beta: Any, alpha: Any, name: str) -> Te
         found = pointwise.mul(found, alpha)
     if beta == 0 and not isinstance(beta, Tensor):
         return found
-    return pointwise.add(
-        found, input if type(beta) in (int, float, bool) and beta == 1 else pointwise.mul(input, beta))
+    if type(beta) not in (int, float, bool) or beta != 1:
+        input = pointwise.mul(input, beta)
+    return pointwise.add(found, input)
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
