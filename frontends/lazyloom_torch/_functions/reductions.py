@@ -72,6 +72,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over dimensions of what is not NaN. Raises RuntimeError for complex tensors."""
+    pointwise.only_tensors("nansum", input)
     if input.is_complex():
         raise RuntimeError("nansum does not support complex inputs")
     if not input.is_floating_point():
@@ -82,6 +83,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
             ) -> Tensor:
     """The mean over dimensions of what is not NaN. Raises RuntimeError for integers."""
+    pointwise.only_tensors("nanmean", input)
     if not input.is_floating_point():
         raise RuntimeError(
             f"nanmean(): expected input to have floating point dtype but got {input.dtype!r}")
@@ -89,18 +91,28 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     return pointwise.div(nansum(input, dim, keepdim, dtype=dtype), count)
 
 
+def _some(name: str, v: Any, dim: Any) -> Any:
+    """The value; IndexError if a dimension to reduce is given and has no element."""
+    if v.type.size == 0 and not (dim is None or isinstance(dim, (tuple, list)) and not dim):
+        for at in axes(dim, len(v.shape)):
+            if v.shape[at] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {at} to have non-zero size.")
+    return v
+
+
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The maximum over dimensions; equal maxima share the gradient."""
-    return _reduce("max", operand(input), dim, keepdim)
+    return _reduce("max", _some("amax", operand(input), dim), dim, keepdim)
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The minimum over dimensions; equal minima share the gradient."""
-    return _reduce("min", operand(input), dim, keepdim)
+    return _reduce("min", _some("amin", operand(input), dim), dim, keepdim)
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
     """The minima and maxima, along a dimension or of all elements."""
+    pointwise.only_tensors("aminmax", input)
     where = () if dim is None else axis(dim, input.ndim)
     if dim is None and not input.numel():
         raise RuntimeError(
@@ -165,6 +177,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() "
                              "== 0. Specify the reduction dim with the 'dim' argument.")
         at = None if dim is None else axis(dim, len(v.shape))
+        _some(name, v, dim)
         return _wrap(record(name, [v], {"axis": at, "keepdims": keepdim}))
 
     function.__name__ = function.__qualname__ = name
