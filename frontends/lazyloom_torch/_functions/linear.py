@@ -299,7 +299,9 @@ def _check_terms(equation: str, values: list[Any]) -> None:
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product."""
-    values, _ = pointwise.promoted((input, other))
+    values, common = pointwise.promoted((input, other))
+    if common.category == 0:
+        return kron(input.byte(), other.byte()).bool()
     return _wrap(record("kron", values))  # type: ignore[no-any-return]
 
 
