@@ -1,4 +1,5 @@
-"""Write the reference pages: ops.md and op_dtypes.md from the op table, numpy_coverage.md.
+"""Write the reference pages: ops.md and op_dtypes.md from the op table, and what of NumPy and
+PyTorch is covered.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -18,7 +19,7 @@ from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs import numpy_coverage  # noqa: E402
+from docs import numpy_coverage, torch_coverage  # noqa: E402
 from tests.conformance import coverage, exclusions  # noqa: E402
 from tests.conformance.names_numpy import NUMPY  # noqa: E402
 from tests.conformance.names_torch import TORCH  # noqa: E402
@@ -157,7 +158,8 @@ def pairs() -> str:
 
 def pages() -> dict[Path, str]:
     return {HERE / "ops.md": reference(), HERE / "op_dtypes.md": pairs(),
-            HERE / "numpy_coverage.md": numpy_coverage.page()}
+            HERE / "numpy_coverage.md": numpy_coverage.page(),
+            HERE / "torch_coverage.md": torch_coverage.page()}
 
 
 def main() -> int:
