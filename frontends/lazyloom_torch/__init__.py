@@ -151,7 +151,8 @@ def __getattr__(name: str) -> Any:
 from . import _autocast, func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
-from .amp import autocast  # noqa: E402, F401
+from ._functions.typed import FUNCTIONS as _typed  # noqa: E402, F401
+from .amp import GradScaler, autocast  # noqa: E402, F401
 from .amp.autocast_mode import (  # noqa: E402, F401
     autocast_decrement_nesting,
     autocast_increment_nesting,
@@ -184,6 +185,9 @@ for _name in _methods.INPLACE_FUNCTIONS:
     if hasattr(Tensor, _name):
         globals()[_name] = getattr(Tensor, _name)
 globals().update(_layers)
+globals().update(_typed)
+Tensor.hardshrink = _layers["hardshrink"]  # type: ignore[attr-defined]
+Tensor.prelu = _layers["prelu"]  # type: ignore[attr-defined]
 _autocast.apply(globals(), _autocast.GENERAL)
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]

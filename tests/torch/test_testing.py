@@ -55,3 +55,13 @@ def test_settings_are_kept_and_change_nothing() -> None:
     with pytest.raises(RuntimeError, match="positive"):
         torch.set_num_threads(0)
     assert torch.__version__.split(".")[0] == "2"
+
+
+def test_types_construct_as_older_programs_write() -> None:
+    x = torch.FloatTensor([[1, 2], [3, 4]])
+    assert isinstance(x, torch.FloatTensor) and not isinstance(x, torch.LongTensor)
+    assert torch.LongTensor(2, 3).shape == (2, 3) and torch.HalfTensor().numel() == 0
+    with pytest.raises(TypeError, match="torch.float32"):
+        torch.LongTensor(x)
+    with pytest.raises(TypeError, match="str"):
+        torch.FloatTensor("12")

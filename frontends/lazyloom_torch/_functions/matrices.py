@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import linalg
+from .. import _dtypes, linalg
 from .._core import record
 from .._tensor import Tensor, operand
 from ..linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
@@ -275,10 +275,27 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return input * factor.to(sizes.dtype)
 
 
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element of a 1-D tensor: N columns (by default its size), falling.
+
+    Raises RuntimeError for another number of dimensions or a negative N.
+    """
+    if x.ndim != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor, got {x.ndim} dimensions")
+    n = x.numel() if N is None else N
+    if n < 0:
+        raise RuntimeError(f"N must be non-negative, got {n}")
+    if n < 2:
+        kind = x.dtype if x._type.dtype.is_inexact else _dtypes.int64
+        return x.new_ones((x.numel(), n), dtype=kind)
+    found = linalg.vander(x, N=n)
+    return found if increasing else found.flip(-1)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
     cholesky, cholesky_solve, cholesky_inverse, inverse, det, slogdet, logdet, matrix_power,
     matrix_exp, pinverse, lu, lu_solve, lu_unpack, triangular_solve, qr, geqrf, orgqr, ormqr, svd,
-    svd_lowrank, pca_lowrank, norm, renorm)}
-NOT_METHODS = ("lu_unpack", "svd_lowrank", "pca_lowrank")
+    svd_lowrank, pca_lowrank, norm, renorm, vander)}
+NOT_METHODS = ("lu_unpack", "svd_lowrank", "pca_lowrank", "vander")
 #: functions that also exist in place
 INPLACE = ("renorm",)
