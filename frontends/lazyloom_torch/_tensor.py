@@ -612,7 +612,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol; use detach() first")
-        made = type(self)._wrap(lazyloom.from_host(self.read(), share=True))
+        made = type(self)._wrap(self.detach().clone().value)
         memo[id(self)] = made
         if self._leaf is not None:
             made._make_leaf()

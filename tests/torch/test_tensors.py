@@ -274,3 +274,14 @@ def test_draws_have_their_distribution() -> None:
     picks = torch.multinomial(torch.tensor([0.0, 1.0, 3.0]), 2000, replacement=True).numpy()
     assert 0 not in picks and abs((picks == 2).mean() - 0.75) < 0.05
     assert sorted(torch.multinomial(torch.ones(6), 6).tolist()) == list(range(6))
+
+
+def test_a_copied_module_is_its_own_and_nothing_is_read() -> None:
+    layer = torch.nn.Linear(2, 2)
+    before = lazyloom.stats()["reads"]
+    twin = copy.deepcopy(layer)
+    assert lazyloom.stats()["reads"] == before
+    with torch.no_grad():
+        layer.weight.fill_(0)
+    assert twin.weight.requires_grad and twin.weight.is_leaf
+    assert float(twin.weight.abs().sum()) > 0
