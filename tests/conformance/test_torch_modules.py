@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="PyTorch's tables of samples need it")
 
 import torch  # noqa: E402
 

@@ -145,7 +145,8 @@ class Evil:
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 4, 5])
-@pytest.mark.parametrize("thing", [Evil(), os.system, eval, Config(1), OrderedDict], ids=str)
+@pytest.mark.parametrize("thing", [Evil(), os.system, eval, Config(1), OrderedDict],
+                         ids=["reduce", "system", "eval", "class", "type"])
 def test_nothing_is_executed(thing: Any, protocol: int, capfd: Any) -> None:
     text = pickle.dumps({"x": [thing]}, protocol)
     with pytest.raises((pickle.UnpicklingError, ValueError)) if thing is not OrderedDict else (

@@ -19,6 +19,7 @@ from lazyloom_torch import nn
 from tests.torch.oracle import same
 
 real = pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="PyTorch's tables of samples need it")
 
 from tests.conformance import torch_optim  # noqa: E402
 
