@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import lazyloom
@@ -17,6 +18,34 @@ _local = threading.local()
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside :class:`inference_mode`."""
     return bool(getattr(_local, "inference", False))
+
+
+def _generator(function: Callable[..., Any], mode: Callable[[], _GradMode]) -> Callable[..., Any]:
+    """A generator function whose body runs in a mode that its consumer does not see."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        running = function(*args, **kwargs)
+        try:
+            with mode():
+                found = running.send(None)
+            while True:
+                try:
+                    sent = yield found
+                except GeneratorExit:
+                    with mode():
+                        running.close()
+                    raise
+                except BaseException as error:
+                    with mode():
+                        found = running.throw(error)
+                else:
+                    with mode():
+                        found = running.send(sent)
+        except StopIteration as end:
+            return end.value
+
+    return wrapped
 
 
 class _GradMode:
@@ -33,7 +62,16 @@ class _GradMode:
     def __exit__(self, *exc: object) -> None:
         lazyloom.set_grad_enabled(self._previous.pop())
 
+    def _again(self) -> _GradMode:
+        """Another context manager of the same mode."""
+        made = _GradMode()
+        made.mode = self.mode
+        return made
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return _generator(function, self._again)
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             previous = lazyloom.set_grad_enabled(self.mode)
@@ -101,10 +139,17 @@ class inference_mode(_GradMode):  # noqa: N801
         super().__exit__(*exc)
         _local.inference = self._before.pop()
 
+    def _again(self) -> _GradMode:
+        made: _GradMode = inference_mode(self.inference)
+        return made
+
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return _generator(function, self._again)
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with inference_mode(self.inference):
+            with self._again():
                 return function(*args, **kwargs)
 
         return wrapped

@@ -513,8 +513,11 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return found.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """A fresh NumPy array. Raises RuntimeError if the tensor requires grad."""
-        if not force and self.requires_grad:
+        """A fresh NumPy array.
+
+        Raises RuntimeError if the tensor requires grad and gradients are recorded.
+        """
+        if not force and lazyloom.grad_enabled() and self.requires_grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead.")
@@ -596,8 +599,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return tensor_text(self)
 
     def __format__(self, spec: str) -> str:
-        if not self._type.shape and spec:
-            return format(self.item(), spec)
+        if not self._type.shape and (spec or type(self) is Tensor):
+            return format(self.item(), spec)  # f"{loss}" is the number, as PyTorch's
         return object.__format__(self, spec) if spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

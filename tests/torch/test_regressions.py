@@ -103,3 +103,66 @@ def test_pools_show_and_hold_their_stride() -> None:
         "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)")
     assert repr(nn.AvgPool2d(3, 1)) == "AvgPool2d(kernel_size=3, stride=1, padding=0)"
     assert repr(nn.AdaptiveAvgPool2d(1)) == "AdaptiveAvgPool2d(output_size=1)"
+
+
+def test_scalars_in_f_strings_are_numbers() -> None:
+    loss = (torch.full((2,), 2.75, requires_grad=True) * 2).mean()
+    assert f"{loss}" == "5.5" and f"{loss:.2f}" == "5.50" and f"{torch.tensor(3)}" == "3"
+    assert f"{torch.tensor(True)} {torch.ones(1)}" == "True tensor([1.])"
+    assert f"{nn.Parameter(torch.tensor(1.0))}" == (
+        "Parameter containing:\ntensor(1., requires_grad=True)")
+
+
+def test_numpy_of_what_requires_grad_while_nothing_is_recorded() -> None:
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = torch.from_numpy(np.exp(x.numpy()))
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return ctx.saved_tensors[0] * g
+
+    x = torch.zeros(2, requires_grad=True)
+    Exp.apply(x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [1, 1]
+    with torch.no_grad():
+        assert x.numpy().tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        x.numpy()
+
+
+def test_type_takes_the_old_names_of_types() -> None:
+    t = torch.tensor([1.5])
+    assert t.type(torch.LongTensor).dtype is torch.int64 and t.type(torch.FloatTensor) is t
+
+
+def test_name_of_the_node_of_an_assignment() -> None:
+    x = torch.zeros(3)
+    x[0] = torch.ones(1, requires_grad=True) * 3
+    assert repr(x) == "tensor([3., 0., 0.], grad_fn=<CopySlices>)"
+
+
+def test_generators_run_in_the_mode_of_their_decorator() -> None:
+    for mode in (torch.no_grad(), torch.no_grad, torch.inference_mode()):
+        @mode
+        def tokens(x: Any) -> Any:
+            try:
+                got = yield (x * 2).requires_grad
+                yield got, (x * 2).requires_grad
+                yield torch.is_grad_enabled()
+            except KeyError:
+                yield torch.is_grad_enabled()
+            return (x * 2).requires_grad
+
+        running = tokens(torch.ones(1, requires_grad=True))
+        assert next(running) is False and torch.is_grad_enabled()
+        assert running.send(7) == (7, False) and torch.is_grad_enabled()
+        assert running.throw(KeyError()) is False and torch.is_grad_enabled()
+        with pytest.raises(StopIteration) as end:
+            next(running)
+        assert end.value.value is False
+        tokens(torch.ones(1)).close()
+        assert list(tokens(torch.ones(1)))[-1] is False and torch.is_grad_enabled()

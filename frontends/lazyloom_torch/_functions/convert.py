@@ -56,7 +56,7 @@ def type(self: Tensor, dtype: Any = None) -> Any:
         if not found:
             raise ValueError(f"invalid type: {dtype!r}")
         dtype = getattr(_dtypes, found[0] if found[0] != "bool" else "bool_")
-    return to(self, dtype)
+    return to(self, getattr(dtype, "_dtype", dtype))  # _dtype: of torch.LongTensor and its kind
 
 
 #: what PyTorch calls its tensors of each dtype

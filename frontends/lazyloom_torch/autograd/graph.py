@@ -40,7 +40,7 @@ def name_of(node: Any) -> str:
     op = str(node.spec.op.name)
     base = op.partition(".")[0]
     name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
-    return f"{name}Backward0"
+    return name if name == "CopySlices" else f"{name}Backward0"
 
 
 class Node:
