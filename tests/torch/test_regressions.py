@@ -166,3 +166,18 @@ def test_generators_run_in_the_mode_of_their_decorator() -> None:
         assert end.value.value is False
         tokens(torch.ones(1)).close()
         assert list(tokens(torch.ones(1)))[-1] is False and torch.is_grad_enabled()
+
+
+def test_numbers_that_an_integer_dtype_does_not_hold() -> None:
+    for data, dtype in (([300], torch.uint8), ([1, -129], torch.int8), (1e10, torch.int32),
+                        ([float("nan")], torch.int64), (2**63, None), (255.5, torch.uint8)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.tensor(data, dtype=dtype)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.full((2,), 300, dtype=torch.uint8)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        torch.zeros(2, dtype=torch.uint8).fill_(300)
+    assert torch.tensor([-1, 255], dtype=torch.uint8).tolist() == [255, 255]
+    assert torch.tensor([2**63 - 1, -(2**63)]).tolist() == [2**63 - 1, -(2**63)]
+    assert torch.tensor(np.array([300]), dtype=torch.uint8).tolist() == [44]
+    assert torch.tensor([2.9], dtype=torch.int32).tolist() == [2]

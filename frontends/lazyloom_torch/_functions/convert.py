@@ -9,7 +9,7 @@ from .._core import broadcast_shapes, cast, record, scalar
 from .._grad_mode import is_grad_enabled
 from .._promotion import can_cast, is_number
 from .._tensor import Tensor, operand
-from .creation import as_tensor, full_value
+from .creation import as_tensor, check_fits, full_value
 
 _wrap = Tensor._wrap
 
@@ -128,6 +128,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return copy_(self, value)
     if not is_number(value):
         raise TypeError(f"fill_() takes a number or a 0-d tensor, not {value!r}")
+    check_fits(value, self.dtype)
     return self._assign(overwritten(
         operand(self), full_value(self._type.shape, value, self.dtype)))
 

@@ -17,6 +17,7 @@ from lazyloom.dtypes import bfloat16 as _lz_bfloat16
 from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
+from .._errors import TorchArgumentError
 from .._interchange import foreign_array, from_dlpack
 from .._promotion import is_number, number_dtype
 from .._tensor import Tensor, operand
@@ -61,7 +62,8 @@ def tensor(
     """A new tensor with a copy of nested lists, numbers, an array or a tensor.
 
     Python floats get the default dtype, ints int64; arrays keep their dtype. Raises
-    TypeError or ValueError for what is no number or is ragged.
+    TypeError or ValueError for what is no number or is ragged, TorchArgumentError for numbers
+    that the integer dtype asked for does not hold.
     """
     _dtypes.check_device(device)
     if isinstance(data, Tensor):
@@ -88,7 +90,25 @@ def tensor(
         wanted = _dtypes.as_dtype(dtype)
     else:
         wanted = _host_dtype(array, array if tensors else data)
+    if not isinstance(data, np.ndarray):
+        check_fits(array, wanted)
     return finish(lazyloom.from_host(_contiguous(array, wanted)), requires_grad)
+
+
+def check_fits(numbers: Any, wanted: dtype) -> None:
+    """Raise TorchArgumentError for numbers beyond an integer dtype; unsigned ones wrap once."""
+    kind = wanted.lazy.numpy
+    if kind.kind not in "iu":
+        return
+    array = np.asarray(numbers)
+    if array.dtype == kind or not array.size or array.dtype.kind not in "iuf":
+        return
+    top = int(np.iinfo(kind).max)
+    low, high = float(array.min()), float(array.max())
+    if array.dtype.kind != "f":
+        low, high = int(array.min()), int(array.max())
+    if not ((-top if kind.kind == "u" else -top - 1) <= low and high <= top):
+        raise TorchArgumentError(f"value cannot be converted to type {kind} without overflow")
 
 
 def _contiguous(array: np.ndarray, wanted: dtype) -> np.ndarray:
@@ -164,6 +184,7 @@ def full(
         value = cast(operand(fill_value), kind.lazy)
         return finish(record("broadcast_to", [value], {"shape": shape}), requires_grad)
     kind = number_dtype(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
+    check_fits(fill_value, kind)
     return finish(full_value(shape, fill_value, kind), requires_grad)
 
 
