@@ -22,6 +22,8 @@ RANDOM = "random; tests/ops checks its moments and that a key always gives the s
 
 #: differentiable ops whose derivative no numerical one is compared with
 NO_NUMERICAL: dict[str, str] = {
+    "ctc_loss": "its gradient is by definition that of the logits whose logarithms of "
+                "probabilities it takes, as PyTorch's and cuDNN's is",
     "random_gamma": "the derivative is that of the distribution's inverse (implicit "
                     "reparameterisation); the rejection sampler that draws is not smooth",
     "straight_through": "its gradient is by definition not that of its data",
