@@ -513,10 +513,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return found.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """A fresh NumPy array.
-
-        Raises RuntimeError if the tensor requires grad and gradients are recorded.
-        """
+        """A fresh NumPy array. Raises RuntimeError if gradients are recorded for the tensor."""
         if not force and lazyloom.grad_enabled() and self.requires_grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -606,6 +603,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (type(self), self.read(), self._type.dtype, self._leaf is not None,
                           {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
+
+    def __copy__(self) -> Tensor:
+        """Another tensor on the same memory; a copy of it if this one requires grad."""
+        if type(self) is Tensor and all(n.startswith("_") for n in self.__dict__):
+            if not self.requires_grad:
+                return self.detach()
+        return _rebuild(*self.__reduce_ex__(4)[1])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:

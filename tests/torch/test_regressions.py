@@ -181,3 +181,15 @@ def test_numbers_that_an_integer_dtype_does_not_hold() -> None:
     assert torch.tensor([2**63 - 1, -(2**63)]).tolist() == [2**63 - 1, -(2**63)]
     assert torch.tensor(np.array([300]), dtype=torch.uint8).tolist() == [44]
     assert torch.tensor([2.9], dtype=torch.int32).tolist() == [2]
+
+
+def test_shallow_copies_share_memory() -> None:
+    import copy
+
+    x = torch.arange(3.0)
+    copy.copy(x)[0] = 9
+    part = copy.copy(x[1:])
+    part += 1
+    assert x.tolist() == [9, 2, 3]
+    p = copy.copy(nn.Parameter(torch.ones(2)))
+    assert isinstance(p, nn.Parameter) and p.requires_grad and p.tolist() == [1, 1]
