@@ -160,7 +160,7 @@ def test_splits_and_other_samplers() -> None:
 
 
 @pytest.mark.parametrize("options", [
-    {"num_workers": 2}, {"shuffle": True, "sampler": [0]}, {"batch_size": 0},
+    {"num_workers": -1}, {"shuffle": True, "sampler": [0]}, {"batch_size": 0},
     {"batch_sampler": [[0]], "batch_size": 2}, {"batch_size": None, "drop_last": True},
 ])
 def test_loaders_refuse_what_does_not_fit(options: dict[str, Any]) -> None:
