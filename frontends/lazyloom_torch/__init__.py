@@ -148,7 +148,18 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-from . import _autocast, func, masked, nn, ops, optim, special, testing, utils  # noqa: E402, F401
+from . import (  # noqa: E402, F401
+    _autocast,
+    func,
+    jit,
+    masked,
+    nn,
+    ops,
+    optim,
+    special,
+    testing,
+    utils,
+)
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
 from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
 from ._functions.typed import FUNCTIONS as _typed  # noqa: E402, F401

@@ -46,6 +46,8 @@ def test_settings_are_kept_and_change_nothing() -> None:
     assert torch.compile(mode="max-autotune")(torch.sin) is torch.sin
     with pytest.raises(TypeError, match="int"):
         torch.compile(3)
+    assert torch.jit.script(torch.sin) is torch.sin and not torch.jit.is_scripting()
+    assert torch.jit.ignore(torch.sin) is torch.jit.ignore(drop=True)(torch.sin)
     torch.backends.cudnn.benchmark = True
     torch.use_deterministic_algorithms(True, warn_only=True)
     assert torch.are_deterministic_algorithms_enabled()

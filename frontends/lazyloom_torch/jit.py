@@ -1,0 +1,44 @@
+"""``torch.jit``: what programs ask of it. Everything is compiled anyway, so nothing is scripted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._settings import compile as _compile
+
+
+def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module or function itself. TypeError for what cannot be called."""
+    return _compile(obj)
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The module or function itself; the examples are not needed."""
+    return _compile(func)
+
+
+def _same(fn: Any) -> Any:
+    return fn
+
+
+def unused(fn: Any) -> Any:
+    """The function itself."""
+    return fn
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """The function itself, also as a decorator with arguments."""
+    return drop if callable(drop) else _same
+
+
+export = script_if_tracing = unused
+
+
+def is_scripting() -> bool:
+    """False."""
+    return False
+
+
+def is_tracing() -> bool:
+    """False."""
+    return False
