@@ -100,7 +100,8 @@ class Result:
     first: dict[str, str] = field(default_factory=dict)
 
     def fail(self, part: str, sample: int, text: str) -> None:
-        self.first.setdefault(part, f"sample {sample}: {' '.join(text.split())[:300]}")
+        text = " ".join(text.replace(f"{HERE.parents[1]}/", "").split())
+        self.first.setdefault(part, f"sample {sample}: {text[:300]}")
 
     @property
     def ok_forward(self) -> bool:
@@ -531,7 +532,8 @@ def main() -> None:
                 print(line(r), flush=True)
             kept[f"{r.name} {r.dtype}"] = asdict(r)
             if given.write:
-                Path(given.write).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+                lines = (f"{json.dumps(k)}: {json.dumps(r)}" for k, r in sorted(kept.items()))
+                Path(given.write).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     n = len(results)
     grads = [r for r in results if r.backward_samples]
     print(f"{n} entries: {sum(r.ok_forward for r in results)} pass forward; "
