@@ -45,7 +45,9 @@ def main() -> None:
     report = data.Report("torch")
     random = data.SplitMix64(data.SEED)
     model = Classifier(data.initial_weights(random))
-    optimizer = optim.SGD(model.parameters(), lr=data.LEARNING_RATE, momentum=data.MOMENTUM)
+    # foreach=False: a loop over parameters in elementary ops, as the other two programs write it
+    optimizer = optim.SGD(
+        model.parameters(), lr=data.LEARNING_RATE, momentum=data.MOMENTUM, foreach=False)
     train_images, train_labels = map(torch.tensor, data.load(report.folder, "train"))
     test_images, test_labels = data.load(report.folder, "test")
     test_images = torch.tensor(test_images)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .dtypes import as_dtype, dtype_named
 from .errors import ArgumentError
-from .graph import Buffer, Value, check_process, leaf_value
+from .graph import Buffer, Node, Value, check_process, leaf_value
 from .types import tensor_type
 
 
@@ -69,17 +69,34 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
 _POSITIONS: Final = frozenset([("argsort", 0), ("sort_with_indices", 1)])
 
 
+#: ops whose result holds elements of their first operand and no others
+_CHOOSING: Final = frozenset(["take", "reshape", "slice", "transpose"])
+#: so many of them are looked through
+_DEEPEST: Final = 8
+
+
 def known_range(value: Value) -> tuple[int, int] | None:
     """Bounds of integers that are known without running anything, or None.
 
     Of those that were given from the host, the least and the largest; of pending positions
-    in a sorted array, the ends of its axis. None where only the device knows, or there are none.
+    in a sorted array, the ends of its axis. What was chosen from such integers has their bounds.
+    None where only the device knows, or there are none.
     """
     node = value.node
+    index = value.index
+    for _ in range(_DEEPEST):
+        spec = node.spec
+        if spec is None or spec.op.name not in _CHOOSING or not node.inputs:
+            break
+        source = node.inputs[0]
+        if not isinstance(source, Node):
+            break
+        index = node.indices[0] if node.indices is not None else 0
+        node = source
     spec = node.spec
-    if spec is not None and (spec.op.name, value.index) in _POSITIONS and value.type.size:
-        return 0, value.type.shape[spec.attrs["axis"]] - 1
-    buffer = node.buffers[value.index] if node.buffers is not None else None
+    if spec is not None and (spec.op.name, index) in _POSITIONS and value.type.size:
+        return 0, node.types[index].shape[spec.attrs["axis"]] - 1
+    buffer = node.buffers[index] if node.buffers is not None else None
     if buffer is None:
         return None
     host = buffer.host

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import lazyloom
+from lazyloom import Scalar, Value
 
+from .._core import record, record_number, record_two, spec
 from .._tensor import Tensor
 from ._recorded import (
     Batch,
@@ -18,9 +20,14 @@ from ._recorded import (
     filled,
 )
 
+_ADD, _SUBTRACT, _MULTIPLY = (spec(op, 2) for op in ("add", "subtract", "multiply"))
+
 
 class SGD(RecordedOptimizer):
     """SGD with momentum, dampening, Nesterov's variant, weight decay and maximisation.
+
+    A step is one op for all parameters; with ``foreach=False``, PyTorch's loop over parameters,
+    it is recorded in the elementary ops that a program by hand would write.
 
     A momentum starts as zeros. PyTorch's first step leaves the dampening out; here the factor of
     the gradient, ``1 - dampening``, is a run-time number that is 1 in the first step, so that
@@ -74,16 +81,48 @@ class SGD(RecordedOptimizer):
             for p, state in zip(batch.params, batch.states, strict=True):
                 state["momentum_buffer"] = filled(p, 0)
         decay = group["weight_decay"]
+        numbers = (group["lr"], decay, group["momentum"], share)
+        if group["foreach"] is False and not lazyloom.grad_enabled() and not any(
+            isinstance(n, Tensor) for n in numbers
+        ):
+            _one_by_one(batch, group, share)
+            self._drop_empty(batch, momentous)
+            return
         self._record(
             batch, "step_sgd", [group["lr"], decay, group["momentum"], share],
             ("momentum_buffer",) if momentous else (),
             {"momentous": momentous, "nesterov": momentous and bool(group["nesterov"]),
              "decays": isinstance(decay, Tensor) or decay != 0,
              "maximize": bool(group["maximize"]), "detached": detached})
+        self._drop_empty(batch, momentous)
+
+    def _drop_empty(self, batch: Batch, momentous: bool) -> None:
         if not momentous:
             for p, state in zip(batch.params, batch.states, strict=True):
                 if not state:
                     self.state.pop(p, None)
+
+
+def _one_by_one(batch: Batch, group: dict[str, Any], share: float) -> None:
+    """The step as PyTorch's loop over parameters writes it, in elementary ops."""
+    kind = batch.kind
+
+    def times(value: Value, number: float) -> Value:
+        return record_number(_MULTIPLY, value, Scalar(number, kind, bake=False))
+
+    for p, grad, state in zip(batch.params, batch.grads, batch.states, strict=True):
+        if group["maximize"]:
+            grad = record("negative", [grad])
+        if group["weight_decay"] != 0:
+            grad = record_two(_ADD, grad, times(p.value, group["weight_decay"]))
+        if group["momentum"] != 0:
+            buffer = state["momentum_buffer"]
+            scaled = grad if group["dampening"] == 0 else times(grad, share)
+            kept = record_two(_ADD, times(buffer.value, group["momentum"]), scaled)
+            buffer._update(kept)
+            grad = kept if not group["nesterov"] else record_two(
+                _ADD, grad, times(kept, group["momentum"]))
+        p._update(record_two(_SUBTRACT, p.value, times(grad, group["lr"])))
 
 
 class ASGD(RecordedOptimizer):
