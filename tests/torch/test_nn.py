@@ -37,7 +37,9 @@ def test_classes_and_arguments_are_pytorchs() -> None:
 def test_names_are_pytorchs() -> None:
     theirs = pytest.importorskip("torch").nn
     absent = {"nn": {"factory_kwargs", "intrinsic", "qat", "quantizable", "quantized"},
-              "Module": {"T_destination", "dump_patches", "ipu", "mtia", "share_memory", "xpu"},
+              # smart_apply is what transformers gives PyTorch's class
+              "Module": {"T_destination", "dump_patches", "ipu", "mtia", "share_memory",
+                         "smart_apply", "xpu"},
               "utils": {"memory_format"}, "init": {"Literal", "ParamSpec", "TypeVar", "torch"}}
     for part, missing in absent.items():
         mine, other = (nn, theirs) if part == "nn" else (getattr(nn, part), getattr(theirs, part))
