@@ -152,7 +152,10 @@ def call(
     """The results of an op, and whether the frontend's own function made them."""
     function = driver.named.get(op.name)
     if function is not None:
-        found = function(list(operands), op.canonical_attributes(attributes))
+        try:
+            found = function(list(operands), op.canonical_attributes(attributes))
+        except NotImplementedError:  # dtypes that PyTorch's function refuses
+            found = NotImplemented
         if found is not NotImplemented:
             return several(found), True
     return several(driver.apply(op.name, operands, attributes)), False

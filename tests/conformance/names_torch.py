@@ -82,6 +82,12 @@ def _reduction(name: str) -> Call:
     return call
 
 
+def _truth(name: str) -> Call:
+    reduction = _reduction(name)
+    # PyTorch's result for uint8 is uint8
+    return lambda x, a: NotImplemented if x[0].dtype is torch.uint8 else reduction(x, a)
+
+
 def _extremum(name: str) -> Call:
     function = getattr(torch, name)
     return lambda x, a: NotImplemented if a["axes"] == () else function(
@@ -173,7 +179,8 @@ TORCH: dict[str, Call] = {
     "integer_power": _integer_power,
     "masked_fill": lambda x, a: NotImplemented if x[2].ndim else torch.masked_fill(*x),
     "cast": lambda x, a: x[0].to(getattr(torch, a["dtype"].name)),
-    **{op: _reduction(op) for op in ("mean", "all", "any", "logsumexp")},
+    **{op: _reduction(op) for op in ("mean", "logsumexp")},
+    **{op: _truth(op) for op in ("all", "any")},
     "max": _extremum("amax"),
     "min": _extremum("amin"),
     **{op: _accumulation(op) for op in ("sum", "prod")},
