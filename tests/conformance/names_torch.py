@@ -194,9 +194,10 @@ TORCH: dict[str, Call] = {
         x[0], a["order"], a["axes"], a["keepdims"]),
     # the sign of zeros is in the order of the other sort
     "sort": lambda x, a: NotImplemented if a["descending"] else torch.sort(
-        x[0], a["axis"], False, a["stable"])[0],
+        x[0], a["axis"], False, stable=a["stable"])[0],
     "argsort": lambda x, a: torch.argsort(x[0], a["axis"], a["descending"], a["stable"]),
-    "sort_with_indices": lambda x, a: torch.sort(x[0], a["axis"], a["descending"], a["stable"]),
+    "sort_with_indices": lambda x, a: torch.sort(
+        x[0], a["axis"], a["descending"], stable=a["stable"]),
     "top_k": lambda x, a: torch.topk(x[0], a["k"], a["axis"], a["largest"]),
     "searchsorted": lambda x, a: torch.searchsorted(x[0], x[1], side=a["side"]),
     "reshape": lambda x, a: torch.reshape(x[0], a["shape"]),

@@ -21,7 +21,7 @@ def normal(*shape: int) -> np.ndarray:
     return rng.normal(size=shape).astype(np.float32)
 
 
-MLP = (normal(8, 5), rng.integers(0, 3, 8).astype(np.int32), normal(5, 6), normal(6),
+MLP = (normal(8, 5), rng.integers(0, 3, 8).astype(np.int64), normal(5, 6), normal(6),
        normal(6, 3), normal(3))  # fmt: skip
 PROGRAMS: dict[str, tuple[np.ndarray, ...]] = {
     "mlp_step": MLP,

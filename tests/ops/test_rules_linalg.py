@@ -45,7 +45,7 @@ def _permutation(pivots: Array, *, size: int) -> Array:
     found = np.broadcast_to(np.arange(size, dtype=np.int32), (*pivots.shape[:-1], size)).copy()
     for at in np.ndindex(pivots.shape[:-1]):
         for i, k in enumerate(pivots[at]):
-            found[at][[i, k]] = found[at][[k, i]]
+            found[at][[i, int(k)]] = found[at][[int(k), i]]
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import DType
 from . import rules_linalg as rules
 from ._jax import jax, jnp, lax
-from .cases import Cases, case, rough
+from .cases import Cases, case, integers, rough
 from .kinds import Array, Floating, Integer, T
 from .linalg import _adjoint, _identity, _mirrored, _positive, _real, _tame
 from .samples import Host, data
@@ -57,7 +57,9 @@ def lu_factor(x: T) -> Array:
 @op(
     rules.permutation, source="LAPACK laswp", differentiable=False,
     samples=Cases(
-        case([[2, 1, 2], [0, 1, 2]], size=3), case([3, 3], size=4), case([], size=2)),
+        case([[2, 1, 2], [0, 1, 2]], size=3), case([3, 3], size=4), case([], size=2),
+        *(case(integers([2, 1, 2], d), size=3) for d in (
+            np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64))),
 )  # fmt: skip
 def pivots_to_permutation(pivots: Integer, *, size: int) -> Array:
     """Where each of ``size`` rows comes from after the exchanges of ``lu_factor``; int32.
