@@ -34,11 +34,12 @@ def check(value: Any, size: int, axis: int | None, of: str) -> Any:
     """
     if not value.type.size:
         return value
+    bounds = lazyloom.known_bounds(value)
+    if bounds is not None and -size <= bounds[0] and bounds[1] < size:
+        return value
     known = lazyloom.known_range(value)
     if known is not None:
-        if known[0] < -size or known[1] >= size:
-            out_of_bounds(known[0] if known[0] < -size else known[1], size, axis)
-        return value
+        out_of_bounds(known[0] if known[0] < -size else known[1], size, axis)
     if size == 0:
         place = "" if axis is None else f"axis {axis} with "
         raise IndexError(f"indices are out of bounds for {place}size 0")

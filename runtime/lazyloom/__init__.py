@@ -24,7 +24,15 @@ from .errors import LoomError
 from .graph import Value, grad_enabled, last_sequence, set_grad_enabled
 from .graph import check_process as _check_process
 from .history import forget_since, free_tape, host_rule, parents, result_of, used_since
-from .host import dlpack_device, from_dlpack, from_host, known_range, platform, to_dlpack
+from .host import (
+    dlpack_device,
+    from_dlpack,
+    from_host,
+    known_bounds,
+    known_range,
+    platform,
+    to_dlpack,
+)
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
 from .linear import jvp, linearize, tangents, vjp
@@ -128,7 +136,8 @@ __all__ = [
     "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
     "evaluations", "forget_since", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled",
-    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_range",
+    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
+    "known_range",
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
     "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
     "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",

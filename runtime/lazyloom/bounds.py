@@ -1,6 +1,6 @@
 """Indices that a program checks: recorded with them, looked at before what they lead to is read.
 
-What is known of indices without running anything (:func:`lazyloom.known_range`) a frontend looks
+What is known of indices without running anything (:func:`lazyloom.known_bounds`) a frontend looks
 at itself, at the call.
 """
 

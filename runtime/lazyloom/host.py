@@ -76,11 +76,19 @@ _DEEPEST: Final = 8
 
 
 def known_range(value: Value) -> tuple[int, int] | None:
+    """The least and the largest of integers that are known without running anything, or None.
+
+    Those that were given from the host are known, and pending positions in a sorted array. None
+    where only the device knows, or there are none.
+    """
+    return _range_of(value.node, value.index)
+
+
+def known_bounds(value: Value) -> tuple[int, int] | None:
     """Bounds of integers that are known without running anything, or None.
 
-    Of those that were given from the host, the least and the largest; of pending positions
-    in a sorted array, the ends of its axis. What was chosen from such integers has their bounds.
-    None where only the device knows, or there are none.
+    As :func:`known_range`, and what was chosen from such integers has their bounds, which none
+    of the chosen ones need reach.
     """
     node = value.node
     index = value.index
@@ -93,9 +101,14 @@ def known_range(value: Value) -> tuple[int, int] | None:
             break
         index = node.indices[0] if node.indices is not None else 0
         node = source
+    return _range_of(node, index)
+
+
+def _range_of(node: Node, index: int) -> tuple[int, int] | None:
     spec = node.spec
-    if spec is not None and (spec.op.name, index) in _POSITIONS and value.type.size:
-        return 0, node.types[index].shape[spec.attrs["axis"]] - 1
+    type = node.types[index]
+    if spec is not None and (spec.op.name, index) in _POSITIONS and type.size:
+        return 0, type.shape[spec.attrs["axis"]] - 1
     buffer = node.buffers[index] if node.buffers is not None else None
     if buffer is None:
         return None

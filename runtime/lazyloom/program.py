@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from .dtypes import DType, dtype_named
 from .errors import ArgumentError
+from .ops.rules_optimizers import replaced_operand
 from .scalars import Baked, baked_constant
 from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
@@ -348,15 +349,26 @@ def match_donations(
 ) -> dict[int, int]:
     """Pair leaves that may be given up with outputs of the same type: leaf -> output number.
 
-    An output that is made of a leaf by a few light ops, as an update in place is, gets that
-    leaf's memory, which XLA then writes without a copy. What is left is paired in order.
+    An output that is made of a leaf by a few light ops, as an update in place is, or is its
+    new value among an op's results, gets that leaf's memory, which XLA then writes without a copy.
+    What is left is paired in order.
     """
     instructions = structure.instructions
     free = {leaf: structure.leaf_types[leaf] for leaf in donatable}
     near: list[tuple[int, int, int]] = []
     for number, (n, r) in enumerate(outputs):
-        if r == 0:
+        made = instructions[n]
+        if len(made.types) == 1:
             near.extend(_light_sources(instructions, n, free, number))
+            continue
+        at = replaced_operand(made.spec.op, len(made.operands), len(made.types), r)
+        if at < len(made.operands) and made.operand_types[at] is made.types[r]:
+            source = made.operands[at]
+            if type(source) is int:
+                if source >= 0:
+                    near.extend(_light_sources(instructions, source, free, number))
+                elif -1 - source in free:
+                    near.append((0, number, -1 - source))
     near.sort()
     aliases: dict[int, int] = {}
     taken: set[int] = set()

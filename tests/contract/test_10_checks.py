@@ -185,6 +185,15 @@ def test_ranges_that_the_host_knows() -> None:
     assert ll.known_range(value) == (-1, 3)
 
 
+def test_what_was_chosen_from_known_integers_has_their_bounds() -> None:
+    given = positions([3, -1, 2])
+    chosen = rec("take", given, positions([0, 2]), axis=0)
+    assert ll.known_range(chosen) is None  # -1 is not among them
+    assert ll.known_bounds(chosen) == ll.known_bounds(given) == (-1, 3)
+    assert ll.known_bounds(rec("reshape", chosen, shape=(2, 1))) == (-1, 3)
+    assert ll.known_bounds(rec("add", chosen, ONE)) is None
+
+
 def test_reads_for_a_shape_are_named_and_counted() -> None:
     before = ll.stats()["host_reads_of_data_dependent_shapes"]
     value = rec("add", positions([3]), ONE)

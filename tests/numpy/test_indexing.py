@@ -276,6 +276,14 @@ def test_indices_known_on_the_host_raise_at_the_call() -> None:
     assert lazyloom.stats()["ops_traced"] == before + 1  # no check is recorded
 
 
+def test_what_was_chosen_from_known_indices_is_not_all_of_them() -> None:
+    known = np.array([5, 1, 0])
+    x = np.arange(3)
+    assert x[np.take(known, [1, 2])].tolist() == [1, 0]
+    with pytest.raises(IndexError, match="5 is out of bounds"):
+        x[np.take(known, [0, 1])].tolist()
+
+
 def test_one_number_of_the_device_makes_a_view() -> None:
     def program(m: Any) -> Any:
         x = m.arange(12.0).reshape(3, 4)

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import lazyloom as ll
@@ -260,3 +261,19 @@ def test_an_optimizer_writes_in_place(rule: str) -> None:
                 p.sub_(0.01 * m / (v.sqrt() + 1e-8))
         ll.sync()
     assert ours(ll.last_evaluation()).copies == 0
+
+
+def test_a_step_writes_where_its_parameters_and_state_were() -> None:
+    """Of leaves of one type, each result of an optimizer's step takes the place of its own."""
+    names = ["p0", "p1", "g0", "g1", "m0", "m1"]
+    leaves = [ll.from_host(np.full(4, float(i), np.float32)) for i in range(len(names))]
+    made = [ll.record("multiply", (v, v)) for v in leaves]  # no constants of the host
+    for value in made:
+        value.read()
+    numbers = [ll.from_host(np.float32(x)) for x in (0.1, 0.0, 0.9, 1.0)]
+    results = ll.record("step_sgd", (*numbers, *made), {"momentous": True})
+    program = ll.program_of(*results)
+    order = [i for i, t in enumerate(program.structure.leaf_types) if t.shape == (4,)]
+    aliases = match_donations(program.structure, program.outputs, order)
+    where = {names[order.index(leaf)]: number for leaf, number in aliases.items()}
+    assert where == {"p0": 0, "p1": 1, "m0": 2, "m1": 3}

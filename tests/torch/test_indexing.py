@@ -69,6 +69,19 @@ def test_a_known_index_out_of_range_raises_at_the_call() -> None:
         _x().index_select(0, torch.tensor([-1]))
 
 
+def test_what_was_chosen_from_known_indices_is_not_all_of_them() -> None:
+    known, x = torch.tensor([3, 1, 2]), _x()
+    chosen = known.take(torch.tensor([1, 2]))
+    assert x[chosen, 0].tolist() == [4.0, 8.0]  # 3, out of range, is not among them
+    assert x[known[torch.tensor(1)]].tolist() == [4.0, 5.0, 6.0, 7.0]
+    assert torch.nn.functional.one_hot(chosen).shape == (2, 3)
+    labels = torch.tensor([-100, 3, 1]).take(torch.tensor([0, 2]))
+    loss = torch.nn.functional.cross_entropy(torch.zeros(2, 3), labels)
+    assert loss.item() == pytest.approx(1.0986, rel=1e-4)
+    with pytest.raises(IndexError, match="3 is out of bounds"):
+        x[known.take(torch.tensor([0]))].tolist()
+
+
 def test_a_gradient_through_a_wrong_index_raises() -> None:
     x = _x().requires_grad_()
     x[torch.tensor([1, 0]) + torch.tensor([2, 0])].sum().backward()

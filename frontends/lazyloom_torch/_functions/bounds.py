@@ -24,13 +24,14 @@ def checked(value: Any, size: int, dim: int | None, of: str, *, negative: bool =
     if not value.type.size:
         return value
     least = -size if negative else 0
+    bounds = lazyloom.known_bounds(value)
+    if bounds is not None and least <= bounds[0] and bounds[1] < size:
+        return value
     known = lazyloom.known_range(value)
     if known is not None:
-        if known[0] < least or known[1] >= size:
-            bad = known[0] if known[0] < least else known[1]
-            place = "" if dim is None else f"dimension {dim} with "
-            raise IndexRangeError(f"{of}: index {bad} is out of bounds for {place}size {size}")
-        return value
+        bad = known[0] if known[0] < least else known[1]
+        place = "" if dim is None else f"dimension {dim} with "
+        raise IndexRangeError(f"{of}: index {bad} is out of bounds for {place}size {size}")
     if size == 0:
         raise IndexRangeError(f"{of}: index is out of bounds for dimension {dim} with size 0")
     return lazyloom.check_indices(value, size, dim, of, negative)

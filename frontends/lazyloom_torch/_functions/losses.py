@@ -95,9 +95,10 @@ def cross_entropy(
 def _labels(y: Any, x: Any, ignore: int, name: str) -> Any:
     """Class indices, checked but for those to ignore."""
     classes = x.shape[1 if len(x.shape) > 1 else 0]
-    known = lazyloom.known_range(y)
-    if known is not None and 0 <= known[0] and known[1] < classes or not y.type.size:
+    limits = lazyloom.known_bounds(y)
+    if limits is not None and 0 <= limits[0] and limits[1] < classes or not y.type.size:
         return y
+    known = lazyloom.known_range(y)
     if known is not None and any(
         not 0 <= end < classes and end != ignore for end in known
     ) or 0 <= ignore < classes:

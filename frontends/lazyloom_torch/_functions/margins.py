@@ -313,7 +313,7 @@ def ctc_loss(
 
 def _apart(y: Any, counts: Any, batch: int) -> Any:
     """Targets one after the other as rows, as long as the longest that is known of."""
-    known = lazyloom.known_range(counts)
+    known = lazyloom.known_bounds(counts)
     total = y.shape[0]
     most = min(total, known[1]) if known is not None else total
     if not most:

@@ -156,7 +156,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     where = operand(views.expand(indices, *shape))
     if not where.type.size:
         return _as(_beginning(v, (0,) * len(v.shape)), tuple(shape))
-    known = lazyloom.known_range(where)
+    known = lazyloom.known_bounds(where)
     if known is None or known[0] < 0 or known[1] >= size:
         where = record("remainder", [where, scalar(size, int64)])
     return _wrap(record("take_along_axis", [v, where], {"axis": at}))

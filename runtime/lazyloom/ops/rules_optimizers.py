@@ -58,6 +58,23 @@ def _results(op: OpDef, types: Operands, kinds: list[tuple[TensorType, ...]]) ->
     return (*numbers, *rest)
 
 
+def replaced_operand(op: OpDef, operands: int, results: int, result: int) -> int:
+    """The operand that one of an op's results is the new value of, if it is of any.
+
+    It is the one of the same number, but for an optimizer's step.
+    """
+    if "parameters" not in op.outputs:
+        return result
+    numbers = op.outputs.index("parameters")
+    if result < numbers:
+        return result
+    start = len(op.operands) - 1
+    # the operands have one kind more than the results: the gradients, after the parameters
+    parameters = (operands - start) - (results - numbers)
+    place = result - numbers
+    return start + place + (parameters if place >= parameters else 0)
+
+
 def optimizer_step(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """All of a parameter's tensors have its shape; a kind of state for each result."""
     state = len(op.outputs) - 1 - op.outputs.index("parameters")
