@@ -114,7 +114,7 @@ def test_training_moves_between_the_libraries(kind: str, from_us: bool) -> None:
     scheduler_b.load_state_dict(found["scheduler"])
     assert optimizer_b.param_groups[0]["lr"] == options["lr"] / 2
     np.testing.assert_allclose(
-        steps(b, model_b, optimizer_b, 2), steps(a, model_a, optimizer_a, 2), rtol=1e-5)
+        steps(b, model_b, optimizer_b, 2), steps(a, model_a, optimizer_a, 2), rtol=1e-4)
 
 
 MADE = {
