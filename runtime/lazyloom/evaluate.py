@@ -16,7 +16,7 @@ from .collect import Plan
 from .dtypes import DType
 from .errors import ExecutionError, LoomError, ReadForbiddenError, again
 from .graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
-from .interrupts import Deferred
+from .interrupts import Deferred, let_pass
 from .observe import Evaluation, counters, new_evaluation
 from .program import Program
 from .source import Site, user_site
@@ -166,6 +166,7 @@ def _dispatch(plan: Plan) -> None:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
         evaluation.settled = plan.attached and not evaluation.fallible
     except Exception as error:
+        let_pass(error)
         if plan.attached:
             raise
         _fail(plan, _as_execution_error(error, plan))
@@ -204,6 +205,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
                     jax_compat.wait(buffer.array)
                     buffer.origin = None
                 except Exception as raised:
+                    let_pass(raised)
                     if origin.error is None:
                         origin.error = run_error(raised, origin)
                     failed[k] = origin.error
@@ -375,6 +377,7 @@ def read(value: Value, reason: str = "read") -> Any:
     try:
         data = _execution().jax_compat.to_host(buffer.array)
     except Exception as error:
+        let_pass(error)
         raise _failed_at_read(value, buffer, error) from error
     t = value.type
     if data.dtype != t.dtype.numpy or data.shape != t.shape:
@@ -433,6 +436,7 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                     try:
                         jax_compat.wait(buffer.array)
                     except Exception as error:
+                        let_pass(error)
                         raise _failed_at_read(value, buffer, error) from error
 
 

@@ -1,8 +1,8 @@
-"""Ctrl-C waits while a step that must not be left half done is under way.
+"""Ctrl-C and other signals wait while a step that must not be left half done is under way.
 
-Python delivers SIGINT to the main thread between any two instructions, and inside calls of
-C++ that call back into Python. A run that has taken its donated inputs but not handed over
-its results would lose them.
+Python runs the handlers of signals, which may raise, in the main thread between any two
+instructions, and inside calls of C++ that call back into Python. A run that has taken its donated
+inputs but not handed over its results would lose them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ _getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsign
 _signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
 
 _MAIN: Final = threading.main_thread().ident
-_SIGINT: Final = int(signal.SIGINT)
+#: signals whose handlers raise in practice: interrupts, time limits, requests to stop
+_SIGNALS: Final = tuple([
+    int(getattr(signal, name))
+    for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM")
+    if hasattr(signal, name)])
 
 
 class Deferred:
-    """A ``with`` block that SIGINT does not interrupt; it is delivered at the end.
+    """A ``with`` block that no signal interrupts; they are delivered at the end.
 
     Does nothing in threads other than the main one, which get no signals, nor around compiled
     code, which handles none.
@@ -37,33 +41,71 @@ class Deferred:
 
     def __init__(self, interpreted: bool = False) -> None:
         self._needed = interpreted or not COMPILED
-        self._before: Any = None
-        self._arrived = False
+        self._before: list[tuple[int, Any]] = []
+        self._arrived: list[int] = []
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._arrived = True
+        self._arrived.append(number)
 
     def __enter__(self) -> None:
-        if self._needed and threading.get_ident() == _MAIN and callable(_getsignal(_SIGINT)):
-            self._before = _signal(_SIGINT, self._note)
+        if self._needed and threading.get_ident() == _MAIN:
+            for number in _SIGNALS:
+                handler = _getsignal(number)
+                if callable(handler):
+                    self._before.append((number, handler))
+                    _signal(number, self._note)
 
     def __exit__(self, *exc: object) -> None:
-        before = self._before
-        if before is not None:
-            _signal(_SIGINT, before)
-            if self._arrived:
-                self._pass_on(before)
+        if not self._before:
+            return
+        for number, handler in self._before:
+            _signal(number, handler)
+        if self._arrived:
+            handlers = dict(self._before)
+            self._pass_on([(handlers[n], n) for n in dict.fromkeys(self._arrived)])
 
-    def _pass_on(self, handler: Any) -> None:
-        handler(signal.SIGINT, None)
+    def _pass_on(self, arrived: list[tuple[Any, int]]) -> None:
+        _call(arrived)
 
 
-#: handlers of interrupts that a :class:`Postponed` block kept back
-late: Final[list[Any]] = []
+def _call(arrived: list[tuple[Any, int]]) -> None:
+    """Run handlers with their signals' numbers, all of them, whatever one raises."""
+    try:
+        while arrived:
+            handler, number = arrived.pop(0)
+            handler(number, None)
+    finally:
+        if arrived:
+            _call(arrived)
+
+
+def let_pass(error: BaseException) -> None:
+    """Raise an exception again if the handler of a signal raised it, as one of a time limit does.
+
+    For who makes something else of any Exception: what a handler raises is no failure of the
+    code that it interrupted.
+    """
+    codes: list[Any] = []
+    for number in _SIGNALS:
+        handler: Any = _getsignal(number)
+        if callable(handler):
+            function = getattr(handler, "__func__", handler)
+            if not hasattr(function, "__code__"):
+                function = type(handler).__call__
+            codes.append(getattr(function, "__code__", None))
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code in codes:
+            raise error
+        at = at.tb_next
+
+
+#: handlers, with their signals' numbers, that a :class:`Postponed` block kept back
+late: Final[list[tuple[Any, int]]] = []
 
 
 class Postponed(Deferred):
-    """A ``with`` block that SIGINT does not interrupt; :func:`deliver` does so afterwards.
+    """A ``with`` block that no signal interrupts; :func:`deliver` passes them on afterwards.
 
     For interpreted code that compiled code has called and still waits for: raising at the end of
     the block would lose what it is about to return.
@@ -74,12 +116,11 @@ class Postponed(Deferred):
     def __init__(self) -> None:
         super().__init__(True)
 
-    def _pass_on(self, handler: Any) -> None:
-        late.append(handler)
+    def _pass_on(self, arrived: list[tuple[Any, int]]) -> None:
+        late.extend(arrived)
 
 
 def deliver() -> None:
-    """Deliver the interrupts that were kept back; does nothing in other threads."""
+    """Run the handlers that were kept back; does nothing in other threads."""
     if threading.get_ident() == _MAIN:
-        while late:
-            late.pop()(signal.SIGINT, None)
+        _call(late)

@@ -288,3 +288,45 @@ def test_a_storm_of_interrupts_leaves_right_values_and_no_hang() -> None:
     hits, good, lost = map(int, done.stdout.split())
     print(f"\n{hits} interrupts, {good} right values, {lost} lost")
     assert hits > 5 and good > 5
+
+
+def test_a_time_limit_during_steps_in_place_loses_nothing() -> None:
+    """What a signal's handler raises is no failure of the program that it interrupts."""
+    done = script(
+        """
+        import faulthandler; faulthandler.dump_traceback_later(60, exit=True)
+        import random, signal, time
+        import numpy as np, lazyloom as ll
+        F = ll.dtypes.float32
+
+        class Expired(Exception):
+            pass
+
+        def expire(number, frame):
+            raise Expired
+
+        signal.signal(signal.SIGALRM, expire)
+        rng = random.Random(0)
+        x = ll.record("add", [ll.from_host(np.zeros(100, np.float32)), ll.Scalar(1.0, F)])
+        steps, hits, good = 1, 0, 0
+        ll.sync()
+        stop = time.time() + 4
+        while time.time() < stop:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.002)
+                for _ in range(5):
+                    x = ll.record("add", [x, ll.Scalar(1.0, F)])  # into the memory of the last
+                    steps += 1
+                    ll.sync()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Expired:
+                hits += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            found = x.read()[0]
+            assert found in (steps, steps + 1), (found, steps)
+            steps, good = int(found), good + 1
+        print(hits, good)
+        """,
+        timeout=90)
+    hits, good = map(int, done.stdout.split())
+    assert hits > 5 and good > 5

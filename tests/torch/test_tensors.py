@@ -40,6 +40,17 @@ def test_gradients_pass_through_writes_and_views() -> None:
     equal(x.grad, [[6, 6, 6], [0, 2, 2]])
 
 
+def test_what_is_wholly_overwritten_has_a_gradient_of_zero() -> None:
+    for write in (lambda y, w: y.copy_(w), lambda y, w: y.__setitem__(slice(None), w),
+                  lambda y, w: y.view(-1).copy_(w.reshape(-1)), lambda y, w: y.fill_(3.0)):
+        x, w = leaf(), leaf()
+        y = x * 2
+        write(y, w)
+        y.sum().backward()
+        equal(x.grad, 0 * X)
+        assert w.grad is None or w.grad.tolist() == np.ones_like(X).tolist()
+
+
 def test_a_value_overwritten_without_gradient_keeps_its_place_on_the_tape() -> None:
     x = leaf()
     y = x * 2

@@ -108,7 +108,14 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
                 f"The size of tensor a {list(self._type.shape)} must match the size of tensor b "
                 f"{list(value.shape)}")
         value = record("broadcast_to", [value], {"shape": self._type.shape})
-    return self._assign(value)
+    return self._assign(written_over(self, value))
+
+
+def written_over(self: Tensor, value: Any) -> Any:
+    """What is written to a tensor in place of all that it, or what it is a view of, held."""
+    if value.requires_grad and self._type.size == self._storage.value.type.size:
+        return overwritten(operand(self), value)
+    return value
 
 
 def overwritten(old: Any, new: Any) -> Any:

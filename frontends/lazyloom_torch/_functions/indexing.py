@@ -19,6 +19,7 @@ from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, s
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import bounds, views
+from .convert import written_over
 from .plans import keep, known
 
 _wrap = Tensor._wrap
@@ -366,7 +367,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             new = record("full", [new], {"shape": shape})
         elif new.shape != shape:
             new = _fitted(new, shape)
-        found._assign(new)
+        found._assign(written_over(found, new))
         return
     if len(advanced) == 1 and isinstance(advanced[0][1], Tensor) and (single or not new.shape):
         at, mask = advanced[0]

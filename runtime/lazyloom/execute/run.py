@@ -15,7 +15,7 @@ from ..compiled import COMPILED
 from ..difference import explain
 from ..dtypes import DType
 from ..graph import Buffer
-from ..interrupts import Deferred, deliver, late
+from ..interrupts import Deferred, deliver, late, let_pass
 from ..observe import Evaluation, counters
 from ..ops.spec import TABLE
 from ..program import Program, Structure, match_donations
@@ -189,6 +189,7 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
         try:
             lower(i.spec, i.operand_types)
         except Exception as error:
+            let_pass(error)
             raise NotLowered(number, error) from error
     with jax_compat.x64():
         text = module_text(plan.structure, outputs, aliases)
@@ -209,7 +210,8 @@ def _load(
 ) -> bool:
     try:
         executable = jax_compat.deserialize(code)
-    except Exception:
+    except Exception as error:
+        let_pass(error)
         # Verified bytes that XLA still refuses, such as from another build: compile again.
         counters["disk_errors"] += 1
         return False
@@ -233,7 +235,8 @@ def _store(
 ) -> None:  # fmt: skip
     try:
         code = jax_compat.serialize(executable)
-    except Exception:
+    except Exception as error:
+        let_pass(error)
         counters["disk_errors"] += 1
         return
     head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
