@@ -153,20 +153,29 @@ class iinfo:  # noqa: N801
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
+#: kinds of devices that can be named, though tensors live on the first alone
+_KINDS = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "hpu", "mtia", "mkldnn", "privateuseone")
+
+
 class device:  # noqa: N801
-    """Where a tensor lives. Only ``"cpu"`` exists; another raises RuntimeError."""
+    """Where a tensor lives. Others than ``"cpu"`` can be named and compared, not used.
+
+    Raises RuntimeError for a name that PyTorch does not know.
+    """
 
     __slots__ = ("type", "index")
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
+        if isinstance(type, int):
+            type, index = "cuda", type
         name, _, number = str(type).partition(":")
-        if name != "cpu" or (number and number != "0"):
+        if name not in _KINDS or (number and not number.isdigit()):
             raise RuntimeError(
-                f"device {str(type)!r} is not available: lazyloom_torch runs on 'cpu'; leave the "
-                "device out or pass 'cpu'")
-        self.type = "cpu"
+                f"Expected one of {', '.join(_KINDS)} device type at start of device string: "
+                f"{str(type)!r}")
+        self.type = name
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
@@ -183,6 +192,7 @@ class device:  # noqa: N801
         return hash(str(self))
 
     def __enter__(self) -> device:
+        check_device(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -195,7 +205,11 @@ CPU = device("cpu")
 def check_device(given: Any) -> None:
     """Raise RuntimeError unless the device is None or the CPU."""
     if given is not None and given is not CPU:
-        device(given)
+        asked = device(given)
+        if asked.type != "cpu" or asked.index:
+            raise RuntimeError(
+                f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the "
+                "device out or pass 'cpu'")
 
 
 class Size(tuple):  # type: ignore[type-arg]
@@ -219,3 +233,11 @@ class Size(tuple):  # type: ignore[type-arg]
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, times: Any) -> Size:  # type: ignore[override]
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__  # type: ignore[assignment]

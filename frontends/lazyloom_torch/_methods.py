@@ -142,7 +142,7 @@ def attach() -> None:
     cls.__rpow__ = lambda self, base: pointwise.pow(base, self)
     cls.__ipow__ = _inplace("__ipow__", pointwise.pow)
     cls.__rdiv__ = cls.__rtruediv__
-    cls.__pos__ = lambda self: self
+    cls.__pos__ = pointwise.FUNCTIONS["positive"]
     cls.__abs__ = pointwise.FUNCTIONS["abs"]
     cls.__invert__ = pointwise.FUNCTIONS["bitwise_not"]
     cls.__getitem__ = indexing.getitem

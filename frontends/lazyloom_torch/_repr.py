@@ -69,7 +69,7 @@ class _ComplexFormatter:
         self.width = self._real.width + self._imag.width + 2
 
     def __call__(self, v: complex) -> str:
-        sign = "-" if v.imag < 0 else "+"
+        sign = "-" if np.signbit(v.imag) and v.imag == v.imag else "+"  # a zero has its sign
         return f"{self._real(v.real)}{sign}{self._imag(abs(v.imag)).strip()}j"
 
 

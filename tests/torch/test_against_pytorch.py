@@ -8,6 +8,7 @@ import pytest
 
 from tests.torch import (
     cases,
+    cases_details,
     cases_index,
     cases_math,
     cases_modules,
@@ -29,6 +30,7 @@ TOPICS = {
     "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
     "special": cases_math.SPECIAL, "edges": cases_math.EDGES, "out": cases_math.OUT,
     "ranges": cases_math.RANGES, "refused": cases_math.REFUSED,
+    "details": cases_details.DETAILS,
     "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
 }
 #: several layers, or several steps

@@ -73,7 +73,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 def cuda(self: Tensor, device: Any = None) -> Tensor:
     """Raises RuntimeError: there is only the CPU."""
-    _dtypes.device("cuda")
+    _dtypes.check_device("cuda")
     return self
 
 

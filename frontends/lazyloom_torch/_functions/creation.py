@@ -134,6 +134,13 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return tensor(array)
 
 
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What NumPy's functions of a tensor give: a tensor, of bytes for truth values."""
+    return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
+
+
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool = False,
@@ -428,3 +435,4 @@ FUNCTIONS = {f.__name__: f for f in (
 FUNCTIONS.update(asarray=asarray, empty_like=empty_like, range=range_)
 METHODS = {f.__name__: f for f in (
     new_tensor, new_zeros, new_ones, new_empty, new_full, new_empty_strided)}
+METHODS["__array_wrap__"] = _array_wrap

@@ -87,6 +87,7 @@ class _Entries:
         for item in items:
             if item is Ellipsis:
                 self._keep(len(shape) - used)
+                used = len(shape)  # a second one stands for nothing
             else:
                 self._add(item)
         self._keep(len(shape) - self.at)
@@ -165,8 +166,10 @@ class _Entries:
             self.advanced.append((len(self.kept), found))
             self._keep(array.ndim)
             return
-        value = lazyloom.from_host(np.ascontiguousarray(array.astype(np.int64)).reshape(
-            array.shape))
+        if not array.ndim:
+            self._integer(int(array))
+            return
+        value = lazyloom.from_host(np.ascontiguousarray(array.astype(np.int64)))
         self._positions(value)
 
     def _positions(self, value: Any) -> None:
@@ -212,8 +215,7 @@ class _Entries:
                 strides = found.stride()
             found = found._share(
                 views.Reshape(tuple(1 if d is None else sizes[d] for d in self.kept)),
-                None if strides is None else tuple(
-                    0 if d is None else strides[d] for d in self.kept), found._offset)
+                None if strides is None else self._strides(strides), found._offset)
         for at, value in reversed(self.picks):
             dim = self.kept[at]
             assert dim is not None
@@ -222,6 +224,18 @@ class _Entries:
                 Pick(at, value, bounds.checked(value, self.shape[dim], dim, "index")),
                 (*strides[:at], *strides[at + 1:]), found._offset)
         return found
+
+    def _strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
+        """The strides of the view: a new dimension steps over the one behind it."""
+        found: list[int] = []
+        step = 1
+        for d in reversed(self.kept):
+            if d is not None:
+                found.append(strides[d])
+                step = strides[d] * self.sizes[d]
+            else:
+                found.append(step)
+        return tuple(reversed(found))
 
     def places(self) -> list[tuple[int, Any]]:
         """Dimensions of :meth:`view` and the indices or masks for them."""

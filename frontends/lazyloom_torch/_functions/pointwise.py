@@ -36,7 +36,7 @@ UNARY: dict[str, tuple[str, str]] = {
         "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
         "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid")},
     **{n: (n, "same") for n in ("abs", "sign", "floor", "ceil", "trunc", "square", "relu")},
-    "neg": ("negative", "same"), "negative": ("negative", "same"), "positive": ("positive", "same"),
+    "neg": ("negative", "same"), "negative": ("negative", "same"),
     "absolute": ("abs", "same"), "fix": ("trunc", "same"), "sgn": ("sign", "same"),
     "arcsin": ("asin", "float"), "arccos": ("acos", "float"), "arctan": ("atan", "float"),
     "arcsinh": ("asinh", "float"), "arccosh": ("acosh", "float"), "arctanh": ("atanh", "float"),
@@ -73,6 +73,7 @@ BINARY: dict[str, tuple[str, str]] = {
 #: the specs of binary ops
 _pairs: dict[str, lazyloom.Spec] = {}
 _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
+_DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
 #: ops that take two Python numbers, too
 _OF_NUMBERS = frozenset({"add", "subtract", "multiply", "divide", "floor_divide"})
 _wrap = Tensor._wrap
@@ -133,6 +134,8 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
 
         a = as_tensor(a)
     values, common = promoted((a, b), kind == "float")
+    if op in _DIVISIONS and common.category < 2 and is_number(b) and b == 0:
+        raise RuntimeError("ZeroDivisionError")
     if common is bool_ and kind == "arith":
         if op == "subtract":
             raise RuntimeError(
@@ -520,18 +523,25 @@ def isreal(input: Tensor) -> Tensor:
     return eq(imag(input), 0) if input.is_complex() else ones_like(input, dtype=bool_)
 
 
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself. Raises RuntimeError for bools."""
+    if input._type.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 isnan, isfinite, eq, le, log, exp, neg, abs, logical_and, logical_or, cos, sin = (
     FUNCTIONS[n] for n in ("isnan", "isfinite", "eq", "le", "log", "exp", "neg", "abs",
                            "logical_and", "logical_or", "cos", "sin"))
 FUNCTIONS.update({f.__name__: f for f in (
     add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
     clamp_min, clamp_max, heaviside, fill, conj_physical, real, imag, conj, angle, complex, polar,
-    isreal)})
+    isreal, positive)})
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
 
 #: functions that also exist in place, with a trailing underscore
 INPLACE: tuple[str, ...] = (
-    *(n for n in UNARY if UNARY[n][1] != "test" and n != "positive" or n == "logical_not"),
+    *(n for n in UNARY if UNARY[n][1] != "test" or n == "logical_not"),
     *(n for n in BINARY if n not in ("maximum", "minimum", "fmax", "fmin", "logaddexp2")),
     "clamp_min", "clamp_max", "heaviside", "conj_physical", "float_power", "add", "sub", "mul",
     "div", "pow", "round", "frac", "clamp", "lerp", "addcmul", "addcdiv", "subtract", "multiply",

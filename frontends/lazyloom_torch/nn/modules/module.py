@@ -398,7 +398,7 @@ class Module(Hooked, Stateful):
 
     def cuda(self, device: Any = None) -> Self:
         """Raises RuntimeError: there is only the CPU."""
-        _dtypes.device("cuda")
+        _dtypes.check_device("cuda")
         return self
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:

@@ -1,0 +1,43 @@
+"""What is met seldom: printing, indices, operators and NumPy's functions, as PyTorch has them.
+
+A case is a function of the library, run under PyTorch and under the frontend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Case = Callable[[Any], Any]
+
+
+def _text(x: Any) -> str:
+    return repr(x).replace("lazyloom_torch", "torch")
+
+
+def _devices(t: Any) -> Any:
+    cuda = t.device("cuda:1")
+    return (cuda.type, cuda.index, _text(t.device("mps")), str(t.device("cuda", 0)),
+            t.device("cpu") == cuda, t.device(cuda) == cuda, t.zeros(1).device == cuda)
+
+
+DETAILS: dict[str, Case] = {
+    "signs of complex zeros": lambda t: _text(t.tensor([complex(1, -0.0), complex(-0.0, 2)])),
+    "odd indices": lambda t: [(x[...], x[..., ...], x[..., 0, ...], x[np.array(1)],
+                               x[np.array(1), np.array([0, 1])]) for x in [t.ones(2, 3)]],
+    "strides of new dimensions": lambda t: [
+        v.stride() for x in [t.ones(2, 3)] for v in (x[None], x[:, None], x[..., None])],
+    "numpy's functions": lambda t: (
+        np.sqrt(t.tensor([4.0])), np.isnan(t.ones(2)), np.add(t.ones(2), 1), np.exp(t.tensor(0.0)),
+        np.sum(t.ones(2, 3), axis=0), isinstance(np.abs(t.ones(2)), t.Tensor)),
+    "plus": lambda t: [(+x) is x for x in [t.ones(2)]],
+    "plus of bool": lambda t: +t.tensor([True]),
+    "floor division by 0": lambda t: t.tensor([1, 2]) // 0,
+    "remainder by 0": lambda t: t.tensor([1, 2]) % 0,
+    "division by 0 of floats": lambda t: (t.tensor([1.0, -1.0]) // 0, t.tensor([1.0]) % 0),
+    "devices by name": _devices,
+    "device of no name": lambda t: t.device("tpu"),
+    "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
+}
