@@ -352,6 +352,10 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 raise RuntimeError(
                     f"assigned grad has data of a different size: {list(value.shape)}, expected "
                     f"{list(self.shape)}")
+            if value._type.dtype is not self._type.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
+                    f"dtype {self.dtype!r}: they must be the same")
         if self._leaf is not None:
             self._leaf.grad = value
         elif self._watch is not None:
@@ -389,12 +393,9 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
 
     @data.setter
     def data(self, other: Tensor) -> None:
-        value = other._operand().detach()
-        self._set(lazyloom.Storage(value), (), value.type)
-        self._own = self._base = self._origin = self._parent = self._strides = None
-        self._offset = 0
-        if self._leaf is not None:
-            self._storage.value = value.as_leaf(self._leaf)
+        from ._memory import take
+
+        take(self, other)
 
     # -- shape and type -------------------------------------------------------------------
 

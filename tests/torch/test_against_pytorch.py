@@ -14,6 +14,7 @@ from tests.torch import (
     cases_modules,
     cases_nn,
     cases_recurrent,
+    cases_training,
     cases_views,
 )
 from tests.torch.oracle import same
@@ -30,7 +31,7 @@ TOPICS = {
     "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
     "special": cases_math.SPECIAL, "edges": cases_math.EDGES, "out": cases_math.OUT,
     "ranges": cases_math.RANGES, "refused": cases_math.REFUSED,
-    "details": cases_details.DETAILS,
+    "details": cases_details.DETAILS, "training": cases_training.TRAINING,
     "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
 }
 #: several layers, or several steps

@@ -8,6 +8,7 @@ import lazyloom
 
 from .. import _dtypes
 from .._dtypes import Size
+from .._memory import take
 from .._tensor import Tensor, operand
 
 
@@ -23,15 +24,9 @@ class Parameter(Tensor):
             super().__init__()
             data = self
         else:
-            value = lazyloom.boundary(operand(data).detach())
-            plain = type(data) is Tensor and data._base is None and data._origin is None
-            if plain and requires_grad and not data._storage.value.requires_grad:
-                # the tensor given becomes a detached alias of the parameter
-                self._set(data._storage, (), value.type)
-                data._origin = self
-                data._no_gradient = True
-            else:
-                self._set(lazyloom.Storage(value), (), value.type)
+            operand(data)  # TypeError for what is no tensor
+            take(self, data)
+            lazyloom.boundary(self._storage.value)
         if requires_grad:
             if not self._type.dtype.is_inexact:
                 raise RuntimeError(
@@ -58,8 +53,7 @@ class Buffer(Tensor):
         if data is None:
             super().__init__()
         else:
-            value = operand(data).detach()
-            self._set(lazyloom.Storage(value), (), value.type)
+            take(self, data)
         self.persistent = persistent
 
 

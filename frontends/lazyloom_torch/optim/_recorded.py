@@ -142,9 +142,11 @@ class RecordedOptimizer(Optimizer):
         counters = tuple(self.counters)
         states = self.state
         params = group["params"]
-        repeated = len({id(p) for p in params}) != len(params)
+        # one that shares its memory with another is updated after it, by an op of its own
+        repeated = len({id(p._storage) for p in params}) != len(params)
         differentiable = self.defaults.get("differentiable")
         times: dict[int, int] = {}
+        turn = 0
         for p in params:
             leaf = p._leaf
             grad = p.grad if leaf is None else leaf.grad
@@ -165,8 +167,9 @@ class RecordedOptimizer(Optimizer):
                 for name in names:
                     state[name] = self._start(p, name, group)
             if repeated:
-                times[id(p)] = times.get(id(p), 0) + 1
-            key = (kind, self._key(p, state), times.get(id(p), 0),
+                place = id(p._storage)
+                times[place] = turn = times.get(place, 0) + 1
+            key = (kind, self._key(p, state), turn,
                    *[id(state[name]) for name in counters])
             batch = batches.get(key)
             if batch is None:

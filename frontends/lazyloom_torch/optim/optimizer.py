@@ -58,13 +58,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
             for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
-                changed = hook(self, args, kwargs)
+                # the optimizer is one of the arguments that hooks see, and may give back
+                changed = hook(self, (self, *args), kwargs)
                 if changed is not None:
                     if not isinstance(changed, tuple) or len(changed) != 2:
                         raise RuntimeError(
                             f"{hook} must return None or a tuple of (new_args, new_kwargs), but "
                             f"got {changed}.")
-                    args, kwargs = changed
+                    args, kwargs = changed[0][1:], changed[1]
         self._opt_called = True  # what schedules look at, which come after the first step
         try:
             result = step(self, *args, **kwargs)
@@ -72,7 +73,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             raise as_torch(error) from None
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
-                hook(self, args, kwargs)
+                hook(self, (self, *args), kwargs)
         return result
 
     hooked.hooked = True  # type: ignore[attr-defined]
@@ -139,7 +140,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines.append(f"\nParameter Group {i}" if i else "Parameter Group 0")
             lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
         return "\n".join([*lines, ")"])
 

@@ -200,8 +200,8 @@ class Stateful:
 
         load(self, given, "")
         if strict:
-            for text, names in (("Missing", keys.missing_keys),
-                                ("Unexpected", keys.unexpected_keys)):
+            for text, names in (("Unexpected", keys.unexpected_keys),
+                                ("Missing", keys.missing_keys)):
                 if names:
                     problems.insert(0, f"{text} key(s) in state_dict: "
                                     + ", ".join(f'"{k}"' for k in names) + ".")
