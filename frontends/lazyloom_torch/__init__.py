@@ -17,6 +17,7 @@ _lazyloom.skip_folder(_os.path.dirname(__file__))
 from . import (  # noqa: E402, F401
     _dtypes,
     _methods,
+    _numpy_names,
     accelerator,
     autograd,
     cuda,
@@ -74,6 +75,7 @@ for _module in (pointwise, representation, reductions, views, splitting, strided
                 matrices, statistics, spectral, recurrent):
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
+            _function = _numpy_names.taking(_name, _function)
             globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
 for _name, _dtype in _dtypes.NAMES.items():
     globals()[_name] = _dtype

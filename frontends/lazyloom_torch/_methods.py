@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _autocast, _operators, autograd, random
+from . import _autocast, _numpy_names, _operators, autograd, random
 from ._functions import (
     activations,
     convert,
@@ -113,11 +113,11 @@ def attach() -> None:
                    indexing, scattering, sorting, counting, matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
-                setattr(cls, name, function)
+                setattr(cls, name, _numpy_names.taking(name, function))
         for name in getattr(module, "INPLACE", ()):
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for name in shaping.METHOD_NAMES:
-        setattr(cls, name, shaping.FUNCTIONS[name])
+        setattr(cls, name, _numpy_names.taking(name, shaping.FUNCTIONS[name]))
     for module in (shaping, strided):
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
@@ -128,7 +128,7 @@ def attach() -> None:
         for name, function in methods.items():
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):
-        setattr(cls, name, activations.FUNCTIONS[name])
+        setattr(cls, name, _numpy_names.taking(name, activations.FUNCTIONS[name]))
     cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
     _operators.register()
     for name, op in _ARITHMETIC.items():

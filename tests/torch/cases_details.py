@@ -39,5 +39,11 @@ DETAILS: dict[str, Case] = {
     "division by 0 of floats": lambda t: (t.tensor([1.0, -1.0]) // 0, t.tensor([1.0]) % 0),
     "devices by name": _devices,
     "device of no name": lambda t: t.device("tpu"),
+    "numpy's names of parameters": lambda t: [
+        (x.max(axis=1).indices, x.argmax(axis=0, keepdims=True), t.cat((x, x), axis=1),
+         t.stack((x, x), axis=-1), x.softmax(axis=0), t.softmax(x, axis=1), x.std(axis=0),
+         x.mean(axis=1, keepdims=True), x.all(axis=0), x.cumsum(axis=1), x.unsqueeze(axis=0),
+         t.amax(x, axis=(0, 1), out=t.empty(()))) for x in [t.arange(6.0).reshape(2, 3)]],
+    "both names": lambda t: t.ones(2).max(dim=0, axis=0),
     "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
 }

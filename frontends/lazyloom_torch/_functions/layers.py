@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._numpy_names import taking
 from .._out import taking_out
 from .._tensor import Tensor, operand
 from . import (
@@ -285,4 +286,4 @@ FUNCTIONS: dict[str, Any] = {
         resampling.grid_sampler)},
 }
 for _name in ("softmax", "log_softmax"):
-    FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])
+    FUNCTIONS[_name] = taking_out(taking(_name, FUNCTIONS[_name]))

@@ -58,7 +58,7 @@ sum, prod = _accumulation("sum"), _accumulation("prod")
 
 
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
-         axis: Any = None) -> Tensor:
+         axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean over dimensions. Raises RuntimeError for integers, as PyTorch does."""
     v = operand(input)
     if dtype is not None:
@@ -67,7 +67,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {input.dtype!r}")
-    return _reduce("mean", v, dim if axis is None else axis, keepdim)
+    return _reduce("mean", v, dim if axis is None else axis, keepdim or keepdims)
 
 
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
