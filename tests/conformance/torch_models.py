@@ -136,13 +136,13 @@ CASES: dict[str, Case] = {
     "small_resnet": _classified(
         lambda m: m.ResNet(m.Bottleneck, [1, 2, 1, 1], 10, width=4), "resnet", (8, 3, 32, 10)),
     "small_roberta": _roberta(
-        2, 12, vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        2, 12, vocab_size=60, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=32, max_position_embeddings=20),
-    "small_gpt2": _gpt2(2, 12, vocab_size=60, n_embd=16, n_layer=2, n_head=2, n_positions=20),
+    "small_gpt2": _gpt2(2, 12, vocab_size=60, n_embd=16, n_layer=1, n_head=2, n_positions=20),
     "gpt2": _gpt2(1, 32),
     "vit_b_16": _classified(lambda m: m.vit_b_16(), "vit", (2, 3, 224, 1000)),
     "small_vit": _classified(
-        lambda m: m.vit_digits(size=16, layers=2).eval(), "vit", (8, 1, 8, 10)),
+        lambda m: m.vit_digits(size=16, layers=1).eval(), "vit", (8, 1, 8, 10)),
     "resnet18": _classified(
         lambda m: m.resnet18().double(), "resnet", (4, 3, 64, 1000, np.float64)),
     "resnet56": _classified(
