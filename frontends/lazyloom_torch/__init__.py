@@ -29,6 +29,7 @@ from . import (  # noqa: E402, F401
 )
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
+from ._errors import naming  # noqa: E402, F401
 from ._formats import FUNCTIONS as _formats  # noqa: E402, F401
 from ._functions import (  # noqa: E402, F401
     copies,
@@ -76,7 +77,11 @@ for _module in (pointwise, representation, reductions, views, splitting, strided
     for _name, _function in _module.FUNCTIONS.items():
         if _name not in getattr(_module, "METHODS_ONLY", ()):
             _function = _numpy_names.taking(_name, _function)
-            globals()[_name] = taking_out(_function) if _name in TAKES_OUT else _function
+            if _name in TAKES_OUT:
+                _function = taking_out(_function)
+            elif _module is not pointwise:  # which checks each operand itself
+                _function = naming(_function)
+            globals()[_name] = _function
 for _name, _dtype in _dtypes.NAMES.items():
     globals()[_name] = _dtype
 

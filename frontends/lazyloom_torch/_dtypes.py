@@ -88,13 +88,13 @@ def as_dtype(given: Any) -> dtype:
     if isinstance(given, _lz.DType):
         return of(given)
     if given is float:
-        return _default[0]
+        return float64
     if given is int:
         return int64
     if given is bool:
         return bool_
     if given is complex:
-        return _default[0].to_complex()
+        return complex128
     raise TypeError(f"dtype must be a torch.dtype, such as torch.float32, not {given!r}")
 
 

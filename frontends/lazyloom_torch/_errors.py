@@ -6,6 +6,10 @@ runtime's own class too, so that both kinds of ``except`` clause work.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 from lazyloom import errors
 
 
@@ -41,3 +45,25 @@ def as_torch(error: errors.LoomError) -> errors.LoomError:
         if isinstance(error, given):
             return wanted(str(error), op=error.op, site=error.site)
     return error
+
+
+def wrong_argument(name: str, error: AttributeError, args: tuple[Any, ...]) -> Exception:
+    """The TypeError for an argument that lacks what was asked of it; else the error itself."""
+    given = [a for x in args for a in ((x, *x) if isinstance(x, (tuple, list)) else (x,))]
+    if any(a is error.obj for a in given) and not hasattr(error.obj, "_type"):
+        return TypeError(f"{name}(): an argument must be a Tensor or a number, not "
+                         f"{type(error.obj).__name__}")
+    return error
+
+
+def naming(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose arguments of a wrong kind are TypeErrors."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            raise wrong_argument(function.__name__, error, (*args, *kwargs.values())) from None
+
+    return wrapper

@@ -16,6 +16,7 @@ import lazyloom
 
 from . import _dtypes
 from ._core import cast
+from ._errors import wrong_argument
 from ._promotion import can_cast
 from ._tensor import Tensor
 
@@ -145,7 +146,10 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except AttributeError as error:
+                raise wrong_argument(name, error, (*args, *kwargs.values())) from None
         if typed and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out.dtype
         if apart:

@@ -602,7 +602,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return object.__format__(self, spec) if spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (type(self), self.read(), self._type.dtype, self._leaf is not None,
+        return _rebuild, (type(self), self.read(), self._type.dtype, self.requires_grad,
                           {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
 
     def __copy__(self) -> Tensor:
@@ -676,7 +676,7 @@ def to_array(data: Any) -> Any:
     if isinstance(data, Tensor):
         return data.read()
     if isinstance(data, (list, tuple)):
-        return [to_array(d) for d in data]
+        return [d._only() if isinstance(d, Tensor) else to_array(d) for d in data]
     if hasattr(data, "__dlpack__"):
         from ._interchange import foreign_array
 

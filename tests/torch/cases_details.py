@@ -44,6 +44,16 @@ DETAILS: dict[str, Case] = {
          t.stack((x, x), axis=-1), x.softmax(axis=0), t.softmax(x, axis=1), x.std(axis=0),
          x.mean(axis=1, keepdims=True), x.all(axis=0), x.cumsum(axis=1), x.unsqueeze(axis=0),
          t.amax(x, axis=(0, 1), out=t.empty(()))) for x in [t.arange(6.0).reshape(2, 3)]],
+    "dtype of a list": lambda t: (
+        t.tensor([np.float64(1.5), 2]), t.tensor([np.int32(1), np.int32(2)]), t.arange(end=2),
+        t.tensor([t.tensor(1), t.tensor(2.5)]), t.tensor([t.tensor([1.0]), t.tensor([2.0])]),
+        t.tensor([[np.array([1.5])]]), t.tensor([t.tensor(1.0, dtype=t.bfloat16)]),
+        t.Tensor([t.tensor([1.0]), t.tensor([2])]), t.tensor([1, 2], dtype=float),
+        t.ones(1).to(complex)),
+    "list of tensors": lambda t: t.tensor([t.ones(2), t.ones(2)]),
+    "no number": lambda t: t.tensor([1, None]),
+    "an array instead of a tensor": lambda t: t.reshape(np.ones(4), (2, 2)),
+    "lists instead of tensors": lambda t: t.cat([[1.0], [2.0]]),
     "both names": lambda t: t.ones(2).max(dim=0, axis=0),
     "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
 }

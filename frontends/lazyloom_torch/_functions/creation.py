@@ -6,6 +6,7 @@ training step, so a loop's first iteration has the structure of all later ones.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -19,7 +20,7 @@ from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
 from .._errors import TorchArgumentError
 from .._interchange import foreign_array, from_dlpack
-from .._promotion import is_number, number_dtype
+from .._promotion import is_number, number_dtype, promote_types
 from .._tensor import Tensor, operand
 
 
@@ -46,13 +47,52 @@ def _host_dtype(array: np.ndarray, data: Any) -> dtype:
     return _dtypes.bool_ if kind == "b" else _dtypes.int64
 
 
-def _plain(data: Any) -> Any:
-    if isinstance(data, Tensor):
-        found = data.read()
-        return found if found.ndim else found[()]
+def _plain(data: Any, found: set[dtype]) -> Any:
+    """Nested lists with the numbers of tensors of one element, whatever their shape.
+
+    What has a dtype of its own, and numbers beside it, are entered in ``found``.
+    """
+    kinds = set(map(type, data))
+    if kinds <= _NUMBERS:
+        found.update(number_dtype(k(0)) for k in kinds)
+        return data
+    made = []
+    for d in data:
+        if isinstance(d, (list, tuple)):
+            made.append(_plain(d, found))
+            continue
+        if isinstance(d, Tensor):
+            if d.dtype.category < 2 and d._type.size != 1:
+                d.__index__()  # raises
+            found.add(d.dtype)
+            d = d._only()
+        elif isinstance(d, (np.ndarray, np.generic)):
+            if d.dtype.kind in "biufc":
+                found.add(_dtypes.of(lazyloom.dtypes.as_dtype(d.dtype)))
+        elif isinstance(d, (int, float, complex)):
+            found.add(number_dtype(d))
+        made.append(d)
+    return made
+
+
+_NUMBERS = {bool, int, float, complex}
+
+
+def _uninferred(data: Any, array: np.ndarray) -> Exception:
+    """The error for data that are no numbers."""
     if isinstance(data, (list, tuple)):
-        return [_plain(d) for d in data]
-    return data
+        odd = next((d for d in array.flat if not isinstance(d, (str, bytes, int))), "")
+    else:
+        odd = data
+    if isinstance(odd, (str, bytes)) and odd is not data:
+        return ValueError(f"tensor(): the elements are no numbers (NumPy sees {array.dtype})")
+    if isinstance(odd, (str, bytes, np.ndarray)):
+        return TypeError(
+            f"tensor(): new(): invalid data type '{type(data).__name__}' (NumPy sees "
+            f"{array.dtype})")
+    if isinstance(odd, int):
+        return ValueError(f"tensor(): {odd} is beyond int64")
+    return RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
 
 
 def tensor(
@@ -71,25 +111,25 @@ def tensor(
         if dtype is not None:
             value = cast(value, _dtypes.as_dtype(dtype).lazy)
         return finish(value, requires_grad)
-    tensors = isinstance(data, (list, tuple)) and any(isinstance(d, Tensor) for d in data)
+    kinds: set[_dtypes.dtype] = set()
     foreign = foreign_array(data)
     if foreign is not None:
         data = foreign
     try:
-        array = np.asarray(_plain(data))
+        array = np.asarray(
+            _plain(data, kinds) if isinstance(data, (list, tuple)) else data)
     except ValueError as error:
         raise ValueError(f"tensor(): nested sequences must have equal lengths ({error})") from None
     if array.size == 0 and not isinstance(data, np.ndarray):
         array = array.astype(_dtypes.get_default_dtype().lazy.numpy)
     if array.dtype.kind not in "biufcV" and array.dtype != _lz_bfloat16.numpy:
-        kind = type(data).__name__
-        if isinstance(data, (list, tuple)):
-            raise ValueError(f"tensor(): the elements are no numbers (NumPy sees {array.dtype})")
-        raise TypeError(f"tensor(): new(): invalid data type '{kind}' (NumPy sees {array.dtype})")
+        raise _uninferred(data, array)
     if dtype is not None:
         wanted = _dtypes.as_dtype(dtype)
+    elif kinds and array.size:
+        wanted = functools.reduce(promote_types, kinds)
     else:
-        wanted = _host_dtype(array, array if tensors else data)
+        wanted = _host_dtype(array, data)
     if not isinstance(data, np.ndarray):
         check_fits(array, wanted)
     return finish(lazyloom.from_host(_contiguous(array, wanted)), requires_grad)
@@ -256,7 +296,7 @@ def _whole(numbers: list[Any], kind: dtype) -> list[Any]:
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+    start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:
     """Numbers from start up to, not including, end.
