@@ -390,7 +390,7 @@ static inline LOOM_CHECK loom_status loom_atan(loom_tensor x, loom_tensor *resul
   return loom_record_("atan", fixed_, 1, NULL, 0, result, 1);
 }
 
-/* The angle of the point (x, y), in radians. The gradient at (0, 0) is NaN.
+/* The angle of the point (x, y), in radians. The gradient at (0, 0) is 0.
      y: T
      x: T
      T: one dtype, float16 or bfloat16 or float32 or float64
@@ -1227,7 +1227,7 @@ static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, lo
   return loom_record_("conv_transpose", fixed_, 2, attributes_, 6, result, 1);
 }
 
-/* The magnitude of x with the sign of y, zeros included.
+/* The magnitude of x with the sign of y, zeros included. The gradient is 0 where x is.
      x: T
      y: T
      T: one dtype, float16 or bfloat16 or float32 or float64

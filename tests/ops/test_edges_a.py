@@ -180,6 +180,12 @@ GRADIENTS: list[tuple[str, list[Any], dict[str, Any], list[Any]]] = [
     ("xlogy", [[0, 0, 2], [0, 2, 1]], {}, [[0, math.log(2), 0], [0, 0, 2]]),
     ("logaddexp", [[-INF, INF, 0], [-INF, 1, 0]], {}, [[0.5, 1, 0.5], [0.5, 0, 0.5]]),
     ("power", [[0, 0, 2], [2, 1, 3]], {}, [[0, 1, 12], [0, 0, 8 * math.log(2)]]),
+    ("power", [[0, 0, -2], [0, -1, 3]], {}, [[0, -INF, 12], [0, -INF, NAN]]),
+    ("atan2", [[0, -0.0, 3], [0, -0.0, 4]], {}, [[0, 0, 0.16], [0, 0, -0.12]]),
+    ("copysign", [[0, -2], [-1, 3]], {}, [[0, -1], [0, 0]]),
+    ("l1_loss", [[1, 3], [1, 2]], {"reduction": "sum"}, [[0, 1], [0, -1]]),
+    ("binary_cross_entropy_with_logits", [[0, 0], [0, 1]], {"reduction": "sum"},
+     [[0.5, -0.5], [0, 0]]),
     ("integer_power", [[0, -3]], {"exponent": 2}, [[0, -6]]),
     ("floor_divide", [5.5, 2], {}, [0, 0]),
     ("remainder", [-5.5, 2], {}, [1, 3]),
@@ -244,6 +250,20 @@ def test_second_derivatives_of_products(
     expected = [[0, c, b], [c, 0, a], [b, a, 0]]
     with jax.enable_x64(True):
         found = jax.hessian(last)(jax.numpy.asarray(values))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "operands", "expected"), [
+    ("softplus", [0], 0.25), ("log_sigmoid", [0], -0.25), ("logaddexp", [1, 1], 0.25),
+    ("logaddexp2", [1, 1], math.log(2) / 4), ("mish", [0], 0.64), ("power", [0, 1], 0),
+    ("binary_cross_entropy_with_logits", [0, 1], 0.25), ("l1_loss", [1, 1], 0),
+])  # fmt: skip
+def test_second_derivatives_at_edges(name: str, operands: list[Any], expected: float) -> None:
+    op = lookup(name)
+    attributes = op.canonical_attributes({})
+    with jax.enable_x64(True):
+        x, *rest = [jax.numpy.asarray(o, "float64") for o in operands]
+        found = jax.grad(jax.grad(lambda x: op.fn(x, *rest, **attributes)))(x)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 

@@ -100,9 +100,15 @@ def signbit(x: Any) -> Any:
 
 
 def modulus(x: Any) -> Any:
-    """|x|, with gradient 0 at 0, where that of ``lax.abs`` is 1 for real operands."""
+    """|x|, with gradient 0 at 0, where that of ``lax.abs`` is 1 for real operands.
+
+    So are the higher ones; for complex operands ``lax.abs`` has others.
+    """
     if kind(x) == "u":
         return x
+    if is_inexact(x):
+        zero = constant(x, 0)
+        x = lax.select(lax.eq(x, zero), zero, x)
     if kind(x) == "c":
         # an infinite part makes the modulus infinite, whatever the other one is
         size = lax.abs(x)
@@ -110,9 +116,6 @@ def modulus(x: Any) -> Any:
         infinite = lax.bitwise_or(
             lax.eq(lax.abs(lax.real(x)), infinity), lax.eq(lax.abs(lax.imag(x)), infinity))
         return lax.select(infinite, infinity, size)
-    if kind(x) == "f":
-        zero = constant(x, 0)
-        x = lax.select(lax.eq(x, zero), zero, x)
     return lax.abs(x)
 
 
@@ -156,3 +159,10 @@ def differentiated(
         return function
 
     return decorate
+
+
+@differentiated(lambda x, value: lax.logistic(x))
+def log1p_exp(x: Any) -> Any:
+    """log(1 + exp(x)) without overflow; its derivatives of all orders are right at 0, too."""
+    tail = lax.log1p(lax.exp(lax.neg(lax.abs(x))))
+    return lax.add(lax.max(x, constant(x, 0)), tail)

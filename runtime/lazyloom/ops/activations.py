@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, in_float32, modulus
+from ._helpers import broadcast, constant, in_float32, log1p_exp, modulus
 from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
@@ -30,13 +30,7 @@ def sigmoid(x: T) -> Array:
 def log_sigmoid(x: T) -> Array:
     """log(sigmoid(x)) without underflow."""
 
-    def definition(x: Any) -> Any:
-        zero = constant(x, 0)
-        tail = lax.log1p(lax.exp(lax.neg(modulus(x))))
-        # The gradient at 0 is 1/2: half from min, none from the modulus.
-        return lax.sub(lax.min(x, zero), tail)
-
-    return in_float32(definition, x)
+    return in_float32(lambda x: lax.neg(log1p_exp(lax.neg(x))), x)
 
 
 @op(rules.elementwise, T="floating", source="PyTorch softplus",
@@ -46,8 +40,7 @@ def softplus(x: T, *, beta: float = 1.0, threshold: float = 20.0) -> Array:
 
     def definition(x: Any) -> Any:
         scaled = lax.mul(x, constant(x, beta)) if beta != 1.0 else x
-        tail = lax.log1p(lax.exp(lax.neg(modulus(scaled))))
-        soft = lax.add(lax.max(scaled, constant(x, 0)), tail)
+        soft = log1p_exp(scaled)
         soft = lax.div(soft, constant(x, beta)) if beta != 1.0 else soft
         return lax.select(lax.gt(scaled, constant(x, threshold)), x, soft)
 
@@ -179,11 +172,7 @@ def prelu(x: T, slope: T) -> Array:
 def mish(x: T) -> Array:
     """x * tanh(log(1 + exp(x)))."""
 
-    def definition(x: Any) -> Any:
-        tail = lax.log1p(lax.exp(lax.neg(modulus(x))))
-        return lax.mul(x, lax.tanh(lax.add(lax.max(x, constant(x, 0)), tail)))
-
-    return in_float32(definition, x)
+    return in_float32(lambda x: lax.mul(x, lax.tanh(log1p_exp(x))), x)
 
 
 @op(rules.elementwise, T="floating", source="PyTorch softsign", tolerance=2.0)

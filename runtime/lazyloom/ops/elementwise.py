@@ -242,15 +242,17 @@ def hypot(x: T, y: T) -> Array:
     def definition(x: Any, y: Any) -> Any:
         infinity = constant(x, math.inf)
         infinite = lax.eq(lax.max(*_without_nan(lax.abs(x), lax.abs(y))), infinity)
-        return lax.select(infinite, infinity, lax.abs(lax.complex(x, y)))
+        return lax.select(infinite, infinity, modulus(lax.complex(x, y)))
 
     return in_float32(definition, *broadcast(x, y))
 
 
 @op(rules.elementwise, T="floating", source="C99 copysign", reference="numpy.copysign")
 def copysign(x: T, y: T) -> Array:
-    """The magnitude of x with the sign of y, zeros included."""
-    return _with_sign_of(*broadcast(x, y))
+    """The magnitude of x with the sign of y, zeros included. The gradient is 0 where x is."""
+    x, y = broadcast(x, y)
+    zero = lax.eq(x, constant(x, 0))
+    return _with_sign_of(lax.select(zero, lax.stop_gradient(x), x), y)
 
 
 @op(rules.elementwise, T="floating", source="C99 nextafter", reference="numpy.nextafter",

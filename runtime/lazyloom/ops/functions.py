@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ from ._helpers import (
     is_inexact,
     isnan,
     kind,
-    modulus,
+    signbit,
     widened,
 )
-from ._jax import jnp, lax
+from ._jax import jax, jnp, lax
 from .kinds import Array, Integer, T
 from .samples import Elementwise
 from .spec import op
@@ -46,7 +47,29 @@ def power(x: T, y: T) -> Array:
     x, y = broadcast(x, y)
     if kind(x) == "c":
         return complex_edges.power(x, y)
-    return lax.pow(x, y) if is_inexact(x) else _integer_power(x, y)
+    return _real_power(x, y) if is_inexact(x) else _integer_power(x, y)
+
+
+def _real_power(x: Any, y: Any) -> Any:
+    """lax.pow, where 0 ** 0 has the derivatives of a constant and 0 ** y those of a limit."""
+    power = jax.custom_jvp(lax.pow)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        x, y = primals
+        dx, dy = tangents
+        zero, value = constant(x, 0), power(x, y)
+        total = zero
+        if type(dx) is not jax.custom_derivatives.SymbolicZero:
+            factor = lax.mul(y, power(x, lax.sub(y, constant(y, 1))))
+            total = lax.mul(dx, lax.select(lax.eq(y, zero), zero, factor))
+        if type(dy) is not jax.custom_derivatives.SymbolicZero:
+            still = lax.bitwise_and(lax.eq(x, zero), lax.ge(y, zero))
+            factor = lax.mul(value, lax.log(lax.select(still, constant(x, 1), x)))
+            total = lax.add(total, lax.mul(dy, lax.select(still, zero, factor)))
+        return value, total
+
+    power.defjvp(rule, symbolic_zeros=True)
+    return power(x, y)
 
 
 def _integer_power(x: Any, y: Any) -> Any:
@@ -186,18 +209,36 @@ def log1p(x: T) -> Array:
     return complex_edges.log1p(x) if kind(x) == "c" else lax.log1p(x)
 
 
-def _log_add(x: Any, y: Any) -> Any:
+def _with_shares(f: Callable[[Any, Any], Any], scale: float) -> Any:
+    """A logarithm of a sum of exponentials, whose derivatives are the parts of the sum."""
+    function = jax.custom_jvp(f)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        gap = lax.mul(_gap(x, y), constant(x, scale))
+        share = lax.logistic(gap)
+        rest = lax.logistic(lax.neg(gap))
+        return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
+
+    function.defjvp(rule)
+    return function
+
+
+def _gap(x: Any, y: Any) -> Any:
     # Equal infinities have no difference; 0 keeps both the value and the gradient right.
     gap = lax.sub(x, y)
-    gap = lax.select(isnan(gap), constant(x, 0), gap)
-    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(modulus(gap)))))
+    return lax.select(isnan(gap), constant(x, 0), gap)
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    return lax.add(lax.max(x, y), lax.log1p(lax.exp(lax.neg(lax.abs(_gap(x, y))))))
 
 
 @op(rules.elementwise, T="floating", source="array API logaddexp", reference="numpy.logaddexp",
     tolerance=4.0)
 def logaddexp(x: T, y: T) -> Array:
     """log(exp(x) + exp(y)) without overflow."""
-    return in_float32(_log_add, *broadcast(x, y))
+    return in_float32(_with_shares(_log_add, 1.0), *broadcast(x, y))
 
 
 @op(rules.elementwise, T="floating", source="NumPy logaddexp2", reference="numpy.logaddexp2",
@@ -207,14 +248,13 @@ def logaddexp2(x: T, y: T) -> Array:
 
     def scaled(x: Any, y: Any) -> Any:
         ln2 = constant(x, math.log(2.0))
-        gap = lax.sub(x, y)
-        gap = lax.select(isnan(gap), constant(x, 0), gap)
-        tail = lax.div(lax.log1p(lax.exp(lax.neg(modulus(lax.mul(gap, ln2))))), ln2)
+        gap = _gap(x, y)
+        tail = lax.div(lax.log1p(lax.exp(lax.neg(lax.abs(lax.mul(gap, ln2))))), ln2)
         # exactly one more than each of two equal numbers
         tail = lax.select(lax.eq(gap, constant(x, 0)), constant(x, 1), tail)
         return lax.add(lax.max(x, y), tail)
 
-    return in_float32(scaled, *broadcast(x, y))
+    return in_float32(_with_shares(scaled, math.log(2.0)), *broadcast(x, y))
 
 
 def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
@@ -302,8 +342,13 @@ def atan(x: T) -> Array:
 @op(rules.elementwise, T="floating", source="array API atan2", reference="numpy.arctan2",
     tolerance=4.0)
 def atan2(y: T, x: T) -> Array:
-    """The angle of the point (x, y), in radians. The gradient at (0, 0) is NaN."""
-    return lax.atan2(*broadcast(y, x))
+    """The angle of the point (x, y), in radians. The gradient at (0, 0) is 0."""
+    y, x = broadcast(y, x)
+    zero = constant(x, 0)
+    origin = lax.bitwise_and(lax.eq(x, zero), lax.eq(y, zero))
+    # seen from there, an angle of 0 or pi by the sign of x, as the standard has it
+    aside = lax.select(signbit(x), constant(x, -1), constant(x, 1))
+    return lax.atan2(lax.select(origin, lax.stop_gradient(y), y), lax.select(origin, aside, x))
 
 
 @op(rules.elementwise, T="inexact", source="array API sinh", reference="numpy.sinh", tolerance=4.0)

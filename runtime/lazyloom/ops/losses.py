@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import rules_nn as rules
-from ._helpers import broadcast_to, widened
+from ._helpers import broadcast_to, log1p_exp, modulus, widened
 from ._jax import jax, lax
 from .cases import Cases, case, integers
 from .indexing import _wide
@@ -114,8 +114,7 @@ def binary_cross_entropy_with_logits(
     Raises ShapeError, ArgumentError.
     """
     x, t = widened(logits), widened(targets)
-    # log(1 + exp(-x)), as max(-x, 0) + log1p(exp(-|x|))
-    softplus = lax.add(lax.max(lax.neg(x), _like(x, 0.0)), lax.log1p(lax.exp(lax.neg(lax.abs(x)))))
+    softplus = log1p_exp(lax.neg(x))
     factor = _like(x, 1.0)
     if positive_weight is not None:
         p = broadcast_to(widened(positive_weight), x.shape)
@@ -184,7 +183,7 @@ def l1_loss(x: T, target: T, *, reduction: str = "mean") -> Array:
 
     Raises ShapeError, ArgumentError.
     """
-    return _reduced(lax.abs(lax.sub(widened(x), widened(target))), reduction, x.dtype)
+    return _reduced(modulus(lax.sub(widened(x), widened(target))), reduction, x.dtype)
 
 
 @op(
