@@ -4204,7 +4204,7 @@ static inline LOOM_CHECK loom_status loom_prelu_with(loom_operand x, loom_operan
 
 /* The product of the elements, cast to dtype first if that is given; 1 of none.
    The result of bool is bool (whether all are true) unless dtype says otherwise; integers
-   wrap. The gradient is right where elements are 0, second derivatives where at most one is.
+   wrap. The derivatives of all orders are right where elements are 0.
      x: any dtype
      axes: ints, may be absent, default absent
      dtype: dtype, may be absent, default absent

@@ -278,7 +278,7 @@ class Pull:
     ) -> Any:
         operands: list[Any] = []
         for p in range(len(n.inputs)):
-            keep = self.create_graph and _bends(spec.op.name, p, wrt)
+            keep = self.create_graph and _bends(spec, p, wrt)
             operands.append(operand(n, p, keep, self.memo))
         operands.extend(cotangents)
         newest = spec.newest_pull
@@ -335,10 +335,13 @@ _LINEAR: Final = frozenset(
 _BILINEAR: Final = frozenset("multiply matmul dot_general vecdot outer kron conv".split())
 
 
-def _bends(op: str, position: int, wrt: list[int]) -> bool:
+def _bends(spec: Spec, position: int, wrt: list[int]) -> bool:
     """Whether the derivatives of an op by the operands ``wrt`` depend on one operand's data."""
+    op = spec.op.name
     if op.partition(".")[0] in _LINEAR:
-        return False  # what is derived from such an op is linear in what has a gradient, too
+        # what is derived from such an op is linear in what has a gradient, too; those that put
+        # something in its place are so unless they multiply
+        return spec.attrs.get("mode") == "multiply"
     if op in _BILINEAR:
         return any(w != position for w in wrt)
     if op == "divide":

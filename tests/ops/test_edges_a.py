@@ -235,8 +235,10 @@ def test_gradients_at_edges(
         np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "attributes"), [("prod", {}), ("cumprod", {"axis": 0})])
-@pytest.mark.parametrize("values", [[2.0, 0.0, 3.0], [2.0, 5.0, 3.0]])
+@pytest.mark.parametrize(("name", "attributes", "values"), [
+    ("prod", {}, [2.0, 0.0, 3.0]), ("prod", {}, [2.0, 5.0, 3.0]), ("prod", {}, [0.0, 0.0, 3.0]),
+    ("cumprod", {"axis": 0}, [2.0, 0.0, 3.0]), ("cumprod", {"axis": 0}, [2.0, 5.0, 3.0]),
+])  # fmt: skip
 def test_second_derivatives_of_products(
     name: str, attributes: dict[str, Any], values: list[float]
 ) -> None:

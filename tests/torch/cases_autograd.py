@@ -238,6 +238,17 @@ def a_leaf_that_was_written(t: Any) -> Any:
         (t.tensor(2.0) * both), [w, w])
 
 
+def second_derivatives_of_products(t: Any) -> Any:
+    def twice(f: Any, x: Any) -> Any:
+        (g,) = t.autograd.grad((f(x) * t.tensor([1.0, 3.0])).sum(), x, create_graph=True)
+        return g, t.autograd.grad((g * g).sum(), x)[0]
+
+    places = t.tensor([0, 1, 0])
+    return (twice(lambda x: t.ones(2).scatter_reduce(0, places, x, "prod"), leaf(t)),
+            twice(lambda x: t.ones(2).index_reduce(0, places, x, "prod"), leaf(t)),
+            twice(lambda x: x.unflatten(0, (2, 2)).prod(1), leaf(t, [0.0, 0.0, 2.0, 3.0])))
+
+
 def complex_numbers(t: Any) -> Any:
     c, r = leaf(t, [1 + 2j, -0.5 + 1j]), leaf(t, [0.5, 2.0])
 
@@ -428,6 +439,6 @@ def checks(t: Any) -> Any:
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
     many_hooks, passes, the_rest_of_a_graph, complex_numbers,
-    a_leaf_that_was_written,
+    a_leaf_that_was_written, second_derivatives_of_products,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

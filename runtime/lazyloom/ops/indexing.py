@@ -382,7 +382,7 @@ def _scatter_multiply(x: Array, where: Array, updates: Array, numbers: Any) -> A
         one, nothing = lax.full_like(updates, 1), lax.full_like(updates, 0)
         zero = lax.eq(updates, nothing)
         nonzero = lax.select(zero, one, updates)
-        partial = scatter_mul(lax.full_like(x, 1), nonzero)
+        partial = multiply(lax.full_like(x, 1), nonzero)
         zeros = lax.scatter_add(
             lax.full_like(x, 0), where, lax.select(zero, one, nothing), numbers, mode=drop)
         here, met = _at(partial, where, numbers), _at(zeros, where, numbers)

@@ -6,6 +6,8 @@ leaves them with size 1. float16 and bfloat16 accumulate in float32.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import DType
@@ -46,8 +48,7 @@ def prod(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
     """The product of the elements, cast to ``dtype`` first if that is given; 1 of none.
 
     The result of bool is bool (whether all are true) unless ``dtype`` says otherwise;
-    integers wrap. The gradient is right where elements are 0, second derivatives
-    where at most one is.
+    integers wrap. The derivatives of all orders are right where elements are 0.
     """
     axes = all_axes(x, axes)
     result = x.dtype if dtype is None else dtype.numpy
@@ -73,18 +74,48 @@ def _product(x: Any, axes: tuple[int, ...]) -> Any:
 
     def rule(primals: Any, tangents: Any) -> Any:
         (x,), (dx,) = primals, tangents
-        whole = product(x)
+        return product(x), lax.reduce_sum(lax.mul(dx, others(x)), axes)
+
+    def quotients(x: Any) -> Any:
         zero = lax.eq(x, constant(x, 0))
         filled = lax.select(zero, constant(x, 1), x)
         zeros = lax.reduce_sum(convert(zero, jnp.int64), axes)
-        others = product(filled)
-        alone = lax.select(lax.eq(zeros, constant(zeros, 1)), others, constant(others, 0))
-        factor = lax.select(zero, spread(alone), lax.div(spread(whole), filled))
-        return whole, lax.reduce_sum(lax.mul(dx, factor), axes)
+        left = product(filled)
+        alone = lax.select(lax.eq(zeros, constant(zeros, 1)), left, constant(left, 0))
+        return lax.select(zero, spread(alone), lax.div(spread(product(x)), filled))
+
+    def others(x: Any) -> Any:
+        """For each element the product of the others."""
+        made = jax.custom_jvp(quotients)
+        # where two elements are zero the quotients say nothing of how these products change
+        made.defjvp(lambda primals, tangents: jax.jvp(_products_of_others(axes), primals, tangents))
+        return made(x)
 
     product = jax.custom_jvp(lambda x: lax.reduce_prod(x, axes))
     product.defjvp(rule)
     return product(x)
+
+
+def _products_of_others(axes: tuple[int, ...]) -> Callable[[Any], Any]:
+    """For each element the product of the others along the axes, by running products."""
+
+    def function(x: Any) -> Any:
+        if 0 in x.shape:
+            return x
+        rest = [a for a in range(x.ndim) if a not in axes]
+        order = (*rest, *axes)
+        moved = lax.transpose(x, order)
+        last = len(rest)
+        flat = lax.reshape(moved, (*moved.shape[:last], math.prod(moved.shape[last:])))
+        one = lax.full((*flat.shape[:-1], 1), 1, flat.dtype)
+        before = lax.concatenate([one, flat[..., :-1]], last)
+        after = lax.concatenate([flat[..., 1:], one], last)
+        found = lax.mul(lax.cumprod(before, axis=last),
+                        lax.cumprod(after, axis=last, reverse=True))
+        back = [order.index(a) for a in range(x.ndim)]
+        return lax.transpose(lax.reshape(found, moved.shape), back)
+
+    return function
 
 
 @op(rules.extremum, T="ordered", source="array API max")
