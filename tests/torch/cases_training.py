@@ -56,6 +56,22 @@ def gradient_of_another_dtype(t: Any) -> Any:
     p.grad = t.ones(2, dtype=t.float64)
 
 
+def loaders_of_iterables(t: Any) -> Any:
+    class Numbers(t.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+        def __iter__(self) -> Any:
+            return iter(range(3))
+
+    data = t.utils.data
+    chained = list(data.DataLoader(Numbers() + Numbers(), batch_size=4))
+    epoch = iter(data.DataLoader(range(3), batch_size=2))
+    return chained, len(epoch), list(epoch), data._utils.collate.default_collate([1, 2])
+
+
+def names_of_parameters(t: Any) -> Any:
+    d = t.nn.ParameterDict({"b": t.ones(1), "a": t.ones(2)})
+    return list(d), repr(d.load_state_dict({"a": t.ones(2), "c": t.ones(1)}, strict=False))
+
+
 TRAINING: dict[str, Case] = {f.__name__: f for f in (
     parameters_of_shared_memory, averages_put_in_and_out, hooks_see_the_optimizer,
-    gradient_of_another_dtype)}
+    gradient_of_another_dtype, loaders_of_iterables, names_of_parameters)}

@@ -29,6 +29,9 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     __str__ = __repr__
 
 
+IncompatibleKeys.__name__ = "_IncompatibleKeys"  # which programs print
+
+
 class Stateful:
     """The part of a Module that writes and loads state dicts."""
 
@@ -204,7 +207,7 @@ class Stateful:
                                 ("Missing", keys.missing_keys)):
                 if names:
                     problems.insert(0, f"{text} key(s) in state_dict: "
-                                    + ", ".join(f'"{k}"' for k in names) + ".")
+                                    + ", ".join(f'"{k}"' for k in names) + ". ")
         if problems:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"

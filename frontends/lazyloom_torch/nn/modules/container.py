@@ -418,8 +418,10 @@ class ParameterDict(Module):
         return ((k, self[k]) for k in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add the values of a mapping, or of pairs."""
-        for name, p in _pairs(parameters, "ParameterDict"):
+        """Add the values of a mapping, or of pairs; those of a plain dict sorted by name."""
+        pairs = _pairs(parameters, "ParameterDict")
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        for name, p in sorted(pairs, key=lambda pair: pair[0]) if plain else pairs:
             self[name] = p
 
     def __or__(self, other: ParameterDict) -> ParameterDict:

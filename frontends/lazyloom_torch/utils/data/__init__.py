@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import _utils as _utils
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,

@@ -12,7 +12,7 @@ import lazyloom
 
 from ..._dtypes import float64
 from ..._functions.creation import as_tensor, tensor
-from ..._functions.shaping import stack
+from ..._functions.shaping import is_part, stack
 from ..._tensor import Tensor
 from ._worker import get_worker_info
 
@@ -67,6 +67,7 @@ def _no_batch(kind: Any) -> TypeError:
 
 def _stacked(batch: Sequence[Tensor]) -> Tensor:
     if get_worker_info() is None:
+        apart(batch)
         return stack(list(batch))  # type: ignore[no-any-return]
     try:
         joined = np.stack([t.detach().read() for t in batch])
@@ -74,6 +75,18 @@ def _stacked(batch: Sequence[Tensor]) -> Tensor:
         raise RuntimeError(f"stack expects each tensor to be equal size: {error}") from None
     made: Tensor = Tensor._wrap(lazyloom.from_host(joined, share=True))
     return made
+
+
+def apart(batch: Any) -> Any:
+    """The batch, in which what is pending belongs to no step that takes from it.
+
+    What was done to samples (padding, a flip of some of them) differs from batch to batch, and
+    would make a program of every step.
+    """
+    for t in lazyloom.tree_flatten(batch, Tensor)[0]:
+        if isinstance(t, Tensor) and not t.requires_grad and not is_part(t):
+            lazyloom.boundary(t.value)
+    return batch
 
 
 def _mapping(first: Any, batch: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._tensor import Tensor
 from ...random import Generator, randint
-from ._collate import default_collate, default_convert
+from ._collate import apart, default_collate, default_convert
 from ._processes import Batches, Workers, context
 from ._worker import Again, Task, fetcher, get_worker_info
 from .dataset import IterableDataset
@@ -115,6 +115,7 @@ class DataLoader:
             default_collate if self._batched else default_convert)
         self._workers: Workers | None = None
         self._last: Batches | None = None
+        self._told: int | None = None  # how many batches an iterable dataset is said to have
         self._fixed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -132,9 +133,8 @@ class DataLoader:
         return {**self.__dict__, "_workers": None, "_last": None}
 
     def __iter__(self) -> Iterator[Any]:
-        found = self._by_workers() if self.num_workers and not self._whole else self._here()
-        return self._counted(found) if self._iterable and hasattr(self.dataset, "__len__") else (
-            found)
+        return self._by_workers() if self.num_workers and not self._whole else (
+            _Epoch(self, self._here()))
 
     @property
     def _whole(self) -> Any:
@@ -161,7 +161,7 @@ class DataLoader:
                 if not self._iterable:
                     raise RuntimeError("the dataset raised StopIteration") from None
                 return
-            yield batch
+            yield apart(batch)
 
     def _by_workers(self) -> Iterator[Any]:
         # a seed first, then the sampler's draws, as in PyTorch
@@ -178,18 +178,7 @@ class DataLoader:
                           self.timeout, self.in_order)
         if self.persistent_workers:
             self._workers, self._last = workers, batches
-        return _Epoch(workers, batches, self.persistent_workers)
-
-    def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Warn once where an iterable gives more than its length says."""
-        expected = len(self)
-        for i, batch in enumerate(batches):
-            if i == expected:
-                warnings.warn(
-                    f"Length of IterableDataset {self.dataset} was reported to be {expected}"
-                    " batches but there are more; with workers each of them has to give its own "
-                    "part of the data", stacklevel=2)
-            yield batch
+        return _Epoch(self, batches, workers)
 
     def _checked(self, positions: Any) -> np.ndarray:
         found = positions.read() if isinstance(positions, Tensor) else np.asarray(
@@ -202,30 +191,47 @@ class DataLoader:
     def __len__(self) -> int:
         if self._iterable:
             n = len(self.dataset)
-            if self.batch_size is None:
-                return n
-            return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+            if self.batch_size is not None:
+                n = n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+            self._told = n
+            return n
         return len(self._positions())  # type: ignore[arg-type]
 
 
 class _Epoch:
-    """The iterator of one epoch; ends the workers with it unless they are to stay."""
+    """The iterator of one epoch; ends its workers with it unless they are to stay.
 
-    def __init__(self, workers: Workers, batches: Batches, stay: bool) -> None:
-        self.workers, self.batches, self.stay = workers, batches, stay
+    Warns where an iterable dataset gives more than it was asked and said.
+    """
+
+    def __init__(
+        self, loader: DataLoader, batches: Iterator[Any], workers: Workers | None = None
+    ) -> None:
+        self.loader, self.batches, self.given = loader, batches, 0
+        self.workers = None if loader.persistent_workers else workers
 
     def __iter__(self) -> _Epoch:
         return self
 
+    def __len__(self) -> int:
+        return len(self.loader)
+
     def __next__(self) -> Any:
         try:
-            return next(self.batches)
+            batch = next(self.batches)
         except StopIteration:
             self._end()
             raise
+        if self.given == self.loader._told:
+            warnings.warn(
+                f"Length of IterableDataset {self.loader.dataset} was reported to be {self.given}"
+                " batches but there are more; with workers each of them has to give its own "
+                "part of the data", stacklevel=2)
+        self.given += 1
+        return batch
 
     def _end(self) -> None:
-        if not self.stay:
+        if self.workers is not None:
             self.workers.end()
 
     def __del__(self) -> None:
