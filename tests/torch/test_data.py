@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazyloom
 import lazyloom_torch as torch
+from lazyloom_torch import nn
 from lazyloom_torch.utils import data
 from tests.torch.datasets import Seeds, Squares, Stream, note_start
 from tests.torch.oracle import same
@@ -161,3 +163,44 @@ def test_generators_copy_travel_and_repeat() -> None:
     first = torch.rand(2).tolist()
     torch.manual_seed(3)
     assert torch.rand(2).tolist() == first
+
+
+def test_which_samples_a_batch_is_made_of_compiles_nothing() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    states = [torch.tensor([float(i), 1.0]) for i in range(12)]
+    memory = [(a.unsqueeze(0), b.unsqueeze(0)) for a, b in zip(states, states[1:])]
+    memory[3][0].sum().item()  # computed already, others not
+
+    def replay(picked: list[int]) -> None:
+        state, after = (torch.cat([memory[i][j] for i in picked]) for j in (0, 1))
+        loss = ((state - after) * weight).square().sum()
+        loss.backward()
+        assert loss.item() == len(picked)
+
+    def padded(lengths: list[int], side: str) -> None:
+        rows = [torch.arange(n) + 1 for n in lengths]
+        batch = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_side=side)
+        assert batch.shape == (len(lengths), 6) and batch.is_contiguous()
+        assert batch.tolist() == [
+            [0] * (6 - n) * (side == "left") + list(range(1, n + 1))
+            + [0] * (6 - n) * (side == "right") for n in lengths]
+        (batch * weight.sum()).sum().item()
+
+    def flipped(which: list[bool]) -> None:
+        rows = [x.flip(0) if yes else x for x, yes in zip(states, which)]
+        [batch] = data.DataLoader(rows, len(which), collate_fn=data.default_collate)
+        assert ((batch - 1) * weight).sum().item() == sum(range(len(which))) - len(which)
+
+    for run, first, later in (
+        (replay, [[0, 1, 3, 5], [4, 9, 10, 7]], [[3, 2, 4, 6], [8, 7, 6, 5]]),
+        (lambda n: padded(n, "right"), [[6, 1, 2], [3, 4, 6]], [[2, 6, 3], [6, 6, 4]]),
+        (lambda n: padded(n, "left"), [[6, 1, 2], [3, 4, 6]], [[2, 6, 3], [6, 6, 4]]),
+        (flipped, [[True, False, False]], [[False, True, True], [False, False, True]]),
+    ):
+        for samples in first:
+            run(samples)
+        compiled = lazyloom.stats()["programs_compiled"] + lazyloom.stats()["programs_from_disk"]
+        for samples in later:
+            run(samples)
+        stats = lazyloom.stats()
+        assert stats["programs_compiled"] + stats["programs_from_disk"] == compiled

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import lazyloom
-from lazyloom import Spec
+from lazyloom import Spec, Value
 from lazyloom.dtypes import int64
 
 from .. import _dtypes
@@ -46,8 +46,40 @@ def _promoted(tensors: Any, name: str) -> list[Any]:
     return [operand(t) for t in tensors]
 
 
+#: joins of fewer parts, and of parts that took more operations, are part of the step they are in
+_MANY = 4
+_SHALLOW = 4
+
+
+def is_data(tensors: Sequence[Tensor], values: Sequence[Value], least: int = _MANY) -> bool:
+    """Whether these are many tensors of data, whose join is best a program of its own.
+
+    Samples of a replay memory or a dataset: which of them are one tensor, are views or were
+    computed before differs from step to step, and would make every step another program. A
+    sample that is still pending becomes a program, too, unless it is part of something larger.
+    """
+    if len(values) < least:
+        return False
+    for v in values:
+        if v.requires_grad or (v.is_pending and v.node.depth > _SHALLOW):
+            return False
+    for t in tensors:
+        if t.requires_grad:  # parameters that are joined without gradients
+            return False
+    for t, v in zip(tensors, values, strict=True):
+        if v.is_pending and not is_part(t):
+            lazyloom.boundary(v)
+    return True
+
+
+def is_part(t: Tensor) -> bool:
+    """Whether a tensor is a view of some elements of a larger one."""
+    return bool(t._type.size != t._storage.value.type.size)
+
+
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors joined along an existing dimension; their dtypes are promoted."""
+    tensors = tuple(tensors)
     values = _promoted(tensors, "torch.cat():")
     kept = []
     for v in values:
@@ -62,6 +94,8 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     ready = _joins.get((len(kept), at))
     if ready is None:
         ready = _joins[len(kept), at] = spec("concatenate", len(kept), {"axis": at})
+    if is_data(tensors, values):
+        return _wrap(lazyloom.boundary(record_spec(ready, kept)))
     return _wrap(record_spec(ready, kept))
 
 
@@ -71,13 +105,17 @@ _joins: dict[tuple[int, int], Spec] = {}
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
+    tensors = tuple(tensors)
     values = _promoted(tensors, "stack")
     for i, v in enumerate(values):
         if v.shape != values[0].shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(values[0].shape)} at "
                 f"entry 0 and {list(v.shape)} at entry {i}")
-    return _wrap(record("stack", values, {"axis": axis(dim, len(values[0].shape) + 1)}))
+    at = {"axis": axis(dim, len(values[0].shape) + 1)}
+    if is_data(tensors, values):
+        return _wrap(lazyloom.boundary(record("stack", values, at)))
+    return _wrap(record("stack", values, at))
 
 
 def atleast_1d(*tensors: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
+from lazyloom import Value
 
 from ... import _dtypes
 from ..._core import record, scalar
@@ -306,15 +307,30 @@ def pad_sequence(
                 "The size of sequences must match at all dimensions but the first, but they have "
                 f"{[list(x.shape) for x in given]}")
     longest = max(s.shape[0] for s in given)
-    padded = []
-    for s in given:
-        value, missing, rest = operand(s), longest - s.shape[0], (0,) * (s.dim() - 1)
-        if missing:
-            low, high = (missing, 0) if padding_side == "left" else (0, missing)
-            value = record("pad", [value, scalar(padding_value, value.dtype)], {
-                "low": (low, *rest), "high": (high, *rest), "interior": (0, *rest)})
-        padded.append(_wrap(value))
-    return shaping.stack(padded, 0 if batch_first else 1)
+    values = [operand(s) for s in given]
+    dim = 0 if batch_first else 1
+    if not shaping.is_data(given, values, 2):
+        return shaping.stack(
+            [_wrap(_padded(v, longest, padding_value, padding_side)) for v in values], dim)
+    # Each sequence is padded by a program of its own, to one of few widths: lengths come in any
+    # combination, and would make a program of every batch.
+    width = 1 << max(longest - 1, 0).bit_length()
+    rows = [lazyloom.boundary(_padded(v, width, padding_value, padding_side)) for v in values]
+    wide = shaping.stack([_wrap(v) for v in rows], dim)
+    first = width - longest if padding_side == "left" else 0
+    made = wide.narrow(1 - dim, first, longest).contiguous()
+    lazyloom.boundary(operand(made))
+    return made
+
+
+def _padded(value: Value, length: int, number: float, side: str) -> Value:
+    missing, rest = length - value.shape[0], (0,) * (len(value.shape) - 1)
+    if not missing:
+        return value
+    low, high = (missing, 0) if side == "left" else (0, missing)
+    found: Value = record("pad", [value, scalar(number, value.dtype)], {
+        "low": (low, *rest), "high": (high, *rest), "interior": (0, *rest)})
+    return found
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
