@@ -88,6 +88,18 @@ def mapped(t: Any) -> Any:
          for r in ("different", "same")])
 
 
+def writes_and_modes(t: Any) -> Any:
+    f = t.func
+    whole, rows = t.zeros(2, 4), t.arange(6.0).reshape(2, 3)
+    sums = f.vmap(lambda x, y: x.copy_(y).add_(1).sum())(whole[:, 1:], rows)
+    f.vmap(lambda x: x[0].fill_(7.0), in_dims=1, chunk_size=2)(rows)
+    w = t.ones(3, requires_grad=True)
+    with t.no_grad():
+        found = (f.grad(lambda p: (p * p).sum())(w), *f.jvp(lambda p: p * p, (w,), (w,)),
+                 f.vjp(lambda p: p * p, w)[0])
+    return whole, sums, rows, found, [x.requires_grad for x in found]
+
+
 def refusals(t: Any) -> Any:
     vmap, grad = t.vmap, t.func.grad
     x, a = t.tensor(X), t.tensor(M)
@@ -183,5 +195,5 @@ def forward_rules(t: Any) -> Any:
 
 
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
-    gradients, products, matrices, closures, mapped, refusals, modules, custom_functions,
-    forward_rules)}
+    gradients, products, matrices, closures, mapped, writes_and_modes, refusals, modules,
+    custom_functions, forward_rules)}

@@ -22,9 +22,19 @@ def mapped(f: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def plain(tree: Any) -> Any:
-    """The tree with tensors that hold just a value: no detached alias, no Parameter."""
-    return mapped(
-        lambda t: Tensor._wrap(operand(t)) if isinstance(t, Tensor) else t, tree)
+    """The tree with tensors that hold just a value: no detached alias, no Parameter.
+
+    Where no gradients are recorded, their history is no part of that.
+    """
+    tracked = lazyloom.grad_enabled()
+
+    def one(t: Any) -> Any:
+        if not isinstance(t, Tensor):
+            return t
+        value = operand(t)
+        return Tensor._wrap(value if tracked else value.detach())
+
+    return mapped(one, tree)
 
 
 def conjugated(tree: Any) -> Any:

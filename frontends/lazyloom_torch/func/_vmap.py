@@ -48,7 +48,7 @@ def vmap(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        leaves, nesting = flatten(list(plain(args)))
+        leaves, nesting = flatten(list(args))
         dims, size = _input_dims(name, in_dims, leaves, nesting, len(args))
         if chunk_size is None or size <= chunk_size:
             return _once(func, name, leaves, nesting, dims, size, out_dims, randomness, kwargs)
@@ -122,12 +122,14 @@ def _once(
 ) -> Any:  # fmt: skip
     """The function mapped over its whole dimension."""
     places = [i for i, d in enumerate(dims) if d is not None]
+    owners, leaves = leaves, plain(leaves)
     results: list[Any] = []
 
     def body(number: Tensor, *given: Tensor) -> tuple[Tensor, ...]:
         full = list(leaves)
         for i, t in zip(places, given, strict=True):
             full[i] = t
+        versions = [t._version for t in given]
         with mapped_draws(randomness, number.value):
             found = func(*nesting.build(full), **kwargs)
         made, structure = flatten(found)
@@ -135,8 +137,9 @@ def _once(
             if not isinstance(t, Tensor):
                 raise ValueError(
                     f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(t)}.")
-        results.append((structure, _output_dims(name, out_dims, structure, found)))
-        return tuple(made)
+        written = [i for i, t, v in zip(places, given, versions, strict=True) if t._version != v]
+        results.append((structure, _output_dims(name, out_dims, structure, found), written))
+        return (*made, *[full[i] for i in written])
 
     numbers = Tensor._wrap(lazyloom.record("iota", [], {
         "shape": (size,), "axis": 0, "dtype": lazyloom.dtypes.int64}))
@@ -146,7 +149,10 @@ def _once(
         found = mapping(numbers, *given)
     except LoomError as error:
         raise as_torch(error) from None
-    structure, places_out = results[0]
+    structure, places_out, written = results[0]
+    for i, t in zip(written, found[len(places_out):], strict=True):
+        owners[i].copy_(t.movedim(0, dims[i]))
+    found = found[:len(places_out)]
     return structure.build(
         _placed(t, d, name) for t, d in zip(found, places_out, strict=True))
 
