@@ -54,6 +54,11 @@ DETAILS: dict[str, Case] = {
     "no number": lambda t: t.tensor([1, None]),
     "an array instead of a tensor": lambda t: t.reshape(np.ones(4), (2, 2)),
     "lists instead of tensors": lambda t: t.cat([[1.0], [2.0]]),
+    "several dimensions": lambda t: [
+        (x.squeeze(0, 2), x.count_nonzero(0, 1)) for x in [t.ones(1, 2, 1)]],
+    "float_power": lambda t: t.float_power(t.tensor([2]), 1j),
+    "bool less a number": lambda t: 1 - t.tensor([True]),
+    "number less a bool": lambda t: t.tensor([3]) - True,
     "both names": lambda t: t.ones(2).max(dim=0, axis=0),
     "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
 }

@@ -136,13 +136,23 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     values, common = promoted((a, b), kind == "float")
     if op in _DIVISIONS and common.category < 2 and is_number(b) and b == 0:
         raise RuntimeError("ZeroDivisionError")
+    if op == "subtract":
+        _check_no_bool(a, b)
     if common is bool_ and kind == "arith":
-        if op == "subtract":
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
-                "`^` or `logical_xor()` operator instead.")
         op = _BOOL_ARITHMETIC.get(op, op)
     return _made(record(op, values))
+
+
+def _check_no_bool(a: Any, b: Any) -> None:
+    bools = [x is True or x is False if is_number(x) else x.dtype is bool_ for x in (a, b)]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+            "`^` or `logical_xor()` operator instead.")
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
 def _made(value: Any) -> Tensor:
@@ -359,7 +369,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     from .creation import as_tensor
 
     x = as_tensor(input)
-    wide = _dtypes.complex128 if x.dtype.is_complex else _dtypes.float64
+    common = combine((ranked(x), ranked(exponent)))
+    wide = _dtypes.complex128 if common.is_complex else _dtypes.float64
     y = exponent.to(wide) if isinstance(exponent, Tensor) else exponent
     return pow(x.to(wide), y)
 

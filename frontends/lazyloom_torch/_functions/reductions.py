@@ -204,9 +204,11 @@ def _truth(name: str) -> Callable[..., Tensor]:
 all, any = _truth("all"), _truth("any")  # noqa: A001
 
 
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:  # type: ignore[valid-type]
+def count_nonzero(
+    input: Tensor, dim: Any = None, *more: int  # type: ignore[valid-type]
+) -> Tensor:
     """The number of elements that are not zero, over dimensions or of all; int64."""
-    return _reduce("count_nonzero", operand(input), dim, False)
+    return _reduce("count_nonzero", operand(input), (dim, *more) if more else dim, False)
 
 
 def _spread(name: str) -> Callable[..., Tensor]:

@@ -208,10 +208,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 @planned
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
     """Dimensions of size 1 removed: all, or those named if they have size 1."""
     shape = input._type.shape
-    drop = range(len(shape)) if dim is None else axes(dim, len(shape))
+    drop = range(len(shape)) if dim is None else axes((dim, *more) if more else dim, len(shape))
     keep = [i for i, d in enumerate(shape) if not (d == 1 and i in drop)]
     strides = input._strides
     return input._share(
