@@ -144,6 +144,15 @@ def test_what_goes_wrong_in_a_worker_is_told(dataset: Any, kind: Any, text: str)
         data.DataLoader(dataset, num_workers=1, multiprocessing_context="fork")
 
 
+def test_what_cannot_go_to_a_worker_is_used_here() -> None:
+    def doubled(batch: list[Any]) -> list[int]:
+        return [2 * y for _, y, _ in batch]
+
+    loader = data.DataLoader(Squares(3), batch_size=2, num_workers=2, collate_fn=doubled)
+    with pytest.warns(UserWarning, match="batches in this process"):
+        assert list(loader) == [[0, 2], [8]]
+
+
 def test_generators_copy_travel_and_repeat() -> None:
     source = torch.Generator().manual_seed(-5)
     assert source.initial_seed() == real.Generator().manual_seed(-5).initial_seed()

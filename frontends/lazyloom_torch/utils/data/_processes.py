@@ -15,9 +15,10 @@ import time
 import weakref
 from collections.abc import Iterator
 from multiprocessing import connection, forkserver
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from ._worker import Again, Exhausted, Failure, Task, unpacked, work
+from ._worker import Exhausted, Failure, unpacked, work
 
 _preloaded = False
 
@@ -82,8 +83,13 @@ class Workers:
         self._end()
 
     def send(self, number: int, message: Any) -> None:
+        """Pickle and send a message. Raises RuntimeError for a worker that has ended."""
+        self.send_bytes(number, ForkingPickler.dumps(message))
+
+    def send_bytes(self, number: int, pickled: bytes | memoryview) -> None:
+        """:meth:`send`, of what is pickled already."""
         try:
-            self.connections[number].send(message)
+            self.connections[number].send_bytes(pickled)
         except OSError:
             raise self.lost([number]) from None
 
@@ -121,7 +127,7 @@ class Batches:
     """The batches of one epoch, made by workers, in order unless ``in_order`` is False."""
 
     def __init__(
-        self, workers: Workers, task: Task | Again, positions: Iterator[Any], ahead: int,
+        self, workers: Workers, task: bytes | memoryview, positions: Iterator[Any], ahead: int,
         timeout: float, in_order: bool,
     ) -> None:
         self.workers, self.positions = workers, positions
@@ -134,7 +140,7 @@ class Batches:
         self.ready: dict[int, Any] = {}
         self.finished = False
         for number in range(count):
-            workers.send(number, task)
+            workers.send_bytes(number, task)
         for _ in range(ahead * count):
             self._dispatch()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import numpy as np
@@ -34,8 +36,9 @@ class DataLoader:
         shuffle: visit positions in random order, drawn from ``generator``.
         sampler, batch_sampler: other orders; ``batch_sampler`` gives lists of positions.
         num_workers: so many processes make batches, ``prefetch_factor`` each ahead; they start
-            by forkserver or spawn, so what they use must be picklable. A :class:`TensorDataset`
-            needs none: each of its batches is one recorded op a tensor, in this process.
+            by forkserver or spawn. What cannot be pickled, a lambda say, is used in this process,
+            with a warning. A :class:`TensorDataset` needs no workers: each of its batches is one
+            recorded op a tensor.
         collate_fn: makes a batch of a list of samples.
         pin_memory: accepted; tensors live on the CPU.
         drop_last: leave out a last batch that is not full.
@@ -169,12 +172,21 @@ class DataLoader:
         workers, last = self._workers, self._last
         task: Task | Again = Again()
         if workers is None or last is None:
-            workers = Workers(self.multiprocessing_context, self.num_workers)
             task = Task(self.dataset, self._iterable, self._batched, self.collate_fn,
                         self.drop_last, seed, self.worker_init_fn)
         else:
             last.drain()
-        batches = Batches(workers, task, iter(self._positions()), self.prefetch_factor or 1,
+        try:
+            message = ForkingPickler.dumps(task)
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
+            warnings.warn(
+                f"DataLoader makes its batches in this process: {error}, which its worker "
+                "processes would need. They start by forkserver or spawn; functions and classes "
+                "of a module can be pickled", stacklevel=3)
+            return _Epoch(self, self._here())
+        if workers is None:
+            workers = Workers(self.multiprocessing_context, self.num_workers)
+        batches = Batches(workers, message, iter(self._positions()), self.prefetch_factor or 1,
                           self.timeout, self.in_order)
         if self.persistent_workers:
             self._workers, self._last = workers, batches
