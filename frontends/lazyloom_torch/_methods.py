@@ -130,6 +130,7 @@ def attach() -> None:
     for name in ("softmax", "log_softmax"):
         setattr(cls, name, _numpy_names.taking(name, activations.FUNCTIONS[name]))
     cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
+    cls.split = lambda self, split_size, dim=0: splitting.split(self, split_size, dim)
     _operators.register()
     for name, op in _ARITHMETIC.items():
         setattr(cls, f"__{name}__", _operators.general(op, "arith"))
@@ -147,6 +148,7 @@ def attach() -> None:
     cls.__invert__ = pointwise.FUNCTIONS["bitwise_not"]
     cls.__getitem__ = indexing.getitem
     cls.__setitem__ = indexing.setitem
+    cls._is_view = lambda self: self._base is not None
     cls.backward = autograd.tensor_backward
     cls.register_hook = autograd.register_hook
     cls.register_post_accumulate_grad_hook = autograd.register_post_accumulate_grad_hook

@@ -334,7 +334,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             return None
         from .autograd.graph import node_of
 
-        return node_of(self._operand())
+        return node_of(self._operand(), self)
 
     @property
     def grad(self) -> Tensor | None:

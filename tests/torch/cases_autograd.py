@@ -193,6 +193,21 @@ def many_hooks(t: Any) -> Any:
     return got, x.grad
 
 
+def hooks_of_nodes(t: Any) -> Any:
+    got: list[Any] = []
+    x = leaf(t)
+    collects = x.view_as(x).grad_fn.next_functions[0][0]
+    collects.register_prehook(lambda g: got.append(g[0]))
+    handle = collects.register_hook(lambda i, o: got.append([i, o[0], x.grad.clone()]))
+    y = (x * 2).exp()
+    y.grad_fn.register_prehook(lambda g: (g[0] * 10,))
+    y.grad_fn.register_hook(lambda i, o: got.append([i[0], o[0]]))
+    y.sum().backward()
+    handle.remove()
+    (x * 1).sum().backward()
+    return got, x.grad, [type(n).__name__ for n in (collects, y.grad_fn, x.view_as(x).grad_fn)]
+
+
 def passes(t: Any) -> Any:
     x, w = leaf(t), leaf(t, [1.0, 2.0, 3.0])
     y = (x * w).sin()
@@ -434,7 +449,7 @@ def checks(t: Any) -> Any:
 
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
-    many_hooks, passes, the_rest_of_a_graph, complex_numbers,
+    many_hooks, hooks_of_nodes, passes, the_rest_of_a_graph, complex_numbers,
     a_leaf_that_was_written, second_derivatives_of_products,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

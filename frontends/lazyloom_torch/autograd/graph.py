@@ -9,6 +9,7 @@ import lazyloom
 from lazyloom import Value
 
 from .._tensor import Leaf, RemovableHandle, Tensor
+from ._hooks import conjugated
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 #: what PyTorch calls the derivative of an op whose name does not say it
@@ -32,11 +33,13 @@ _NAMES = {
 
 def name_of(node: Any) -> str:
     """PyTorch's name of the derivative of a recorded op, as near as its name tells."""
+    if type(node.leaf) is Leaf:
+        return "torch::autograd::AccumulateGrad"
     rule = lazyloom.host_rule(node)
     if rule is not None:
         return str(rule.name)
     if node.spec is None:
-        return "torch::autograd::AccumulateGrad" if node.leaf is not None else "Backward"
+        return "Backward"
     op = str(node.spec.op.name)
     base = op.partition(".")[0]
     name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
@@ -46,10 +49,11 @@ def name_of(node: Any) -> str:
 class Node:
     """What made a non-leaf tensor: its name, and what it was made from."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_value", "_tensor")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, tensor: Tensor | None = None) -> None:
         self._value = value
+        self._tensor = tensor  # the one it was asked of
 
     def name(self) -> str:
         """PyTorch's name of the derivative, such as ``AddBackward0``."""
@@ -84,6 +88,58 @@ class Node:
         """A tensor of this node's result, on the same graph."""
         return Tensor._wrap(lazyloom.result_of(self._value, index))
 
+    def register_prehook(self, fn: Callable[[tuple[Tensor, ...]], Any]) -> RemovableHandle:
+        """Call ``fn`` with the gradient of the result, in a tuple; it may return another."""
+
+        def hook(gradient: Tensor) -> Tensor | None:
+            changed = fn((gradient,))
+            return changed[0] if isinstance(changed, tuple) else changed
+
+        return self._hooked().register_hook(hook)
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(gradients of the operands, gradients of the result)`` in a backward pass.
+
+        That of ``AccumulateGrad`` is called when the gradient was added. What ``fn`` returns has
+        to be None: to change a gradient, use a hook of the tensor.
+        """
+        variable = self._variable()
+        if variable is not None:
+            seen: list[Tensor] = []
+            before = variable.register_hook(seen.append)
+            after = variable.register_post_accumulate_grad_hook(
+                lambda tensor: self._call(fn, (), seen.pop()))
+            return _Several([before, after])
+        value = self._value
+
+        def hook(gradient: Tensor) -> None:
+            parents = lazyloom.parents(value)
+            wanted = [v for v in parents if v is not None]
+            found = iter(lazyloom.gradients(
+                [value], wanted, [conjugated(gradient._operand())], allow_unused=True, stop=True,
+                create_graph=lazyloom.grad_enabled()))
+            given = [None if v is None else conjugated(next(found)) for v in parents]
+            self._call(fn, tuple(None if g is None else Tensor._wrap(g) for g in given), gradient)
+
+        return self._hooked().register_hook(hook)
+
+    def _call(self, fn: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor) -> None:
+        if fn(inputs, (output,)) is not None:
+            raise RuntimeError(
+                f"a hook of {self.name()} returned gradients; they cannot be replaced here, use "
+                "Tensor.register_hook")
+
+    def _variable(self) -> Tensor | None:
+        token = self._value.node.leaf
+        return token.owner() if type(token) is Leaf else None
+
+    def _hooked(self) -> Tensor:
+        """The tensor whose hooks are those of this node."""
+        found = self._variable()
+        if found is None:
+            found = self._tensor
+        return Tensor._wrap(self._value) if found is None else found
+
     def __getattr__(self, name: str) -> Any:
         # the node of a custom function shows its context
         rule = lazyloom.host_rule(self._value.node) if not name.startswith("__") else None
@@ -92,7 +148,7 @@ class Node:
         return getattr(rule.owner, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Node) and other._value.node is self._value.node
+        return type(other) is type(self) and other._value.node is self._value.node
 
     def __hash__(self) -> int:
         return hash(id(self._value.node))
@@ -101,9 +157,34 @@ class Node:
         return f"<{self.name()}>"
 
 
-def node_of(value: Value) -> Node:
-    """The node of a value that requires a gradient."""
-    return Node(value)
+class ViewBackward0(Node):
+    """The node of a view of a whole leaf, for which nothing is recorded."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "ViewBackward0"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return ((node_of(self._value), 0),)
+
+    def _variable(self) -> Tensor | None:
+        return None
+
+
+_classes: dict[str, type[Node]] = {}
+
+
+def node_of(value: Value, tensor: Tensor | None = None) -> Node:
+    """The node of a value that requires a gradient, of a class with the derivative's name."""
+    if tensor is not None and type(value.node.leaf) is Leaf:
+        return ViewBackward0(value, tensor)
+    name = name_of(value.node).rpartition(":")[2]
+    found = _classes.get(name)
+    if found is None:
+        found = _classes[name] = type(name, (Node,), {"__slots__": ()})
+    return found(value, tensor)
 
 
 class GradientEdge(NamedTuple):
@@ -123,7 +204,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients")
     value = tensor._operand()
-    return GradientEdge(Node(value), value.index)
+    return GradientEdge(node_of(value), value.index)
 
 
 def increment_version(tensor: Any) -> None:
