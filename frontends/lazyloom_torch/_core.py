@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import lazyloom
@@ -119,6 +121,27 @@ def shape_of(sizes: tuple[Any, ...]) -> tuple[int, ...]:
             raise TypeError(f"size must be ints, not {type(d).__name__} ({d!r})")
         shape.append(d.__index__())
     return tuple(shape)
+
+
+def starred(function: Callable[..., Any]) -> str:
+    """The name of a function's ``*parameter``, by which it may be given as one sequence, or ""."""
+    return next((n for n, p in inspect.signature(function).parameters.items()
+                 if p.kind is p.VAR_POSITIONAL), "")
+
+
+def sequence_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called ``f(size=(2, 3))`` too where it is defined as ``f(*size)``."""
+    name = starred(function)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if name in kwargs:
+            if "input" in kwargs:
+                args = (kwargs.pop("input"),)
+            args = (*args, kwargs.pop(name))
+        return function(*args, **kwargs)
+
+    return wrapper
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from ._core import (
     record_number,
     record_one,
     scalar,
+    sequence_by_name,
     shape_of,
     spec,
 )
@@ -223,6 +224,7 @@ def normal_value(
                  {"shape": check_shape(shape), "dtype": kind}, generator)
 
 
+@sequence_by_name
 def rand(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
@@ -233,6 +235,7 @@ def rand(
     return finish(value, requires_grad)
 
 
+@sequence_by_name
 def randn(
     *size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
@@ -245,7 +248,7 @@ def randn(
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None,
+    low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
     dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:

@@ -59,6 +59,12 @@ DETAILS: dict[str, Case] = {
     "float_power": lambda t: t.float_power(t.tensor([2]), 1j),
     "bool less a number": lambda t: 1 - t.tensor([True]),
     "number less a bool": lambda t: t.tensor([3]) - True,
+    "sequences by name": lambda t: [
+        (x.reshape(shape=(3, 2)), t.permute(x, dims=(1, 0)), x.view(size=(6,)), x.flip(dims=(0,)),
+         x.view(dtype=t.int32), x[:1].expand(size=(2, 3)), x.repeat(repeats=(2, 1)),
+         t.tile(input=x, dims=(2,)), x.split(split_size=1), x.swapdims(dim0=0, dim1=1),
+         t.randn(size=(2, 3)).shape, t.randint(high=2, size=(2,)).shape,
+         t.ones(2).resize_(size=(1,))) for x in [t.arange(6.0).reshape(2, 3)]],
     "both names": lambda t: t.ones(2).max(dim=0, axis=0),
     "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
 }

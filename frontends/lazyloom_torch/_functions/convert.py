@@ -98,9 +98,9 @@ def store(self: Tensor, value: Any) -> Tensor:
     return self._assign(value)
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write the elements of src, cast and broadcast."""
-    source = src if isinstance(src, Tensor) else as_tensor(src)
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of another tensor, cast and broadcast."""
+    source = other if isinstance(other, Tensor) else as_tensor(other)
     value = cast(operand(source), self._type.dtype)
     if value.shape != self._type.shape:
         if broadcast_shapes(value.shape, self._type.shape) != self._type.shape:

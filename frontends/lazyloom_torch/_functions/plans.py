@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core import starred
 from .._tensor import Tensor
 
 #: (function, type, strides, arguments) -> the plan of the view, or a tuple of plans
@@ -72,8 +73,12 @@ def _ints(args: Any) -> bool:
 def planned(function: Callable[..., Any]) -> Callable[..., Any]:
     """A view function that keeps what it found for arguments that are all ints."""
 
+    sequence = starred(function)
+
     @functools.wraps(function)
     def wrapper(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if sequence in kwargs:
+            args = (*args, kwargs.pop(sequence))
         if kwargs or not isinstance(input, Tensor):
             return function(input, *args, **kwargs)
         given: Any = args

@@ -18,6 +18,7 @@ from .._core import (
     record,
     record_spec,
     scalar,
+    sequence_by_name,
     shape_of,
     spec,
 )
@@ -159,12 +160,9 @@ def column_stack(tensors: Any) -> Tensor:
     return cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
-def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+@sequence_by_name
+def flip(input: Tensor, *dims: Any) -> Tensor:
     """Dimensions in reverse order, as a copy."""
-    if named:
-        dims = (named.pop("dims"),) if "dims" in named else dims
-        if named:
-            raise TypeError(f"flip() got an unexpected keyword argument {next(iter(named))!r}")
     over = axes(shape_of(dims), input.ndim)
     if not input.ndim:
         return views.clone(input)
@@ -223,9 +221,10 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         views.transpose(input, a, b), b))
 
 
-def repeat(input: Tensor, *sizes: Any) -> Tensor:
+@sequence_by_name
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """The tensor tiled that many times along each dimension (``Tensor.repeat``)."""
-    repeats = shape_of(sizes)
+    repeats = shape_of(repeats)
     if len(repeats) < input.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -233,6 +232,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     return tile(input, repeats)
 
 
+@sequence_by_name
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """As NumPy's tile."""
     repeats = shape_of(dims)

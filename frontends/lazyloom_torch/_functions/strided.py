@@ -7,7 +7,7 @@ from typing import Any
 import lazyloom
 from lazyloom.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
 
-from .._core import axis, check_shape, numel, record, scalar, shape_of
+from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._dtypes import dtype as torch_dtype
 from .._errors import as_torch
 from .._tensor import Tensor, row_major
@@ -237,26 +237,27 @@ def _check_resizable(self: Tensor) -> None:
         raise RuntimeError("cannot resize variables that require grad")
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+@sequence_by_name
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape, contiguous; its first elements stay what they are.
 
     Elements that are new are zero. A tensor that grows beyond its storage gets a larger one,
     and views that were taken of it before keep the old one.
     """
     _check_resizable(self)
-    shape = check_shape(shape_of(sizes))
+    shape = check_shape(shape_of(size))
     if shape == self._type.shape:
         return self
-    storage, size = self._storage, numel(shape)
-    if self._offset + size <= storage.value.type.size:
+    storage, count = self._storage, numel(shape)
+    if self._offset + count <= storage.value.type.size:
         step = Strided(self._offset, shape, row_major(shape))
         steps: tuple[Any, ...] = (step,)
-        if self._offset == 0 and size == storage.value.type.size:
+        if self._offset == 0 and count == storage.value.type.size:
             steps = (Reshape(shape),)
         return become(self, _of_storage(self, steps, row_major(shape), self._offset), "resize_")
     flat = as_strided(self, (storage.value.type.size - self._offset,), (1,))
     grown = record("pad", [flat.value, scalar(0, self._type.dtype)], {
-        "low": (0,), "high": (size - flat._type.size,), "interior": (0,)})
+        "low": (0,), "high": (count - flat._type.size,), "interior": (0,)})
     value = record("reshape", [grown], {"shape": shape})
     self._set(lazyloom.Storage(value), (), value.type)
     self._base = self._origin = self._strides = None

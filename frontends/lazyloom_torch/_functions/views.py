@@ -11,6 +11,7 @@ from typing import Any
 import lazyloom
 from lazyloom.views import Broadcast, Diagonal, Permute, Reshape, Slice
 
+from .. import _dtypes
 from .._core import axes, axis, numel, record_one, shape_of, spec
 from .._tensor import Tensor, operand, row_major
 from .plans import planned
@@ -77,18 +78,18 @@ def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
 
 
 @planned
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """The same elements in another shape, sharing storage.
 
     Raises RuntimeError if the strides do not allow that. Given a dtype, the bytes read as that.
     """
-    from .._dtypes import dtype
-
-    if len(shape) == 1 and isinstance(shape[0], dtype):
+    if dtype is None and len(size) == 1 and isinstance(size[0], _dtypes.dtype):
+        dtype = size[0]
+    if dtype is not None:
         from .strided import view_dtype
 
-        return view_dtype(input, shape[0])
-    new = infer_shape(shape_of(shape), input._type.size)
+        return view_dtype(input, dtype)
+    new = infer_shape(shape_of(size), input._type.size)
     found = _reshaped(input, new)
     if found is None:
         raise RuntimeError(
@@ -220,9 +221,9 @@ def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
 
 
 @planned
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *size: Any) -> Tensor:
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
-    wanted = shape_of(sizes)
+    wanted = shape_of(size)
     shape, strides = input._type.shape, input.stride()
     lead = len(wanted) - len(shape)
     if lead < 0:
@@ -376,5 +377,5 @@ FUNCTIONS = {f.__name__: f for f in (
     view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t, movedim,
     unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, diagonal, contiguous,
     clone, view, swapaxes, adjoint)}
-FUNCTIONS.update(swapdims=swapaxes, moveaxis=movedim)
+FUNCTIONS.update(swapdims=transpose, moveaxis=movedim)
 METHODS_ONLY = ("view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")
