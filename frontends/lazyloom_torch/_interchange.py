@@ -37,6 +37,19 @@ def _value_of(data: Any, copy: bool | None) -> Any:
     return lazyloom.from_host(np.from_dlpack(data))
 
 
+class _Capsule:
+    """A bare capsule as an object of the protocol, to be taken once."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor from an object of the DLPack protocol, which shares its memory where it can.
 
@@ -49,6 +62,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         if ext_tensor.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return ext_tensor.clone() if copy else ext_tensor.detach()
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     made: Tensor = Tensor._wrap(_value_of(ext_tensor, copy))
     return made
 

@@ -159,3 +159,19 @@ def test_shared_memory_is_never_reused() -> None:
         x += 1
         x.sum().item()
     assert given[0].item() == 0.0 and x[0].item() == 3.0
+
+
+def test_tensors_of_pytorch_in_a_state_dict_and_in_capsules() -> None:
+    given, mine = theirs.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
+    with theirs.no_grad():
+        given.weight.copy_(theirs.tensor([1.0, 2.0, 3.0]))
+    for assign in (False, True):
+        mine.weight.data.zero_()
+        mine.load_state_dict(given.state_dict(), assign=assign)
+        assert isinstance(mine.weight, torch.nn.Parameter) and mine.weight.requires_grad
+        assert mine.weight.tolist() == [1, 2, 3] and mine.num_batches_tracked.item() == 0
+    capsule = theirs.utils.dlpack.to_dlpack(theirs.arange(6).reshape(2, 3).t())
+    found = torch.utils.dlpack.from_dlpack(capsule)
+    assert found.tolist() == [[0, 3], [1, 4], [2, 5]]
+    back = theirs.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(found * 2))
+    assert back.tolist() == [[0, 6], [2, 8], [4, 10]]

@@ -216,7 +216,11 @@ class Stateful:
 
 
 def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: bool) -> str | None:
-    """Load one tensor; what is wrong with it, or None."""
+    """Load one tensor, PyTorch's too; what is wrong with it, or None."""
+    if not isinstance(given, Tensor) and hasattr(given, "detach"):
+        from ..._functions.creation import as_tensor
+
+        given = as_tensor(given)
     if not isinstance(given, Tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                 f"object from checkpoint but received {type(given)}")
