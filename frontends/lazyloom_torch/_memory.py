@@ -1,10 +1,13 @@
-"""One tensor becomes another handle of another one's memory: ``p.data = x``, ``Parameter(x)``."""
+"""Tensors on the memory of others: ``p.data = x``, ``Parameter(x)``, writes to aliases."""
 
 from __future__ import annotations
 
-import lazyloom
+from typing import Any
 
-from ._tensor import Tensor, _new
+import lazyloom
+from lazyloom import Value
+
+from ._tensor import Tensor, _new, _recorded, _still_requiring
 
 
 def take(self: Tensor, other: Tensor) -> None:
@@ -46,3 +49,48 @@ def take(self: Tensor, other: Tensor) -> None:
         storage.version += 1
     else:
         self._keep_own((storage.version, self.value.as_leaf(leaf)))
+
+
+def replace_alias(
+    self: Tensor, value: Value, old: Value, top: Tensor, steps: tuple[Any, ...], tracking: bool
+) -> None:
+    """Write to a detached alias, or a view of one: ``steps`` lead there from the alias.
+
+    The data is everybody's, the gradient history the alias's own.
+    """
+    if top._leaf is not None:
+        self._write_plain(value.detach(), old)
+        return
+    mine = top._operand() if top._own is not None else None
+    tied = mine is not None and mine.requires_grad
+    if not tracking or not (tied or value.requires_grad):
+        self._write_plain(value.detach(), old)
+        if mine is None or not tied:
+            return
+        mine = _recorded("straight_through", [mine, top.value.detach()])
+    else:
+        bases = [top._operand()]
+        for step in steps[:-1]:
+            bases.append(step.forward(bases[-1]))
+        made = value
+        for step, base in zip(reversed(steps), reversed(bases)):
+            made = step.put(base, made)
+        if mine is not None and tied and not made.requires_grad:
+            made = _still_requiring(mine, made)
+        mine = made
+        self._write_plain(value.detach(), old)
+    top._keep_own((self._storage.version, mine))
+
+
+def check_gradient(self: Tensor, value: object) -> None:
+    """Raise TypeError or RuntimeError for what cannot be a tensor's ``grad``."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
+    if value._type.shape != self._type.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: {list(value.shape)}, expected "
+            f"{list(self.shape)}")
+    if value._type.dtype is not self._type.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
+            f"dtype {self.dtype!r}: they must be the same")

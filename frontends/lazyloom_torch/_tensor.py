@@ -31,13 +31,14 @@ from ._formats import strided
 class Leaf:
     """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
 
-    __slots__ = ("grad", "hooks", "after", "owner")
+    __slots__ = ("grad", "hooks", "after", "owner", "dormant")
 
     def __init__(self, owner: Tensor) -> None:
         self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.hooks: dict[int, Any] | None = None
         self.after: dict[int, Any] | None = None
+        self.dormant = False  # the tensor requires no gradient now, and gets none
 
 
 _new = lazyloom.Tensor.__new__
@@ -81,6 +82,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
+    _dormant: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         _dtypes.check_device(device)
@@ -176,7 +178,9 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 "torch.no_grad() or on a clone()")
         old = self._storage.value
         if self._origin is not None:
-            self._replace_alias(value, old, top, steps, tracking)
+            from ._memory import replace_alias
+
+            replace_alias(self, value, old, top, steps, tracking)
         elif not tracking:
             self._write_plain(value.detach(), old)
         else:
@@ -186,36 +190,6 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 if not storage.value.requires_grad:
                     storage.value = _still_requiring(old, storage.value)
                     self._cached_version = -1
-
-    def _replace_alias(
-        self, value: Value, old: Value, top: Tensor, steps: tuple[Any, ...], tracking: bool
-    ) -> None:
-        """Write to a detached alias, or a view of one: ``steps`` lead there from the alias.
-
-        The data is everybody's, the gradient history the alias's own.
-        """
-        if top._leaf is not None:
-            self._write_plain(value.detach(), old)
-            return
-        mine = top._operand() if top._own is not None else None
-        tied = mine is not None and mine.requires_grad
-        if not tracking or not (tied or value.requires_grad):
-            self._write_plain(value.detach(), old)
-            if mine is None or not tied:
-                return
-            mine = _recorded("straight_through", [mine, top.value.detach()])
-        else:
-            bases = [top._operand()]
-            for step in steps[:-1]:
-                bases.append(step.forward(bases[-1]))
-            made = value
-            for step, base in zip(reversed(steps), reversed(bases)):
-                made = step.put(base, made)
-            if mine is not None and tied and not made.requires_grad:
-                made = _still_requiring(mine, made)
-            mine = made
-            self._write_plain(value.detach(), old)
-        top._keep_own((self._storage.version, mine))
 
     def _write_plain(self, value: Value, old: Value) -> None:
         """Write data without gradient; what the storage held keeps its place on the tape."""
@@ -300,8 +274,9 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                     "only Tensors of floating point and complex dtype can require gradients; this "
                     f"one has {self.dtype!r}")
             self._make_leaf()
-        else:
-            self._leaf = None
+        elif self._leaf is not None:
+            self._leaf.dormant = True
+            self._leaf, self._dormant = None, self._leaf
             self._keep_own(None)
             if self._origin is None:
                 self._storage.value = self._storage.value.detach()
@@ -309,7 +284,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return self
 
     def _make_leaf(self) -> None:
-        self._leaf = Leaf(self)
+        leaf = self._dormant
+        if leaf is None:
+            leaf = Leaf(self)
+            leaf.grad = self._assigned
+        leaf.dormant = False
+        self._leaf, self._dormant = leaf, None
         alone = self._value is not None
         storage = self._storage
         if self._base is None and self._origin is None:
@@ -339,25 +319,20 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     @property
     def grad(self) -> Tensor | None:
         """The gradient that :meth:`backward` accumulated, or None."""
-        if self._leaf is not None:
-            return self._leaf.grad
+        leaf = self._leaf or self._dormant
+        if leaf is not None:
+            return leaf.grad
         return self._watch.grad if self._watch is not None else self._assigned
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            if not isinstance(value, Tensor):
-                raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
-            if value._type.shape != self._type.shape:
-                raise RuntimeError(
-                    f"assigned grad has data of a different size: {list(value.shape)}, expected "
-                    f"{list(self.shape)}")
-            if value._type.dtype is not self._type.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
-                    f"dtype {self.dtype!r}: they must be the same")
-        if self._leaf is not None:
-            self._leaf.grad = value
+            from ._memory import check_gradient
+
+            check_gradient(self, value)
+        leaf = self._leaf or self._dormant
+        if leaf is not None:
+            leaf.grad = value
         elif self._watch is not None:
             self._watch.grad = value
         else:

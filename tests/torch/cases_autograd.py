@@ -260,6 +260,22 @@ def second_derivatives_of_products(t: Any) -> Any:
     return t.cat([g.detach(), t.autograd.grad((g * g).sum(), x)[0]])
 
 
+def frozen_and_thawed(t: Any) -> Any:
+    seen: list[int] = []
+    w, v = leaf(t), t.ones(2)
+    w.register_hook(lambda g: seen.append(1))
+    y = (w * 5).sum()
+    (w * 2).sum().backward()
+    w.requires_grad_(False)
+    y.backward(retain_graph=True)  # nobody collects it
+    kept = w.grad.clone()
+    w.requires_grad_(True)
+    y.backward()
+    v.grad = t.ones(2)
+    (v.requires_grad_() * 2).sum().backward()
+    return kept, w.grad, v.grad, seen
+
+
 def complex_numbers(t: Any) -> Any:
     c, r = leaf(t, [1 + 2j, -0.5 + 1j]), leaf(t, [0.5, 2.0])
 
@@ -450,6 +466,6 @@ def checks(t: Any) -> Any:
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
     many_hooks, hooks_of_nodes, passes, the_rest_of_a_graph, complex_numbers,
-    a_leaf_that_was_written, second_derivatives_of_products,
+    a_leaf_that_was_written, second_derivatives_of_products, frozen_and_thawed,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

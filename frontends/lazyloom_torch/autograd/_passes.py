@@ -114,7 +114,7 @@ def backward(
         for token, gradient in found:
             if type(token) is Leaf:
                 if token.grad is None and not token.hooks and not token.after and (
-                    not gradient.type.dtype.is_complex
+                    not token.dormant and not gradient.type.dtype.is_complex
                 ):
                     token.grad = _wrap(gradient)
                 else:
@@ -165,6 +165,8 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
         gradient = conjugated(gradient)
         if leaf.hooks:
             gradient = run_hooks(leaf.hooks, gradient)
+        if leaf.dormant:
+            return
         leaf.grad = _accumulated(leaf.grad, gradient, create_graph)
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
