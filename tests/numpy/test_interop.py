@@ -67,6 +67,8 @@ def test_dlpack() -> None:
     x += 1
     onp.testing.assert_array_equal(h, onp.arange(6.0).reshape(2, 3))
     same(np.from_dlpack(onp.arange(3.0)), onp.arange(3.0))
+    columns = onp.arange(6.0).reshape(2, 3).T  # in memory in another order
+    same(np.from_dlpack(columns) * 2, columns * 2)
     assert x.__dlpack_device__()[0] == 1
 
 

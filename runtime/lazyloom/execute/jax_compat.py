@@ -391,6 +391,12 @@ def is_ready(array: Any) -> bool:
     return bool(array.is_ready())
 
 
+def _row_major(array: Any) -> bool:
+    """Whether the elements are in memory as programs take them."""
+    order = array.format.layout.major_to_minor
+    return tuple(order) == tuple(range(array.ndim))
+
+
 def from_dlpack(source: Any, copied: bool | None) -> Any:
     """A device array of the data of any object of the DLPack protocol.
 
@@ -400,6 +406,12 @@ def from_dlpack(source: Any, copied: bool | None) -> Any:
         import jax.dlpack
 
         if not copied:
-            return jax.dlpack.from_dlpack(source, copy=copied)
+            found = jax.dlpack.from_dlpack(source, copy=copied)
+            # another order of the elements in memory is kept, which no program asks about
+            if found.ndim < 2 or _row_major(found):
+                return found
+            if copied is False:
+                raise ValueError("the memory is not in row-major order")
+            return copy(found).block_until_ready()
         # JAX's own copy may be none; it has to be finished before the source is written to
         return copy(jax.dlpack.from_dlpack(source)).block_until_ready()
