@@ -20,12 +20,15 @@ from . import (  # noqa: E402, F401
     _numpy_names,
     accelerator,
     autograd,
+    backends,
+    compiler,
     cuda,
     fft,
     linalg,
     random,
     return_types,
     signal,
+    version,
 )
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
@@ -65,7 +68,6 @@ from ._out import taking_out  # noqa: E402, F401
 from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
 from ._repr import set_printoptions  # noqa: E402, F401
 from ._settings import FUNCTIONS as _settings  # noqa: E402, F401
-from ._settings import backends  # noqa: E402, F401
 from ._tensor import Tensor  # noqa: E402, F401
 from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
 
@@ -88,8 +90,7 @@ for _name, _dtype in _dtypes.NAMES.items():
 globals().update(_settings)
 globals().update(_formats)
 
-#: the version of PyTorch whose names and behaviour are followed
-__version__ = "2.13.0"
+__version__ = version.__version__
 
 newaxis = None
 

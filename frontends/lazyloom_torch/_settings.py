@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 _kept: dict[str, Any] = {
@@ -89,20 +88,6 @@ def is_warn_always_enabled() -> bool:
     """What :func:`set_warn_always` was told."""
     return bool(_kept["warn_always"])
 
-
-def _part(**settings: Any) -> SimpleNamespace:
-    return SimpleNamespace(is_available=lambda: False, **settings)
-
-
-#: ``torch.backends``: settings of libraries that are not used; assignments are kept
-backends = SimpleNamespace(
-    cudnn=_part(benchmark=False, deterministic=False, enabled=False, allow_tf32=False),
-    cuda=SimpleNamespace(
-        is_built=lambda: False,
-        matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True)),
-    mps=SimpleNamespace(is_available=lambda: False, is_built=lambda: False),
-    mkl=_part(), mkldnn=_part(enabled=False), openmp=_part(), opt_einsum=_part(enabled=True),
-)
 
 FUNCTIONS: dict[str, Any] = {
     f.__name__: f for f in (

@@ -48,7 +48,17 @@ def test_settings_are_kept_and_change_nothing() -> None:
         torch.compile(3)
     assert torch.jit.script(torch.sin) is torch.sin and not torch.jit.is_scripting()
     assert torch.jit.ignore(torch.sin) is torch.jit.ignore(drop=True)(torch.sin)
-    torch.backends.cudnn.benchmark = True
+    from lazyloom_torch.backends import cudnn
+
+    cudnn.benchmark = True
+    assert torch.backends.cudnn.benchmark and not torch.backends.mps.is_available()
+    with cudnn.flags(benchmark=False):
+        assert not cudnn.benchmark
+    torch.backends.cuda.enable_flash_sdp(False)
+    assert not torch.backends.cuda.flash_sdp_enabled() and torch.version.cuda is None
+    assert torch.compiler.disable(torch.sin) is torch.sin and not torch.compiler.is_compiling()
+    with pytest.raises(AssertionError, match="is_available"):
+        torch.cuda.synchronize()
     torch.use_deterministic_algorithms(True, warn_only=True)
     assert torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(False)

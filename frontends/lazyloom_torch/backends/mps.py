@@ -1,0 +1,13 @@
+"""Apple's graphics processors: not supported."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """False: tensors live on the CPU."""
+    return False
+
+
+def is_built() -> bool:
+    """False: tensors live on the CPU."""
+    return False
