@@ -53,6 +53,7 @@ def scaled_exp(t: Any) -> Any:
     (second,) = t.autograd.grad(first.sum(), x, create_graph=True)
     second.sum().backward()
     return (y, first, second, x.grad, y.grad_fn.name(), y.requires_grad, y.is_leaf,
+            [n and n.name() for n, _ in ScaledExp.apply(x, 1.0, None).grad_fn.next_functions],
             ScaledExp.apply(x.detach(), 1.0, None).requires_grad)
 
 

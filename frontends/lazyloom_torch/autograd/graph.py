@@ -67,9 +67,15 @@ class Node:
         """
         node = self._value.node
         found: list[tuple[Node | None, int]] = []
-        for v in lazyloom.parents(self._value):
+        for v in self._parents():
             found.append((None, 0) if v is None else (node_of(v), v.index))
         return tuple(found) if node.tracked else ()
+
+    def _parents(self) -> tuple[Value | None, ...]:
+        """The operands, None for those without a gradient."""
+        node, found = self._value.node, lazyloom.parents(self._value)
+        # a custom function's op has the results before them
+        return found if lazyloom.host_rule(node) is None else found[len(node.types):]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -113,7 +119,7 @@ class Node:
         value = self._value
 
         def hook(gradient: Tensor) -> None:
-            parents = lazyloom.parents(value)
+            parents = self._parents()
             wanted = [v for v in parents if v is not None]
             found = iter(lazyloom.gradients(
                 [value], wanted, [conjugated(gradient._operand())], allow_unused=True, stop=True,
