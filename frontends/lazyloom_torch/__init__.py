@@ -159,6 +159,7 @@ def __getattr__(name: str) -> Any:
 from . import (  # noqa: E402, F401
     _autocast,
     func,
+    hub,
     jit,
     masked,
     nn,
@@ -166,6 +167,7 @@ from . import (  # noqa: E402, F401
     optim,
     special,
     testing,
+    types,
     utils,
 )
 from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from typing import Final as Final
 
 from ._settings import compile as _compile
 
@@ -31,7 +32,12 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     return drop if callable(drop) else _same
 
 
-export = script_if_tracing = unused
+export = script_if_tracing = _script_if_tracing = unused
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value."""
+    return the_value
 
 
 def is_scripting() -> bool:

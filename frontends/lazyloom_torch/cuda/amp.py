@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
+from ..amp import custom_bwd as _custom_bwd
+from ..amp import custom_fwd as _custom_fwd
+
+custom_fwd = functools.partial(_custom_fwd, device_type="cuda")
+custom_bwd = functools.partial(_custom_bwd, device_type="cuda")
 
 
 class autocast(_autocast):  # noqa: N801

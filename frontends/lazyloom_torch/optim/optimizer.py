@@ -7,13 +7,18 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import lazyloom
 from lazyloom.errors import LoomError
 
 from .._errors import as_torch
 from .._tensor import RemovableHandle, Tensor
+
+#: what an optimizer takes: parameters, pairs of name and parameter, or groups
+ParamsT: TypeAlias = (
+    Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]])
+StateDict: TypeAlias = dict[str, Any]
 
 
 class _Required:

@@ -16,7 +16,7 @@ from ._hooks import register
 _EXTRA = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What :meth:`Module.load_state_dict` did not find, and what it did not expect."""
 
     __slots__ = ()
@@ -27,9 +27,6 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
         return super().__repr__()
 
     __str__ = __repr__
-
-
-IncompatibleKeys.__name__ = "_IncompatibleKeys"  # which programs print
 
 
 class Stateful:
@@ -171,7 +168,7 @@ class Stateful:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy parameters and buffers from a state dict, or with ``assign`` take them over.
 
         Raises RuntimeError for a shape that differs, and with ``strict`` for names that
@@ -179,7 +176,7 @@ class Stateful:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        keys = IncompatibleKeys([], [])
+        keys = _IncompatibleKeys([], [])
         problems: list[str] = []
         given: Any = OrderedDict(state_dict)
         metadata = getattr(state_dict, "_metadata", None)

@@ -24,13 +24,18 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._state import IncompatibleKeys, Stateful
+from ._state import Stateful, _IncompatibleKeys
 
 _TABLES = (
     "_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_hooks_with_kwargs",
     "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
     "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+
+
+def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803 - programs call it, so named
+    """The text with all lines but the first moved to the right."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 class Module(Hooked, Stateful):
@@ -451,7 +456,7 @@ class Module(Hooked, Stateful):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + repr(child).replace("\n", "\n  ")
+        children = [f"({name}): " + _addindent(repr(child), 2)
                     for name, child in self._modules.items()]
         name = self._get_name()
         if len(lines) == 1 and not children:
@@ -462,7 +467,7 @@ class Module(Hooked, Stateful):
 
 
 __all__ = [
-    "IncompatibleKeys", "Module", "register_module_backward_hook",
+    "Module", "_IncompatibleKeys", "_addindent", "register_module_backward_hook",
     "register_module_buffer_registration_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook", "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",

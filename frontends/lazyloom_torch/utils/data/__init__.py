@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _utils as _utils
+from . import distributed as distributed
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,

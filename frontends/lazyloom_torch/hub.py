@@ -1,0 +1,84 @@
+"""``torch.hub``: checkpoints by their address, kept in PyTorch's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from typing import Any
+from urllib.parse import urlparse
+
+from .serialization import load
+
+#: the hash that a name such as ``resnet18-f37072fd.pth`` ends with
+_HASH = re.compile(r"-([a-f0-9]*)\.")
+_dir: str | None = None
+
+
+def get_dir() -> str:
+    """The folder of downloads: ``$TORCH_HOME/hub``, ``~/.cache/torch/hub`` if that is not set."""
+    if _dir is not None:
+        return _dir
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
+    return os.path.join(os.path.expanduser(home), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Keep downloads in another folder."""
+    global _dir
+    _dir = os.path.expanduser(d)
+
+
+def download_url_to_file(
+    url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True
+) -> None:
+    """Copy what is at an address to a file, which appears when it is whole.
+
+    Raises RuntimeError where the SHA-256 does not begin with ``hash_prefix``, and what the
+    connection raises. ``progress`` is accepted; no bar is drawn.
+    """
+    import urllib.request  # not needed, and slow to import, where nothing is downloaded
+
+    path = os.path.abspath(os.path.expanduser(dst))
+    request = urllib.request.Request(url, headers={"User-Agent": "lazyloom.hub"})
+    handle, part = tempfile.mkstemp(dir=os.path.dirname(path))
+    try:
+        with urllib.request.urlopen(request) as source, open(handle, "wb") as file:
+            shutil.copyfileobj(source, file)
+        if hash_prefix is not None:
+            with open(part, "rb") as whole:
+                found = hashlib.file_digest(whole, "sha256").hexdigest()
+            if not found.startswith(hash_prefix):
+                raise RuntimeError(
+                    f'invalid hash value (expected "{hash_prefix}", got "{found}")')
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def load_state_dict_from_url(
+    url: str, model_dir: str | os.PathLike[str] | None = None, map_location: Any = None,
+    progress: bool = True, check_hash: bool = False, file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:
+    """Load a checkpoint from an address; it is downloaded once.
+
+    Unlike PyTorch's, the default runs nothing that the file may hold (``weights_only``).
+    """
+    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    os.makedirs(folder, exist_ok=True)
+    name = file_name or os.path.basename(urlparse(url).path)
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        sys.stderr.write(f'Downloading: "{url}" to {path}\n')
+        hashed = _HASH.search(name) if check_hash else None
+        download_url_to_file(url, path, hashed.group(1) if hashed else None, progress)
+    return load(path, map_location=map_location, weights_only=weights_only)
+
+
+__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]

@@ -1,0 +1,7 @@
+"""``torch.utils.data.distributed``."""
+
+from __future__ import annotations
+
+from .sampler import DistributedSampler
+
+__all__ = ["DistributedSampler"]
