@@ -84,6 +84,7 @@ def mapped(t: Any) -> Any:
         vmap(lambda x: x * 2, chunk_size=1)(a), vmap(t.func.jacrev(t.sin))(a),
         vmap(lambda x, k: x * k, in_dims=(0, None))(a, 3),
         vmap(lambda x: t.where(x > 1, x, -x).cumsum(0))(a), vmap(lambda x: b)(a),
+        vmap(lambda x: (b, x, b), out_dims=(None, 0, None))(a),
         [vmap(lambda x: x + t.randn(1), randomness=r)(t.zeros(3)).unique().numel()
          for r in ("different", "same")])
 
@@ -108,6 +109,7 @@ def refusals(t: Any) -> Any:
         lambda: vmap(lambda x, y: x)(x, t.zeros(4)), lambda: vmap(lambda x: x, in_dims=(0, 0))(x),
         lambda: vmap(lambda x: x, in_dims=2)(x), lambda: vmap(lambda x, y: x)(x, 3),
         lambda: vmap(lambda x: x.item())(x), lambda: vmap(lambda x: x, out_dims=(0, 0))(x),
+        lambda: vmap(t.sin, out_dims=None)(x),
         lambda: vmap(lambda: 1)(), lambda: vmap(lambda x: a.add_(x))(x),
         lambda: vmap(t.sin, randomness="no")(x), lambda: vmap(t.sin, chunk_size=0)(x),
         lambda: grad(lambda x: x)(x), lambda: grad(lambda x: 1.0)(x),
@@ -124,7 +126,9 @@ def modules(t: Any) -> Any:
     params, buffers = t.func.stack_module_state(models)
     tied = t.nn.Sequential(t.nn.Linear(3, 3), t.nn.Linear(3, 3))
     tied[1].weight = tied[0].weight
+    free = t.func.replace_all_batch_norm_modules_(t.nn.Sequential(t.nn.BatchNorm1d(3)))
     return (
+        free[0].running_mean is None, t.vmap(free)(t.stack([t.tensor(M), t.tensor(M) * 2])),
         t.func.functional_call(m, ones, (x,)), m.weight is weight,
         t.func.grad(lambda p: t.func.functional_call(m, p, (x,)).sum())(ones),
         {k: v.shape for k, v in params.items()}, params["weight"].requires_grad, buffers,

@@ -155,3 +155,17 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """The tensor itself: transformed functions get plain tensors."""
     return tensor
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch normalisations of a module keep no running statistics, in place.
+
+    So they can be mapped by ``vmap``; they always use the statistics of the batch then.
+    """
+    from ..nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lazyloom
-from lazyloom.errors import LoomError
+from lazyloom.errors import ArgumentError, LoomError
 
 from .._errors import as_torch
 from .._tensor import Tensor
@@ -28,7 +28,8 @@ def vmap(
         in_dims: which dimension of the arguments is mapped: an int for all of them, or nested as
             the positional arguments, None for what is the same for every element. Keyword
             arguments are not mapped.
-        out_dims: where the dimension goes in the results, likewise.
+        out_dims: where the dimension goes in the results, likewise; None for what is the same
+            for every element.
         randomness: what drawing random numbers does: ``"error"`` raises RuntimeError, ``"same"``
             draws once for all elements, ``"different"`` for each.
         chunk_size: elements that are computed at once, by default all.
@@ -125,7 +126,7 @@ def _once(
     owners, leaves = leaves, plain(leaves)
     results: list[Any] = []
 
-    def body(number: Tensor, *given: Tensor) -> tuple[Tensor, ...]:
+    def body(number: Tensor, *given: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         full = list(leaves)
         for i, t in zip(places, given, strict=True):
             full[i] = t
@@ -138,23 +139,31 @@ def _once(
                 raise ValueError(
                     f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(t)}.")
         written = [i for i, t, v in zip(places, given, versions, strict=True) if t._version != v]
-        results.append((structure, _output_dims(name, out_dims, structure, found), written))
-        return (*made, *[full[i] for i in written])
+        dims_out = _output_dims(name, out_dims, structure, found)
+        results.append((structure, dims_out, written))
+        along = [t for t, d in zip(made, dims_out, strict=True) if d is not None]
+        alike = [t for t, d in zip(made, dims_out, strict=True) if d is None]
+        return (*along, *[full[i] for i in written]), tuple(alike)
 
     numbers = Tensor._wrap(lazyloom.record("iota", [], {
         "shape": (size,), "axis": 0, "dtype": lazyloom.dtypes.int64}))
     given = [leaves[i] for i in places]
-    mapping = lazyloom.vmap(body, in_axes=(0, *[dims[i] for i in places]), out_axes=0)
+    mapping = lazyloom.vmap(body, in_axes=(0, *[dims[i] for i in places]),
+                            out_axes=(0, None))
     try:
-        found = mapping(numbers, *given)
+        along, alike = mapping(numbers, *given)
     except LoomError as error:
+        if results and None in results[0][1] and isinstance(error, ArgumentError):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            ) from None
         raise as_torch(error) from None
     structure, places_out, written = results[0]
-    for i, t in zip(written, found[len(places_out):], strict=True):
+    for i, t in zip(written, along[len(along) - len(written):], strict=True):
         owners[i].copy_(t.movedim(0, dims[i]))
-    found = found[:len(places_out)]
+    moved, same = iter(along), iter(alike)
     return structure.build(
-        _placed(t, d, name) for t, d in zip(found, places_out, strict=True))
+        next(same) if d is None else _placed(next(moved), d, name) for d in places_out)
 
 
 def _output_dims(name: str, out_dims: Any, structure: Any, found: Any) -> list[Any]:
@@ -174,11 +183,8 @@ def _output_dims(name: str, out_dims: Any, structure: Any, found: Any) -> list[A
     return dims
 
 
-def _placed(t: Tensor, place: int | None, name: str) -> Tensor:
-    """A result with the mapped dimension where it is wanted; None: the first element's."""
-    if place is None:
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+def _placed(t: Tensor, place: int, name: str) -> Tensor:
+    """A result with the mapped dimension where it is wanted."""
     ndim = len(t._type.shape)
     if not -ndim <= place < ndim:
         raise IndexError(
