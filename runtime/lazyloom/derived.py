@@ -206,8 +206,13 @@ def _make_forward(base: OpDef, name: str) -> OpDef:
     def fn(*operands: Any, forward_wrt: tuple[int, ...], **attrs: Any) -> Any:
         from .ops._jax import jax
 
-        outputs, pull = _pull(base, operands, forward_wrt, attrs)
-        return (*outputs, *jax.tree_util.tree_leaves(pull))
+        def forward(*operands: Any) -> tuple[Any, ...]:
+            outputs, pull = _pull(base, operands, forward_wrt, attrs)
+            return (*outputs, *jax.tree_util.tree_leaves(pull))
+
+        # traced apart, since under another derivative JAX may order the residuals otherwise
+        found: tuple[Any, ...] = jax.jit(forward, inline=True)(*operands)
+        return found
 
     return OpDef(
         name, (Operand("operands", "any", True, True),),
