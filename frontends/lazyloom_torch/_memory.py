@@ -31,6 +31,7 @@ def take(self: Tensor, other: Tensor) -> None:
         tracked = storage.value.requires_grad
         if tracked and root._leaf is None:
             storage, steps, root = lazyloom.Storage(other.value.detach()), (), None
+            strides, offset = None, 0
         elif root is self:
             storage.value = storage.value.detach()
             root = None
