@@ -15,6 +15,7 @@ import jax
 import numpy as np
 import pytest
 
+from lazyloom.derived import forward_of
 from lazyloom.ops import lookup, table
 from lazyloom.ops.samples import Sample, samples
 from lazyloom.ops.spec import OpDef
@@ -76,3 +77,16 @@ def test_merges(name: str) -> None:
     with jax.enable_x64(True):
         weights = [np.ones(r.shape, np.float32) for r in jax.eval_shape(call, *values)]
         assert _heavy(op_by_op, values, weights) == _heavy(whole, values, weights)
+
+
+def test_residuals_are_the_same_under_another_derivative() -> None:
+    op = forward_of(lookup("eig"))
+
+    def forward(x: Any) -> Any:
+        return op.fn(x, forward_wrt=(0,))
+
+    with jax.enable_x64(True):
+        x = jax.ShapeDtypeStruct((2, 2), "float64")
+        alone = jax.eval_shape(forward, x)
+        under = jax.eval_shape(lambda x: jax.vjp(forward, x)[0], x)
+    assert [(r.shape, r.dtype) for r in alone] == [(r.shape, r.dtype) for r in under]

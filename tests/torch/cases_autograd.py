@@ -261,12 +261,6 @@ def second_derivatives_of_products(t: Any) -> Any:
     return t.cat([g.detach(), t.autograd.grad((g * g).sum(), x)[0]])
 
 
-def second_derivatives_of_eigenvectors(t: Any) -> Any:
-    x = t.tensor([[1.0, 2.0], [0.3, 3.0]], dtype=t.float64, requires_grad=True)
-    (g,) = t.autograd.grad(t.linalg.eig(x)[1].abs().pow(3).sum(), x, create_graph=True)
-    return t.autograd.grad((g * g).sum(), x)
-
-
 def frozen_and_thawed(t: Any) -> Any:
     seen: list[int] = []
     w, v = leaf(t), t.ones(2)
@@ -473,7 +467,6 @@ def checks(t: Any) -> Any:
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
     many_hooks, hooks_of_nodes, passes, the_rest_of_a_graph, complex_numbers,
-    a_leaf_that_was_written, second_derivatives_of_products,
-    second_derivatives_of_eigenvectors, frozen_and_thawed,
+    a_leaf_that_was_written, second_derivatives_of_products, frozen_and_thawed,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}
