@@ -261,6 +261,15 @@ def second_derivatives_of_products(t: Any) -> Any:
     return t.cat([g.detach(), t.autograd.grad((g * g).sum(), x)[0]])
 
 
+def where_training_begins(t: Any) -> Any:
+    x, y = leaf(t, [0.0, 0.0]), t.tensor([0.0, 1.0])
+    f = t.nn.functional
+    (f.binary_cross_entropy_with_logits(x, y) + 10 * f.l1_loss(x, y)
+     + t.distributions.Binomial(5, logits=x).log_prob(y).sum()
+     + (x ** t.tensor([0, 1])).sum() * 100).backward()
+    return x.grad
+
+
 def frozen_and_thawed(t: Any) -> Any:
     seen: list[int] = []
     w, v = leaf(t), t.ones(2)
@@ -467,6 +476,7 @@ def checks(t: Any) -> Any:
 CASES: dict[str, Callable[[Any], Any]] = {f.__name__: f for f in (
     scaled_exp, several_outputs, in_place_function, wrong_functions, complex_function, hooks,
     many_hooks, hooks_of_nodes, passes, the_rest_of_a_graph, complex_numbers,
-    a_leaf_that_was_written, second_derivatives_of_products, frozen_and_thawed,
+    a_leaf_that_was_written, second_derivatives_of_products,
+    where_training_begins, frozen_and_thawed,
     names, anomalies, modes, aliases, a_view_that_is_used_again, checkpoints,
     functional, forward_mode, checks)}

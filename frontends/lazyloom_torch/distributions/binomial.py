@@ -20,9 +20,9 @@ from .utils import (
 )
 
 
-def _softplus_of_negative(x: Tensor) -> Tensor:
-    """``log(1 + exp(x))``, with a gradient at 0 that does not double."""
-    return x.clamp(min=0) + torch.log1p(torch.exp(-torch.abs(x)))
+def _log_of_one_more(x: Tensor) -> Tensor:
+    """``log(1 + exp(x))``, exact and with the right gradient at 0, too."""
+    return -torch.nn.functional.logsigmoid(-x)
 
 
 class Binomial(Distribution):
@@ -95,7 +95,7 @@ class Binomial(Distribution):
         value = self._validate_sample(value)
         ways = (torch.lgamma(self.total_count + 1) - torch.lgamma(value + 1)
                 - torch.lgamma(self.total_count - value + 1))
-        failing = self.total_count * _softplus_of_negative(self.logits)
+        failing = self.total_count * _log_of_one_more(self.logits)
         return value * self.logits + ways - failing
 
     def entropy(self) -> Tensor:
