@@ -193,3 +193,10 @@ def test_shallow_copies_share_memory() -> None:
     assert x.tolist() == [9, 2, 3]
     p = copy.copy(nn.Parameter(torch.ones(2)))
     assert isinstance(p, nn.Parameter) and p.requires_grad and p.tolist() == [1, 1]
+
+
+def test_a_product_beyond_all_memory_is_an_error_where_it_is_read() -> None:
+    row = torch.ones(1, 10**7)  # the product has more bytes than a process has addresses
+    with pytest.raises(RuntimeError, match="memory"):
+        (row.T @ row).numpy()
+    assert torch.ones(2).sum().item() == 2

@@ -370,6 +370,7 @@ fast_read = True
 def to_host(array: Any) -> Any:
     """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
+    array.block_until_ready()  # raises; to read the result of a run that failed ends the process
     if fast_read:
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
