@@ -65,6 +65,8 @@ DETAILS: dict[str, Case] = {
          t.tile(input=x, dims=(2,)), x.split(split_size=1), x.swapdims(dim0=0, dim1=1),
          t.randn(size=(2, 3)).shape, t.randint(high=2, size=(2,)).shape,
          t.ones(2).resize_(size=(1,))) for x in [t.arange(6.0).reshape(2, 3)]],
+    "writes to what expand only gave a dimension": lambda t: [
+        (x.expand(1, 3).fill_(3), x) for x in [t.zeros(3)]],
     "both names": lambda t: t.ones(2).max(dim=0, axis=0),
     "sizes": lambda t: _text([t.Size([2, 3]) * 2, (4,) + t.Size([2, 3]), t.Size([1]) + (2,)]),
 }

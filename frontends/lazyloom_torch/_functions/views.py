@@ -248,6 +248,9 @@ def expand(input: Tensor, *size: Any) -> Tensor:
         steps.append(strides[i - lead] if i >= lead and d == have else 0)
     if tuple(new) == shape:
         return input._share(Reshape(shape), input._strides, input._offset)
+    if new[lead:] == list(shape) and new[:lead] == [1] * lead:
+        # nothing is repeated, so that it can be written
+        return input._share(Reshape(tuple(new)), tuple(steps), input._offset)
     return input._share(Broadcast(tuple(new)), tuple(steps), input._offset)
 
 
