@@ -169,6 +169,8 @@ class GradScaler:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         result = self._selected(optimizer, own.found, args, kwargs)
         own.stage = OptState.STEPPED
+        if isinstance(optimizer, RecordedOptimizer):
+            optimizer.dispatch()
         return result
 
     def _selected(self, optimizer: Any, found: Value, args: Any, kwargs: Any) -> Any:
@@ -178,7 +180,11 @@ class GradScaler:
             return None if Tensor._wrap(found).item() else optimizer.step(*args, **kwargs)
         optimizer.prepare()
         before = _contents(optimizer)
-        result = optimizer.step(*args, **kwargs)
+        optimizer.held = True
+        try:
+            result = optimizer.step(*args, **kwargs)
+        finally:
+            optimizer.held = False
         grad_mode = lazyloom.set_grad_enabled(False)
         try:
             skipped = record("not_equal", [found, scalar(0, found.dtype)])

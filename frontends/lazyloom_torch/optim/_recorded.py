@@ -86,6 +86,12 @@ class RecordedOptimizer(Optimizer):
     #: state that counts: 0-d tensors, shared by the parameters that are updated together, with
     #: what they start from
     counters: dict[str, float] = {"step": 0.0}
+    #: a parameter of each op of the last step
+    _watched: Sequence[Tensor] = ()
+    #: whether steps are dispatched one by one
+    _apart = False
+    #: set by who goes on with what a step records, and then calls :meth:`dispatch`
+    held = False
 
     def _names(self, group: dict[str, Any]) -> Sequence[str]:
         """The state of a parameter's shape, in the op's order."""
@@ -111,18 +117,35 @@ class RecordedOptimizer(Optimizer):
 
         ``closure`` computes the loss again (with gradients) and returns it; so does step.
         """
+        if not self._apart and any(p.value.is_pending for p in self._watched):
+            # nothing was read since the last step, nor will be in a loop: see dispatch()
+            self._apart = True
         before = lazyloom.set_grad_enabled(bool(self.defaults.get("differentiable")))
         try:
             loss = None
             if closure is not None:
                 with enable_grad():
                     loss = closure()
+            watched = []
             for group in self.param_groups:
                 for batch in self._batches(group):
                     self._update(batch, group)
+                    watched.append(batch.params[0])
+            self._watched = watched
         finally:
             lazyloom.set_grad_enabled(before)
+        if self._apart and not self.held:
+            self.dispatch()
         return loss
+
+    def dispatch(self) -> None:
+        """Hand the step to XLA if it belongs to a loop that does not read at every step.
+
+        Recorded on and on, the steps between two reads would be one program, which takes long to
+        compile; the values are the same. Without ``differentiable``, that is.
+        """
+        if self._apart and not self.defaults.get("differentiable"):
+            lazyloom.sync(*[p.value for p in self._watched])
 
     def prepare(self) -> None:
         """Make the state that the next step starts from, of parameters that have a gradient."""
