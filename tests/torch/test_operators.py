@@ -40,6 +40,11 @@ def test_numbers_keep_a_floating_tensor_s_dtype():
         x = torch.tensor([1.0, 2.0], dtype=dtype)
         for number in (2, 2.5, True, np.float64(2.0), np.int64(2), float("inf"), -0.0):
             for function in ARITHMETIC:
+                if number is True and function is operator.sub:
+                    for pair in ((x, number), (number, x)):
+                        with pytest.raises(RuntimeError, match="with a bool"):
+                            function(*pair)
+                    continue
                 assert function(x, number).dtype is dtype
                 assert function(number, x).dtype is dtype
             for function in ORDER:
