@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 import zlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -47,3 +49,30 @@ def _is_quick(item: pytest.Item) -> bool:
     # the same sample every time, and in every worker
     sampled = item.nodeid.startswith(SAMPLED) and "[" in item.nodeid
     return not sampled or zlib.crc32(item.nodeid.encode()) % SAMPLE == 0
+
+
+@pytest.fixture(scope="module")
+def quick_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For modules whose programs run once: XLA leaves out what makes code fast.
+
+    No other test finds these programs. Every op is also compiled as for users, by tests/ops.
+    """
+    from jaxlib import xla_client
+
+    from lazyloom.cache import memory
+    from lazyloom.execute import jax_compat
+
+    def compile_text(text: str) -> Any:
+        if "@lapack_" in text:
+            jax_compat._find_lapack()
+        options = xla_client.CompileOptions()
+        options.env_option_overrides = [
+            ("xla_backend_optimization_level", "0"), ("xla_llvm_disable_expensive_passes", "True")]
+        return jax_compat.client().compile_and_load(text, jax_compat._device_list, options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax_compat, "compile_text", compile_text)
+        patch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        memory.clear()
+        yield
+        memory.clear()

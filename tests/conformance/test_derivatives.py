@@ -20,6 +20,8 @@ from tests.conformance import compare, exclusions
 from tests.conformance.frontends import Driver, drivers, join, several
 from tests.conformance.test_ops import compiled, quick
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 STEP = 1e-6
 #: of a slope of about 1, where rounding leaves nine digits of the difference
 TOLERANCE = {"rtol": 2e-5, "atol": 2e-6}

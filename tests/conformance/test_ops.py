@@ -19,6 +19,8 @@ from lazyloom.ops.spec import OpDef, lookup
 from tests.conformance import compare, coverage, exclusions
 from tests.conformance.frontends import Driver, call, drivers, join
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 OPS = sorted(lazyloom.ops.table())
 
 #: what `make test-quick` runs

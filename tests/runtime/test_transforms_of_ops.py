@@ -19,30 +19,7 @@ from lazyloom.ops.spec import OpDef, lookup, table
 SIZE = 2
 CHUNKS = 8
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs here run once: XLA leaves out what makes code fast, and nobody else finds them."""
-    from jaxlib import xla_client
-
-    from lazyloom.cache import memory
-    from lazyloom.execute import jax_compat
-
-    def compile_text(text: str) -> Any:
-        if "@lapack_" in text:
-            jax_compat._find_lapack()
-        options = xla_client.CompileOptions()
-        options.env_option_overrides = [
-            ("xla_backend_optimization_level", "0"), ("xla_llvm_disable_expensive_passes", "True")]
-        return jax_compat.client().compile_and_load(text, jax_compat._device_list, options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jax_compat, "compile_text", compile_text)
-        patch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        memory.clear()
-        yield
-        memory.clear()
-
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 #: the ops of the package: other tests add some of their own
 OPS = sorted(name for name, op in table().items() if op.version == lookup("add").version)
