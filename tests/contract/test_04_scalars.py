@@ -123,3 +123,12 @@ def test_results_do_not_depend_on_which_temporaries_are_alive(fresh_cache: Any) 
     first = run(False)
     run(True)
     np.testing.assert_array_equal(run(False), first)
+
+
+def test_run_time_numbers_that_stay_are_not_uploaded_again_and_zeros_keep_their_sign() -> None:
+    def run(number: float) -> Any:
+        x = ll.from_host(np.array([1.0, -1.0], np.float32))
+        return rec("multiply", x, ll.Scalar(number, ll.dtypes.float32, bake=False)).read()
+
+    signs = [np.signbit(run(n)).tolist() for n in (0.0, 0.0, -0.0, -0.0, 0.0)]
+    assert signs == [[False, True]] * 2 + [[True, False]] * 2 + [[False, True]]

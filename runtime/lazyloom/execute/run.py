@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 import time
 from typing import Any, Final
@@ -90,14 +91,23 @@ def _add_scalars(
     """Add the vector of each dtype's run-time scalars; one that is as last time is not uploaded."""
     for dtype, numbers in scalars.items():
         known = entry.scalars.get(dtype)
-        if known is not None and known[0] == numbers:
+        if known is not None and known[0] == numbers and _zeros_agree(known[0], numbers):
             arguments.append(known[1])
             continue
         array = jax_compat.upload(scalar_vector(numbers, dtype.numpy))
-        # numbers that are equal are the same bits, except zeros, by their sign
-        if dtype.kind != "c" and 0 not in numbers:
+        if dtype.kind != "c":
             entry.scalars[dtype] = (numbers, array)
         arguments.append(array)
+
+
+def _zeros_agree(before: list[Any], numbers: list[Any]) -> bool:
+    """Whether numbers that are equal are the same bits: zeros may differ by their sign."""
+    if 0 not in numbers:
+        return True
+    for a, b in zip(before, numbers, strict=True):
+        if b == 0 and math.copysign(1.0, a) != math.copysign(1.0, b):
+            return False
+    return True
 
 
 def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
