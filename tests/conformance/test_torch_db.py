@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's tables of samples need it")
 

@@ -26,6 +26,8 @@ import lazyloom_numpy as np
 from lazyloom import graph
 from lazyloom.evaluate import evaluate_component
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 #: seeds of a block; ``--quick`` runs one block in eighteen
 BLOCK = 100
 BLOCKS = 31

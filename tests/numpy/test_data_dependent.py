@@ -12,6 +12,8 @@ import lazyloom
 import lazyloom_numpy as np
 from tests.numpy.helpers import same
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 X = onp.array([0.0, 3, 0, 1, 2, 2])
 
 #: the function that the record names, and a call

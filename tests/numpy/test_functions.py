@@ -10,6 +10,8 @@ import pytest
 import lazyloom_numpy as np
 from tests.numpy.helpers import both, data
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 A = data((3, 4), "float64", 1)
 B = data((3, 4), "float64", 2)
 I = data((3, 4), "int32", 3)  # noqa: E741

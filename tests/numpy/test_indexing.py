@@ -11,6 +11,8 @@ import lazyloom
 import lazyloom_numpy as np
 from tests.numpy.helpers import same
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 SHAPES = ((5,), (3, 4), (2, 3, 4), (2, 1, 3, 2))
 
 

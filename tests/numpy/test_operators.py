@@ -18,6 +18,8 @@ from lazyloom_numpy import _operators as registered
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import tolerance
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 OPERATORS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
     "matmul": operator.matmul, "lt": operator.lt, "le": operator.le, "gt": operator.gt,

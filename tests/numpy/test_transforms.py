@@ -13,6 +13,8 @@ import lazyloom as ll
 import lazyloom_numpy as np
 from lazyloom.errors import ReadForbiddenError
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 RNG = onp.random.default_rng(3)
 POINTS = RNG.normal(size=(6, 2))
 IMAGE = RNG.normal(size=(3, 5, 4))

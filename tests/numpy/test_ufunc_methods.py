@@ -16,6 +16,8 @@ import lazyloom_numpy as np
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import both, data, same
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 UFUNC_ERROR: Any = onp._core._exceptions.UFuncTypeError  # type: ignore[attr-defined]
 UNARY = sorted(n for n, f in _ufuncs.TABLE.items() if f.nin == 1 and f.nout == 1)
 

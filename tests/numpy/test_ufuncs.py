@@ -11,6 +11,8 @@ import lazyloom_numpy as np
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import DTYPES, both, data, same
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 UNARY = sorted(n for n, f in _ufuncs.TABLE.items() if f.nin == 1)
 BINARY = sorted(n for n, f in _ufuncs.TABLE.items() if f.nin == 2 and f.signature is None)
 DIVISIONS = ("floor_divide", "remainder", "fmod", "divmod", "divide")

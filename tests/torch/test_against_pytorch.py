@@ -21,6 +21,8 @@ from tests.torch.oracle import same
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 TOPICS = {
     "pointwise": cases.POINTWISE, "promotion": cases.PROMOTION, "reductions": cases.REDUCTIONS,
     "linear": cases.LINEAR, "shapes": cases.SHAPES, "creation": cases.CREATION,

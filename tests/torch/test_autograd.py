@@ -13,6 +13,8 @@ from tests.torch.oracle import same
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 
 @pytest.mark.parametrize("name", cases_autograd.CASES)
 def test_gradients_are_pytorch_s(name: str) -> None:

@@ -12,6 +12,8 @@ import lazyloom
 import lazyloom_torch as mine
 from tests.torch.cases_distributions import CONSTRAINTS, DISTRIBUTIONS, TRANSFORMS
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 D = mine.distributions
 #: PyTorch's own definition does not take float64
 _SINGLE = {"GeneralizedPareto"}

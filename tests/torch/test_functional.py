@@ -11,6 +11,8 @@ import lazyloom
 import lazyloom_torch as torch
 from tests.torch import cases_functional
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 F = torch.nn.functional
 
 

@@ -12,6 +12,8 @@ import lazyloom
 import lazyloom_torch as mine
 from tests.torch.oracle import check, host
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 _rng = np.random.default_rng(5)
 A = _rng.normal(size=(2, 4, 3))
 Q = _rng.normal(size=(2, 3, 3)) + 3 * np.eye(3)

@@ -14,6 +14,8 @@ import lazyloom
 import lazyloom_torch as torch
 from lazyloom_torch import nn
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 
 def _kinds(module: Any) -> list[str]:
     return sorted(n for n in dir(module) if isinstance(getattr(module, n), type) and issubclass(

@@ -24,6 +24,10 @@ _device_list: Any = None
 _sharding: Any = None
 _put: Any = None
 
+#: XLA's options for every program. A bfloat16 result is rounded where the program says so,
+#: whether or not it is read there.
+XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
+
 
 def _import() -> None:
     import jax.dlpack
@@ -112,8 +116,7 @@ def compile_text(text: str) -> Any:
     if "@lapack_" in text:
         _find_lapack()
     options = xla_client.CompileOptions()
-    # a bfloat16 result is rounded where the program says so, whether or not it is read there
-    options.env_option_overrides = [("xla_allow_excess_precision", "False")]
+    options.env_option_overrides = XLA_OPTIONS
     return client().compile_and_load(text, _device_list, options)
 
 

@@ -6,7 +6,7 @@ frontend, and ``docs/numpy_coverage.md`` names them.
 
 from __future__ import annotations
 
-import inspect
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,8 +77,8 @@ def case(
 ) -> Case:  # fmt: skip
     """A :class:`Case` that knows where it was written."""
     names = (names,) if isinstance(names, str) else names
-    frame = inspect.stack()[1]
-    place = f"{Path(frame.filename).stem}:{frame.lineno}"
+    frame = sys._getframe(1)  # inspect.stack reads every caller's source: 30 ms a case
+    place = f"{Path(frame.f_code.co_filename).stem}:{frame.f_lineno}"
     return Case(names, call, shapes, dtypes, low, high, scale, exact, reads, place)
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.numpy.coverage._areas import cases, exercised, names, ours, reason_against
 from tests.numpy.coverage.case import Case, check
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 CASES: list[Case] = cases()
 
 
