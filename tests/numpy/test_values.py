@@ -19,8 +19,6 @@ import lazyloom_numpy as np
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import DTYPES
 
-pytestmark = pytest.mark.usefixtures("quick_compiler")
-
 NAMES = sorted(n for n, f in _ufuncs.TABLE.items() if f.signature is None)
 #: one dtype of each kind and of the sizes that differ, by NumPy's characters
 CHARACTERS = "?bBlLefd"

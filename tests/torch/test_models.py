@@ -16,6 +16,8 @@ import lazyloom_torch as torch
 from tests.conformance import torch_models
 from tests.conformance.torch_models import EXAMPLES, either
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 FOLDER = EXAMPLES / "torch_models"
 
 #: sizes at which a step compiles in a second or so

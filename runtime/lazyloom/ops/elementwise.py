@@ -208,13 +208,14 @@ def reciprocal(x: T) -> Array:
 @op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum")
 def maximum(x: T, y: T) -> Array:
     """The larger of x and y; NaN if either is. At ties each gets half of the gradient."""
-    return lax.max(*broadcast(x, y))
+    # XLA makes a clamp of two limits, which not each of its code generators has for bools
+    return (lax.bitwise_or if kind(x) == "b" else lax.max)(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum")
 def minimum(x: T, y: T) -> Array:
     """The smaller of x and y; NaN if either is. At ties each gets half of the gradient."""
-    return lax.min(*broadcast(x, y))
+    return (lax.bitwise_and if kind(x) == "b" else lax.min)(*broadcast(x, y))
 
 
 def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
