@@ -12,6 +12,8 @@ from typing import Any
 
 from lazyloom import errors
 
+from ._numpy_names import plain, rename
+
 
 class TorchShapeError(errors.ShapeError, RuntimeError):
     """Shapes do not fit."""
@@ -58,11 +60,14 @@ def wrong_argument(name: str, error: AttributeError, args: tuple[Any, ...]) -> E
 
 def naming(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose arguments of a wrong kind are TypeErrors."""
+    inner, renamed = plain(function)
 
-    @functools.wraps(function)
+    @functools.wraps(inner)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if renamed and kwargs:
+            rename(kwargs)
         try:
-            return function(*args, **kwargs)
+            return inner(*args, **kwargs)
         except AttributeError as error:
             raise wrong_argument(function.__name__, error, (*args, *kwargs.values())) from None
 

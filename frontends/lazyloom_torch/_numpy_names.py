@@ -20,6 +20,13 @@ NAMES = frozenset("""
 _MEANINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
+def rename(arguments: dict[str, Any]) -> None:
+    """Give keyword arguments that have NumPy's names PyTorch's."""
+    for given, meant in _MEANINGS.items():
+        if given in arguments and meant not in arguments:
+            arguments[meant] = arguments.pop(given)
+
+
 def taking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with NumPy's names for its parameters if it is among ``NAMES``."""
     if name not in NAMES:
@@ -28,9 +35,17 @@ def taking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def renaming(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            for given, meant in _MEANINGS.items():
-                if given in kwargs and meant not in kwargs:
-                    kwargs[meant] = kwargs.pop(given)
+            rename(kwargs)
         return function(*args, **kwargs)
 
+    renaming.plain = function  # type: ignore[attr-defined]
     return renaming
+
+
+def plain(function: Callable[..., Any]) -> tuple[Callable[..., Any], bool]:
+    """What :func:`taking` was given, and whether it wrapped it.
+
+    For a wrapper that calls :func:`rename` itself: two wrappers cost two calls.
+    """
+    inner = function.__dict__.get("plain")
+    return (function, False) if inner is None else (inner, True)

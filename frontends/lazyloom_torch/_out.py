@@ -17,6 +17,7 @@ import lazyloom
 from . import _dtypes
 from ._core import cast
 from ._errors import wrong_argument
+from ._numpy_names import plain, rename
 from ._promotion import can_cast
 from ._tensor import Tensor
 
@@ -142,19 +143,22 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     name = function.__name__
     typed, apart = name in _TYPED, name in _APART
+    inner, renamed = plain(function)
 
-    @functools.wraps(function)
+    @functools.wraps(inner)
     def wrapper(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if renamed and kwargs:
+            rename(kwargs)
         if out is None:
             try:
-                return function(*args, **kwargs)
+                return inner(*args, **kwargs)
             except AttributeError as error:
                 raise wrong_argument(name, error, (*args, *kwargs.values())) from None
         if typed and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out.dtype
         if apart:
             _check_apart(name, out, args)
-        return into(out, function(*args, **kwargs))
+        return into(out, inner(*args, **kwargs))
 
     return wrapper
 
