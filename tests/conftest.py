@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,22 @@ def _quick_options() -> list[tuple[str, str]]:
                 continue
         known.append(option)
     return known
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty disk cache and no program in memory, for this test alone.
+
+    What a test finds there otherwise depends on those before it, also in other processes: a program
+    that was stored for inputs that stay alive, say, donates nothing.
+    """
+    from lazyloom.cache import memory
+
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(folder))
+    memory.clear()
+    yield folder
+    memory.clear()
 
 
 @pytest.fixture(scope="module")

@@ -430,7 +430,8 @@ def test_nothing_is_kept_of_what_was_released(client: Client) -> None:
         with pytest.raises(errors.LoomError):
             client.apply("add", [x, None])
         del kept
-    assert values_alive() == before
+    # other tests' values may go meanwhile; none may come
+    assert values_alive() <= before
 
 
 SPENT = """

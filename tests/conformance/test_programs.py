@@ -57,13 +57,13 @@ class Outcome:
 
 
 def prepared() -> int:
-    """Programs compiled, or found on disk from an earlier run of these tests."""
+    """Programs compiled, or found on disk."""
     stats = lazyloom.stats()
     return int(stats["programs_compiled"] + stats["programs_from_disk"])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_the_same_in_the_three(name: str) -> None:
+def test_a_program_is_the_same_in_the_three(name: str, fresh_cache: Any) -> None:
     outcomes = [Outcome(driver, name) for driver in drivers()]
     first = outcomes[0]
     for driver, other in zip(drivers()[1:], outcomes[1:]):

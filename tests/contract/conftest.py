@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +17,6 @@ def handlers(tmp_path_factory: pytest.TempPathFactory) -> Handlers:
     if compiler() is None:
         pytest.skip("no C++ compiler: ops that count and fail inside XLA cannot be built")
     return Handlers(build(tmp_path_factory.mktemp("handlers")))
-
-
-@pytest.fixture
-def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty disk cache and no program in memory, for this test alone."""
-    from lazyloom.cache import memory
-
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(folder))
-    memory.clear()
-    yield folder
-    memory.clear()
 
 
 @pytest.fixture(autouse=True)

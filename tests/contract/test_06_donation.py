@@ -22,7 +22,7 @@ def rec(op: str, *operands: Any, **attributes: Any) -> Any:
 N = 64
 
 
-def test_an_input_nobody_can_see_is_donated() -> None:
+def test_an_input_nobody_can_see_is_donated(fresh_cache: Any) -> None:
     # the other tests would hold vacuously if nothing ever were
     v = rec("add", host(np.ones(N)), number(2.0))
     v.read()

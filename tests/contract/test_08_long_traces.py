@@ -203,9 +203,12 @@ def test_a_long_chain_of_one_op_compiles_in_bounded_memory(op: str, shape: Any) 
         """
         import resource, sys
         import numpy as np, lazyloom as ll
-        resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
         op, shape = sys.argv[1], eval(sys.argv[2])
         x = ll.from_host(np.ones(shape, np.float32))
+        ll.record("negative", [x]).read()  # starts a thread for each core, with a stack each
+        with open("/proc/self/status") as f:
+            used = int(next(line for line in f if line.startswith("VmData")).split()[1]) << 10
+        resource.setrlimit(resource.RLIMIT_DATA, (used + (3 << 30), used + (3 << 30)))
         expected = np.ones(shape, np.float32)
         f = {"add": np.add, "multiply": np.multiply}[op]
         for k in range(900):

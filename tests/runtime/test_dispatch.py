@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,15 @@ KINDS = ["fast", "plain"]
 
 
 @pytest.fixture(params=KINDS)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def way(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
+) -> str:
     """Each test runs by JAX's private C++ functions, and by public ones."""
-    memory.clear()
     if request.param == "plain":
         for name in ("fast_dispatch", "fast_upload", "fast_read"):
             monkeypatch.setattr(jax_compat, name, False)
-    yield request.param
-    memory.clear()
+    kind: str = request.param
+    return kind
 
 
 def rec(op: str, *operands: Any, **attributes: Any) -> Any:
@@ -50,9 +50,8 @@ def count_slow_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return runs
 
 
-def test_this_jax_has_the_fast_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_jax_has_the_fast_ways(monkeypatch: pytest.MonkeyPatch, fresh_cache: Any) -> None:
     # a jax that lacks them works too; this says that one was met
-    memory.clear()
     runs = count_slow_runs(monkeypatch)
     v = host(np.ones(5))
     for _ in range(6):
@@ -133,7 +132,7 @@ def test_programs_from_disk_run_the_same_way(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("fault", ["no data", "other data", "nothing of the name", "at the call"])
 def test_a_dispatch_of_another_shape_loses_nothing(
-    fault: str, monkeypatch: pytest.MonkeyPatch
+    fault: str, monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
 ) -> None:
     """A jaxlib that changed: found out by the first run, whose donated inputs are gone by then."""
     from jax._src.interpreters import pxla
@@ -142,7 +141,6 @@ def test_a_dispatch_of_another_shape_loses_nothing(
     def broken(*_: Any, **__: Any) -> Any:
         raise TypeError("another signature")
 
-    memory.clear()
     monkeypatch.setattr(jax_compat, "_fast_proven", False)
     monkeypatch.setattr(jax_compat, "fast_dispatch", True)
     if fault == "no data":
@@ -160,11 +158,11 @@ def test_a_dispatch_of_another_shape_loses_nothing(
         assert last().bytes_donated == 36 and last().error is None, k
     np.testing.assert_array_equal(v.read(), np.full(9, np.float32(1.5**4)))
     assert not jax_compat.fast_dispatch
-    memory.clear()
 
 
-def test_a_failing_run_is_not_taken_for_another_jaxlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.clear()
+def test_a_failing_run_is_not_taken_for_another_jaxlib(
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
+) -> None:
     monkeypatch.setattr(jax_compat, "_fast_proven", False)
 
     def failing(self: Any, *arguments: Any) -> list[Any]:
@@ -180,11 +178,12 @@ def test_a_failing_run_is_not_taken_for_another_jaxlib(monkeypatch: pytest.Monke
     assert rec("multiply", host(np.ones(3)), number(1.5)).read().tolist() == [1.5, 1.5, 1.5]
 
 
-def test_an_interrupt_while_the_dispatch_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_the_dispatch_asks(
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
+) -> None:
     """The only Python inside a run of a compiled core: the results arrive, then the interrupt."""
     import jax
 
-    memory.clear()
     v = host(np.ones(7))
     for _ in range(6):
         v = rec("multiply", v, number(1.5))
@@ -255,7 +254,7 @@ def test_demands_that_take_turns_are_remembered(way: str) -> None:
 
 
 def test_the_programs_used_least_recently_are_forgotten(
-    monkeypatch: pytest.MonkeyPatch, fresh_memory: None
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
 ) -> None:
     monkeypatch.setattr(memory, "CAPACITY", 8)
 
@@ -270,13 +269,6 @@ def test_the_programs_used_least_recently_are_forgotten(
     assert len(memory.entries()) == 8
     assert run(2) == "memory", "used a moment ago"
     assert run(3) != "memory", "the one that was used before all others"
-
-
-@pytest.fixture
-def fresh_memory() -> Iterator[None]:
-    memory.clear()
-    yield
-    memory.clear()
 
 
 def test_an_array_that_was_read_is_the_readers_own(way: str) -> None:
@@ -294,7 +286,7 @@ def test_an_array_that_was_read_is_the_readers_own(way: str) -> None:
     np.testing.assert_array_equal(v.read(), np.full(100, 5.0))
 
 
-def test_steps_overlap() -> None:
+def test_steps_overlap(fresh_cache: Any) -> None:
     """A step is handed over while those before it run, although it takes over their results."""
     n = 1500
     weights = ll.Tensor(host(np.eye(n)))
@@ -318,8 +310,9 @@ def test_steps_overlap() -> None:
         ll.sync(x, total)
         assert last().bytes_donated == 4 * n * n and last().copied == []
         totals.append(total)
-    # 40 products of 1500x1500 matrices are far from done
-    assert not is_ready(totals[0])
+    # 24 products of 1500x1500 matrices are far from done: the third step did not wait for those
+    # whose result it takes over
+    assert not is_ready(totals[1])
     assert [t.read()[()] for t in totals] == [float(n * n)] * 3
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,6 @@ import pytest
 import lazyloom as ll
 from lazyloom.cache import memory
 from tests.contract.helpers import host, number, script
-
-
-@pytest.fixture
-def nothing_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path))
-    memory.clear()
-    yield
-    memory.clear()
 
 
 def rec(op: str, *operands: Any, **attributes: Any) -> Any:
@@ -92,7 +83,7 @@ def by_hand() -> int:
     return planned(compiled.runtime_executable())
 
 
-def test_a_step_needs_no_more_memory_than_a_donated_jit(nothing_learned: None) -> None:
+def test_a_step_needs_no_more_memory_than_a_donated_jit(fresh_cache: Any) -> None:
     model = Model()
     losses = [model.step().read()[()] for _ in range(3)]
     assert losses[2] < losses[1] < losses[0]
@@ -103,7 +94,7 @@ def test_a_step_needs_no_more_memory_than_a_donated_jit(nothing_learned: None) -
     assert planned(entry.executable) <= 1.05 * by_hand()
 
 
-def test_each_state_takes_the_place_of_its_former_self(nothing_learned: None) -> None:
+def test_each_state_takes_the_place_of_its_former_self(fresh_cache: Any) -> None:
     model = Model()
 
     def places() -> dict[tuple[str, int], int]:
@@ -126,8 +117,10 @@ def live() -> int:
 
 
 @pytest.mark.parametrize("read", [True, False])
-def test_steps_keep_nothing_of_those_before(read: bool) -> None:
+def test_steps_keep_nothing_of_those_before(read: bool, fresh_cache: Any) -> None:
+    # what other tests left goes now, not while it is counted
     gc.collect()
+    ll.sync(wait=True)
     before = live()
     model = Model()
     sizes = []
@@ -141,8 +134,8 @@ def test_steps_keep_nothing_of_those_before(read: bool) -> None:
                 ll.sync(loss)
             sizes.append(live() - before)
         state = (3 * LAYERS + 1) * 4 * N * N
-        # and the scalars of the program and of the loss
-        assert all(state <= size <= state + 4096 for size in sizes[1:]), sizes
+        # and the scalars of the program and of the loss; scalars of before may go
+        assert all(abs(size - state) <= 4096 for size in sizes[1:]), sizes
         assert ll.evaluations(4)[-1].bytes_donated
         del model, loss
         ll.sync()

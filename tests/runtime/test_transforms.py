@@ -505,6 +505,7 @@ def live_nodes() -> int:
 
 
 def test_results_keep_no_tape_alive() -> None:
+    before = live_nodes()
     x = tensor(A)
 
     def f(a: Any) -> Any:
@@ -520,7 +521,8 @@ def test_results_keep_no_tape_alive() -> None:
         t.read()
         # a computed result has no operands left, unless a gradient may yet go through it
         assert t.value.node.inputs == () and not t.value.requires_grad
-    assert live_nodes() == 0
+    # other tests' nodes may go meanwhile; none may come
+    assert live_nodes() <= before
 
 
 # Wrong calls
