@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -80,6 +82,18 @@ def _quick_options() -> list[tuple[str, str]]:
                 continue
         known.append(option)
     return known
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    """Every test draws the same random numbers, whichever tests ran before it in its process."""
+    random.seed(0)
+    for library in ("numpy", "lazyloom_numpy"):
+        if library in sys.modules:
+            sys.modules[library].random.seed(0)
+    for library in ("torch", "lazyloom_torch"):
+        if library in sys.modules:
+            sys.modules[library].manual_seed(0)
 
 
 @pytest.fixture
