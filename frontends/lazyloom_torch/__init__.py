@@ -132,7 +132,7 @@ def numel(input: Tensor) -> int:
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether a tensor of one element is not zero; reads it."""
-    return bool(input)
+    return input.is_nonzero()
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:

@@ -114,7 +114,9 @@ def _write(out: Any, made: Tensor) -> Tensor:
         raise RuntimeError(
             f"out is a view of shape {list(kind.shape)}, but the result has shape "
             f"{list(value.shape)}; a view keeps its shape")
-    out._set(lazyloom.Storage(value.detach()), (), value.type)
+    leaf = out._leaf
+    held = value.detach() if leaf is None else value.detach().as_leaf(leaf)
+    out._set(lazyloom.Storage(held), (), value.type)
     out._strides = None
     return out
 

@@ -23,7 +23,55 @@ def _devices(t: Any) -> Any:
             t.device("cpu") == cuda, t.device(cuda) == cuda, t.zeros(1).device == cuda)
 
 
+def _told(t: Any) -> Any:
+    """What ``asarray`` makes of tensors that do and do not require a gradient."""
+    found = []
+    for scale in (None, 2):
+        for options in ({"requires_grad": True}, {"requires_grad": False}, {"copy": True},
+                        {"copy": True, "requires_grad": True}, {"dtype": t.float64}, {}):
+            leaf = t.ones(2, requires_grad=True)
+            x = leaf if scale is None else leaf * scale
+            y = t.asarray(x, **options)
+            found.append((y is x, y.requires_grad, y.is_leaf, x.requires_grad))
+    return found
+
+
+def _resized_leaf(t: Any) -> Any:
+    x = t.zeros(3, requires_grad=True)
+    with t.no_grad():
+        t.add(t.ones(1, 2), 1, out=x)
+    (x[0] * 3).sum().backward()
+    return x, x.requires_grad, x.is_leaf, x.grad
+
+
+def _written(t: Any, index: Any, value: Any) -> Any:
+    x = t.zeros(2, 3)
+    x[index] = value
+    return x
+
+
 DETAILS: dict[str, Case] = {
+    "asarray of what requires a gradient": _told,
+    "out is a leaf of another shape": _resized_leaf,
+    "one value of another dtype at a mask": lambda t: [
+        _written(t, t.tensor([True, False]), t.tensor([[2]], dtype=t.int8)),
+        _written(t, (slice(None), t.tensor([True, False, True])), t.tensor([2])),
+        _written(t, t.tensor([1, 0]), t.tensor([[[2.0]]]))],
+    "a vector of another dtype at a mask": lambda t: _written(
+        t, t.tensor([True, True]), t.tensor([1, 2, 3])),
+    "a complex value at an index": lambda t: [
+        _written(t, index, t.tensor(1 + 2j)) for index in (0, slice(None), (0, 1))],
+    "a complex value at a mask": lambda t: _written(
+        t, t.tensor([True, False]), t.tensor(1 + 2j)),
+    "a complex number for a real tensor": lambda t: t.zeros(2).fill_(1 + 2j),
+    "small integers as an index": lambda t: [
+        (x[t.tensor(1, dtype=t.int8)], _written(t, t.tensor(-1, dtype=t.int16), 4.0))
+        for x in [t.arange(3)]],
+    "small integers as indices": lambda t: t.arange(3)[t.tensor([1], dtype=t.int16)],
+    "is_nonzero": lambda t: (t.is_nonzero(t.ones(1)), t.is_nonzero(t.tensor(0))),
+    "is_nonzero of several": lambda t: t.is_nonzero(t.ones(2)),
+    "broadcast_tensors of the same shape": lambda t: [
+        t.broadcast_tensors(x, t.ones(1))[0] is x for x in [t.ones(2)]],
     "signs of complex zeros": lambda t: _text(t.tensor([complex(1, -0.0), complex(-0.0, 2)])),
     "odd indices": lambda t: [(x[...], x[..., ...], x[..., 0, ...], x[np.array(1)],
                                x[np.array(1), np.array([0, 1])]) for x in [t.ones(2, 3)]],

@@ -135,6 +135,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return copy_(self, value)
     if not is_number(value):
         raise TypeError(f"fill_() takes a number or a 0-d tensor, not {value!r}")
+    if isinstance(value, complex) and not self.is_complex():
+        raise RuntimeError(f"value {value} cannot be converted to {self.dtype!r} without overflow")
     check_fits(value, self.dtype)
     return self._assign(overwritten(
         operand(self), full_value(self._type.shape, value, self.dtype)))

@@ -183,11 +183,13 @@ def _array_wrap(
 
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """A tensor of a tensor, an array or nested lists; ``copy`` True for one of its own.
 
-    Raises ValueError for ``copy=False`` where the data cannot be shared.
+    It requires a gradient if a tensor given does, unless ``requires_grad`` tells; then a leaf
+    given is itself told so, and what is no leaf is detached. Raises ValueError for ``copy=False``
+    where the data cannot be shared.
     """
     kind = None if dtype is None else _dtypes.as_dtype(dtype)
     if isinstance(obj, Tensor):
@@ -196,13 +198,12 @@ def asarray(
             if copy is False:
                 raise ValueError(f"asarray: cannot make {obj.dtype!r} into {kind!r} without a copy")
             made = made.to(kind)
-        if made is obj and requires_grad == obj.requires_grad:
-            return obj
-        made = made.detach()
-        return made.requires_grad_() if requires_grad else made
+        if requires_grad is None or requires_grad == made.requires_grad:
+            return made
+        return (made if made.is_leaf else made.detach()).requires_grad_(requires_grad)
     if copy is False:
         raise ValueError("asarray: host data is always copied, copy=False was given")
-    return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
 
 
 def scalar_tensor(

@@ -187,14 +187,14 @@ class _Entries:
             self._mask_fits(index._type.shape)
             self.advanced.append((len(self.kept), mask))
             self._keep(index.ndim)
-        elif dtype.name not in ("int32", "int64"):
+        elif dtype.kind != "i" or index.ndim and dtype.itemsize < 4:
             raise IndexError(
                 "tensors used as indices must be long, int, byte or bool tensors, not of "
                 f"{index.dtype!r}")
         elif index.ndim:
             self._positions(index._operand())
         else:
-            value = index._operand()
+            value = cast(index._operand(), int64) if dtype.itemsize < 4 else index._operand()
             known = lazyloom.known_range(value)
             if known is not None:
                 self._integer(known[0])
@@ -330,15 +330,17 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def stored(
-    x: Tensor, value: Any, what: str = "assigned value", *, keep_scalar: bool = False
+    x: Tensor, value: Any, what: str = "assigned value", *, keep_scalar: bool = False,
+    whole: bool = False,
 ) -> Any:
     """A value to be stored in x, in x's dtype.
 
     With ``keep_scalar`` a number stays a parameter, for ops that broadcast it themselves.
+    ``whole``: the value is copied over all of x, so that of complex ones the real part is.
     """
     lazy = x._type.dtype
     if isinstance(value, Tensor):
-        if value._type.dtype.is_complex and not lazy.is_complex and not value.ndim:
+        if value._type.dtype.is_complex and not lazy.is_complex and not whole:
             raise RuntimeError(f"a complex value cannot be stored in a {x.dtype!r} tensor")
         return cast(operand(value), lazy)
     if is_number(value):
@@ -372,7 +374,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if not advanced and isinstance(value, Tensor) and found._same_place(value):
         # the second half of x[index] += y: the view was written in place already
         return
-    new = stored(x, value, keep_scalar=True)
+    new = stored(x, value, keep_scalar=True, whole=not advanced)
     # a number stays a scalar operand, as in every frontend, so that the programs are equal
     single = isinstance(new, lazyloom.Scalar)
     if not advanced:
@@ -383,8 +385,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             new = _fitted(new, shape)
         found._assign(written_over(found, new))
         return
-    if len(advanced) == 1 and isinstance(advanced[0][1], Tensor) and (single or not new.shape):
+    if len(advanced) == 1 and isinstance(advanced[0][1], Tensor) and (
+        single or new.type.size == 1
+    ):
         at, mask = advanced[0]
+        if not single and new.shape:
+            new = record("reshape", [new], {"shape": ()})
         m = mask._operand()
         v = operand(found)
         rest = len(v.shape) - at - len(m.shape)
@@ -402,8 +408,9 @@ def _put(found: Tensor, advanced: list[tuple[int, Any]], new: Any, mode: str) ->
     axes, indices = _positions(advanced)
     v = operand(found)
     if not isinstance(new, lazyloom.Scalar):
-        while len(new.shape) > len(v.shape) and new.shape[0] == 1:
-            new = record("reshape", [new], {"shape": new.shape[1:]})
+        lead = next((i for i, d in enumerate(new.shape) if d != 1), len(new.shape))
+        if lead:
+            new = record("reshape", [new], {"shape": new.shape[lead:]})
     return store("index_update", v, new, indices, {"axes": tuple(axes)}, mode)
 
 

@@ -311,7 +311,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     shape = broadcast_shapes(*[t._type.shape for t in tensors])
-    return tuple(views.expand(t, *shape) for t in tensors)
+    return tuple(t if t._type.shape == shape else views.expand(t, *shape) for t in tensors)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
