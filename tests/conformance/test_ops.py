@@ -92,7 +92,7 @@ def test_values(name: str, record_property: Any) -> None:
 
 
 def test_every_dtype_is_exercised_or_refused() -> None:
-    for op in lazyloom.ops.table().values():
+    for op in map(lookup, OPS):  # not the table's: other tests enter ops of their own
         assert coverage.exercised(op) == coverage.expected(op), op
         for dtype in coverage.refused(op):
             operands = [np.zeros(2, dtype.numpy) for _ in op.operands]

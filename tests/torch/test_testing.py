@@ -41,7 +41,7 @@ def test_made_tensors_are_in_range(dtype: str) -> None:
         assert -9 <= int(made.min()) < 0 < int(made.max()) < 10
 
 
-def test_settings_are_kept_and_change_nothing() -> None:
+def test_settings_are_kept_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.compile(torch.sin) is torch.sin
     assert torch.compile(mode="max-autotune")(torch.sin) is torch.sin
     with pytest.raises(TypeError, match="int"):
@@ -50,12 +50,13 @@ def test_settings_are_kept_and_change_nothing() -> None:
     assert torch.jit.ignore(torch.sin) is torch.jit.ignore(drop=True)(torch.sin)
     from lazyloom_torch.backends import cudnn
 
-    cudnn.benchmark = True
+    monkeypatch.setattr(cudnn, "benchmark", True)
     assert torch.backends.cudnn.benchmark and not torch.backends.mps.is_available()
     with cudnn.flags(benchmark=False):
         assert not cudnn.benchmark
     torch.backends.cuda.enable_flash_sdp(False)
     assert not torch.backends.cuda.flash_sdp_enabled() and torch.version.cuda is None
+    torch.backends.cuda.enable_flash_sdp(True)
     assert torch.compiler.disable(torch.sin) is torch.sin and not torch.compiler.is_compiling()
     with pytest.raises(AssertionError, match="is_available"):
         torch.cuda.synchronize()
