@@ -103,6 +103,17 @@ def sync(*values: Any, wait: bool = False) -> None:
     run(_values(values, "sync") if values else None, wait)
 
 
+def sync_older(sequence: int) -> None:
+    """Hand to XLA the pending work that this thread began before ``last_sequence()`` was that.
+
+    What a loop leaves behind at every step, and reads at last (a metric, an average), is a chain
+    that holds on to what every step computed.
+    """
+    from .evaluate import sync_older as run
+
+    run(sequence)
+
+
 def read_for_shape(value: Any, function: str) -> Any:
     """The data of a tensor or value, on which the shape of a function's result depends.
 
@@ -141,9 +152,9 @@ __all__ = [
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
     "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
     "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
-    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "tangents",
-    "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "views",
-    "vjp", "vmap",
+    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "sync_older",
+    "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
+    "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
 
 del _cuts

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from threading import get_ident
 from typing import Any
 
 from . import checks, collect, graph, settings
@@ -408,6 +409,26 @@ def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError
             node.state = FAILED
             node.error = wrapped
     return again(wrapped)
+
+
+def sync_older(sequence: int) -> None:
+    """Dispatch the pending work that this thread began up to an op's number.
+
+    Another thread's is left alone: where that stands would decide what is one program.
+    """
+    me = get_ident()
+    older: list[Component] = []
+    with graph.trace.lock:
+        graph.drain()
+        for component in graph.trace.components:
+            if component.thread == me:
+                for n in component.nodes:
+                    if n.state == PENDING:
+                        if n.seq <= sequence:
+                            older.append(component)
+                        break
+    for component in older:
+        evaluate_component(component, "sync")
 
 
 def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from threading import get_ident
 from types import CodeType
 from typing import Any, Final, TypeAlias, final
 
@@ -148,7 +149,7 @@ class Node:
 class Component:
     """A connected set of pending nodes. A merged one points to its successor."""
 
-    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "lineage", "check_at")
+    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "lineage", "check_at", "thread")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -158,6 +159,8 @@ class Component:
         self.depth: int = 0
         self.lineage: Any = None
         self.check_at: int = trace.check_at
+        #: which thread began to record it
+        self.thread: int = get_ident()
 
 
 class _ForkedLock:

@@ -100,6 +100,29 @@ def test_steps_between_two_reads_are_not_one_program(scaled: bool) -> None:
     assert sizes[0] < 2.5 * sizes[1]
 
 
+def test_what_is_read_after_a_loop_runs_with_its_steps() -> None:
+    """A chain of what every step left would hold on to all of it, and be one large program."""
+    net = nn.Linear(8, 4)
+    average = torch.optim.swa_utils.AveragedModel(
+        net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    right, expected, sizes, compiled = torch.tensor(0), 0, [], []
+    for x, y in batches(12):
+        found = net(x)
+        loss = F.cross_entropy(found, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        expected += int((found.detach().numpy().argmax(1) == y.numpy()).sum())  # reads
+        right += (found.argmax(dim=1) == y).sum()
+        average.update_parameters(net)
+        sizes.append(max(len(ops_of(right)), len(ops_of(average.module.weight))))
+        compiled.append(sum(counted(("programs_compiled", "programs_from_disk")).values()))
+    assert max(sizes) == max(sizes[:4])
+    assert compiled[-1] == compiled[5]
+    assert right.item() == expected
+
+
 @pytest.mark.parametrize("make", [
     lambda p: torch.optim.SGD(p, lr=1.0, momentum=0.9, dampening=0.5, weight_decay=0.1),
     lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),

@@ -239,7 +239,8 @@ class RecordedOptimizer(Optimizer):
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in known.items():
-                group.setdefault(name, value)
+                if name != "differentiable":  # the base class adds it to everyone's defaults
+                    group.setdefault(name, value)
             self._join_counters(group)
 
     def _join_counters(self, group: dict[str, Any]) -> None:

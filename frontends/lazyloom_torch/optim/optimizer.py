@@ -72,10 +72,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"got {changed}.")
                     args, kwargs = changed[0][1:], changed[1]
         self._opt_called = True  # what schedules look at, which come after the first step
+        if self._ended:
+            # metrics and averages that nobody reads would hold on to every step's results
+            lazyloom.sync_older(self._ended)
         try:
             result = step(self, *args, **kwargs)
         except LoomError as error:
             raise as_torch(error) from None
+        self._ended = lazyloom.last_sequence()
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
                 hook(self, (self, *args), kwargs)
@@ -127,6 +131,8 @@ class Optimizer:
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
 
     _opt_called = False
+    #: the number of the newest op after the last step, or 0
+    _ended = 0
     _optimizer_step_pre_hooks: OrderedDict[int, Any]
     _optimizer_step_post_hooks: OrderedDict[int, Any]
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
