@@ -16,23 +16,13 @@ from . import collect, graph
 from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
 from .graph import CUT_AT, Component, Node
 from .observe import counters
-from .scalars import Scalar
+from .repetition import LONGEST, SLACK, blocks_of, ids_of, period_of, tokens_of
 from .source import Site, user_site
 
 #: depth below which a component is left alone: wide graphs do not cost XLA what deep ones do
 DEEP: Final = 2048
 #: a component of that many nodes is cut however shallow it is
 LARGE: Final = 50_000
-#: blocks are the largest multiple of the period up to this many ops
-BLOCK: Final = 600
-#: the longest period that is looked for
-LONGEST: Final = 5000
-#: a repetition must cover at least this many ops to count
-SEEN: Final = 200
-#: how many of the newest ops may be left out of the look: the caller still holds what the
-#: newest replace, and an op joins a component only when something connects it, so the newest
-#: part may not be whole yet
-SLACK: Final = (2, 32, 128, 512)
 #: after so many blocks without a repetition, ops run one by one
 PATIENCE: Final = 8
 
@@ -71,48 +61,6 @@ class Lineage:
     def check_at(self) -> int:
         """How large a component that goes on from here should grow before the next look."""
         return self.block + self.slack if self.blocks else CUT_AT
-
-
-def tokens_of(nodes: list[Node]) -> list[Any]:
-    """One comparable item an op: its spec, and how far back each operand lies."""
-    position = {n: i for i, n in enumerate(nodes)}
-    result: list[Any] = []
-    for i, n in enumerate(nodes):
-        token: list[Any] = [n.spec]
-        for m in n.inputs:
-            if isinstance(m, Node):
-                at = position.get(m)
-                token.append(i - at if at is not None else None)
-            elif isinstance(m, Scalar):
-                token.append(m.baked or m.type)
-        result.append(tuple(token))
-    return result
-
-
-def period_of(stream: list[int]) -> int:
-    """The period with which the end of the stream repeats, at least twice in full, or 0."""
-    backwards = stream[::-1]
-    border = [0] * len(backwards)
-    k = 0
-    for i in range(1, len(backwards)):
-        while k and backwards[i] != backwards[k]:
-            k = border[k - 1]
-        if backwards[i] == backwards[k]:
-            k += 1
-        border[i] = k
-    for length in range(len(backwards), SEEN - 1, -1):
-        period = length - border[length - 1]
-        if 2 * period <= length and period <= LONGEST:
-            return period
-    return 0
-
-
-def blocks_of(period: int) -> tuple[int, ...]:
-    """Block sizes that come round with the period: several bodies in one, or one in several."""
-    if period <= CUT_AT:
-        return (max(period, BLOCK // period * period),)
-    whole, rest = divmod(period, CUT_AT)
-    return (CUT_AT,) * whole + ((rest,) if rest else ())
 
 
 class _Look(Batch):
@@ -175,7 +123,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if component.depth < DEEP and len(nodes) < LARGE and not lineage.history:
         component.check_at = len(nodes) + CUT_AT // 2
         return
-    history = lineage.history + [n.spec.id for n in nodes if n.spec is not None]
+    history = lineage.history + ids_of(nodes)
     history = history[-2 * LONGEST - CUT_AT :]
     for slack in SLACK:
         if slack >= len(nodes):

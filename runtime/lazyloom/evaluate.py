@@ -20,6 +20,7 @@ from .graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, 
 from .interrupts import Deferred, let_pass
 from .observe import Evaluation, counters, new_evaluation
 from .program import Program
+from .repetition import loop_sizes
 from .source import Site, user_site
 
 
@@ -113,8 +114,11 @@ def schedule_component(component: Component, reason: str, site: Site, batch: Bat
         batch.taken.append(nodes)
         c.nodes = []
         graph.trace.components.pop(c, None)
-        last = number == len(order) - 1
-        schedule_nodes(nodes, reason if last else f"preparation of the {reason}", site, batch)
+        why = reason if number == len(order) - 1 else f"preparation of the {reason}"
+        at = 0
+        for size in loop_sizes(nodes, c.depth):
+            schedule_nodes(nodes[at : at + size], why, site, batch)
+            at += size
     if len(batch.plans) > 1:
         batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
 

@@ -440,7 +440,7 @@ def test_nothing_runs_twice_and_all_is_one_program() -> None:
         make().read()
         with counted() as delta:
             result = make()
-            assert delta == {} and result.value.is_pending, name
+            assert result.value.is_pending, name
             ops = len(ll.program_of(result).ops)
             result.read()
         assert (delta.executions, delta.programs_compiled, delta.jax_traces) == (1, 0, 0), name
