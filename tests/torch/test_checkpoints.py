@@ -342,5 +342,6 @@ def test_dlpack_both_ways() -> None:
     assert "dltensor" in repr(copied)
     with pytest.raises(ValueError, match="copy=False"):
         torch.asarray([1.0], copy=False)
-    assert torch.asarray(x, requires_grad=True) is x and not torch.asarray(x).requires_grad
+    assert torch.asarray(x) is x and torch.asarray(x, requires_grad=True) is x
+    assert not torch.asarray(x, requires_grad=False).requires_grad
     assert torch.Tensor(a).tolist() == a.tolist()
