@@ -50,7 +50,32 @@ def _written(t: Any, index: Any, value: Any) -> Any:
     return x
 
 
+def _turned_leaf(t: Any) -> Any:
+    """Shapes changed in place of a leaf that keeps being one."""
+    x = t.arange(3.0).reshape(1, 3).requires_grad_()
+    with t.no_grad():
+        x.t_().unsqueeze_(0).squeeze_(-1).transpose_(0, 1)
+    (x * t.arange(3.0).reshape(3, 1)).sum().backward()
+    return x, x.requires_grad, x.is_leaf, x.grad
+
+
 DETAILS: dict[str, Case] = {
+    "a leaf turned": _turned_leaf,
+    "a leaf turned with gradients": lambda t: t.ones(1, 3, requires_grad=True).t_(),
+    "alpha of bools": lambda t: t.tensor([True, False]).add(t.tensor([True, True]), alpha=2),
+    "alpha that is a bool": lambda t: t.ones(2).add(t.ones(2), alpha=True),
+    "alpha and several dtypes": lambda t: [
+        t.add(t.zeros(2, dtype=t.float64), x, alpha=0.1) - 0.3 > 1e-12
+        for x in (t.tensor([3, 3]), t.tensor([3.0, 3.0]))],
+    "addcmul of integers": lambda t: t.addcmul(
+        t.tensor([1, 2]), t.tensor([3, 4]), t.tensor([5, 6]), value=1.5),
+    "addcdiv of integers": lambda t: t.addcdiv(t.ones(2), t.tensor([3, 4]), t.tensor([5, 6])),
+    "lerp of two dtypes": lambda t: t.lerp(t.ones(2), t.ones(2, dtype=t.float64), 0.5),
+    "lerp by a number of another dtype": lambda t: t.lerp(
+        t.tensor(1.0), t.tensor(2.0), t.tensor(0.5, dtype=t.float64)),
+    "lerp of integers": lambda t: t.lerp(t.tensor([1]), t.tensor([2]), 0.5),
+    "block_diag of two dtypes": lambda t: t.block_diag(
+        t.ones(1, 2), t.tensor(2.0, dtype=t.float64), t.tensor([3])),
     "asarray of what requires a gradient": _told,
     "out is a leaf of another shape": _resized_leaf,
     "one value of another dtype at a mask": lambda t: [

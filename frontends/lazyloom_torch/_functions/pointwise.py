@@ -278,10 +278,14 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
         return other
     if not isinstance(alpha, Tensor):
         common, factor = combine(ranked(x) for x in (input, other)), number_dtype(alpha)
-        if factor.category > common.category:
+        if factor.category > max(common.category, 1) or factor is bool_ is not common:
             raise RuntimeError(
                 f"alpha={alpha!r} is a {factor!r}, the operands are {common!r}; give an alpha of "
                 "their kind")
+        if common is bool_:
+            alpha = bool(alpha)
+        if isinstance(other, Tensor) and other.dtype is not common:
+            other = other.to(common)  # the product is rounded as the sum is
     return mul(other, alpha)
 
 
@@ -423,15 +427,30 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """``input + weight * (end - input)``."""
+    """``input + weight * (end - input)``. Raises RuntimeError for several dtypes, or integers."""
+    only_tensors("lerp", input, end)
+    kind = input.dtype
+    for x in (end, weight):
+        if isinstance(x, Tensor) and x.dtype is not kind and (x is end or x.ndim):
+            raise RuntimeError(f"lerp: expected {kind!r} as the input is, got {x.dtype!r}")
+    if kind.category < 2:
+        raise _errors.TorchDTypeError(f'"lerp" is not implemented for {kind!r}')
     values, _ = promoted((input, end, weight))
     return _made(record("lerp", values))
 
 
 def _product_added(op: str) -> Callable[..., Tensor]:
     def function(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        more = () if type(value) in (int, float) and value == 1 else (value,)
-        values, _ = promoted((input, tensor1, tensor2, *more), op == "addcdiv")
+        if op == "addcdiv" and tensor1.dtype.category < 2 and tensor2.dtype.category < 2:
+            raise RuntimeError(
+                "Integer division with addcdiv is no longer supported; use input + value * "
+                "torch.trunc(tensor1 / tensor2), or make the operands floating point")
+        if isinstance(value, Tensor):
+            return _made(record(op, promoted((input, tensor1, tensor2, value))[0]))
+        values, common = promoted((input, tensor1, tensor2))
+        if type(value) not in (int, float) or value != 1:
+            # the number takes the dtype of the tensors
+            values.append(scalar(int(value) if common.category < 2 else value, common.lazy))
         return _made(record(op, values))
 
     function.__name__ = function.__qualname__ = op

@@ -12,7 +12,7 @@ import lazyloom
 
 from .. import _dtypes
 from .._core import axes, axis, cast, record
-from .._promotion import is_number
+from .._promotion import combine, is_number
 from .._tensor import Tensor, operand
 from . import linear, pointwise, reductions
 from .bounds import require
@@ -269,9 +269,10 @@ def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones (or rows, or numbers) along its diagonal."""
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else (
         list(tensors))
-    blocks = []
+    blocks, kinds = [], []
     for i, t in enumerate(given):
         x = t if isinstance(t, Tensor) else tensor(t)
+        kinds.append(pointwise.ranked(x))
         if x.ndim > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
@@ -279,9 +280,7 @@ def block_diag(*tensors: Any) -> Tensor:
         blocks.append(x.reshape(1, -1) if x.ndim < 2 else x)
     if not blocks:
         return tensor([]).reshape(1, 0)
-    kind = blocks[0].dtype
-    for b in blocks[1:]:
-        kind = _dtypes_promoted(kind, b.dtype)
+    kind = combine(kinds)
     width = sum(b._type.shape[1] for b in blocks)
     rows, before = [], 0
     for b in blocks:
@@ -290,12 +289,6 @@ def block_diag(*tensors: Any) -> Tensor:
             operand(b.to(kind)), (0, before), (0, width - before - n), 0)))
         before += n
     return cat(rows, 0)
-
-
-def _dtypes_promoted(a: Any, b: Any) -> Any:
-    from .._promotion import promote_types
-
-    return promote_types(a, b)
 
 
 def hash_tensor(input: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0) -> Tensor:

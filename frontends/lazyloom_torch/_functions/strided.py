@@ -10,6 +10,8 @@ from lazyloom.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
 from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._dtypes import dtype as torch_dtype
 from .._errors import as_torch
+from .._grad_mode import is_grad_enabled
+from .._memory import take
 from .._tensor import Tensor, row_major
 from . import views
 
@@ -84,7 +86,11 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def become(self: Tensor, view: Tensor, name: str) -> Tensor:
-    """Make a tensor the view of it that is given. Raises RuntimeError for a leaf."""
+    """Make a tensor the view that is given. Raises RuntimeError for a leaf where gradients are
+    recorded."""
+    if self._leaf is not None and not is_grad_enabled():
+        take(self, view.detach())
+        return self
     parent = self._parent
     if self._leaf is not None or (
         parent is None and self._own is not None and self._own[1].requires_grad
