@@ -276,6 +276,8 @@ class Value:
             # the next call, which is cheaper. This may run anywhere, also inside a section of
             # this thread that holds the lock: then whoever holds it drains. Never a bare
             # acquire: an interrupt right after it would keep the lock for ever.
+            if trace is None:
+                return  # the process ends, and this module is taken apart already
             trace.released.append(node)
             if node.state == DONE and not trace.locked():
                 with trace.lock:
