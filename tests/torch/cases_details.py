@@ -60,6 +60,18 @@ def _turned_leaf(t: Any) -> Any:
 
 
 DETAILS: dict[str, Case] = {
+    "ldexp": lambda t: [
+        t.ldexp(t.tensor([0.5], dtype=d), t.tensor([e]))
+        for d, e in ((t.float64, 200), (t.float64, -200), (t.bfloat16, 3), (t.float32, 3))],
+    "einsum of small integers": lambda t: [
+        (t.einsum("ij->", u), t.einsum("ij->i", u), t.einsum("ii", u), t.einsum("i...->...", u),
+         t.einsum("ij,ik->i", u, u), t.einsum("ij->ji", u), t.einsum("ij,jk->ik", u, u))
+        for u in [t.tensor([[200, 100], [3, 4]], dtype=t.uint8)]],
+    "areas below few points": lambda t: [
+        f(t.ones(n, dtype=d)) for f in (t.trapezoid, t.cumulative_trapezoid) for n in (0, 1)
+        for d in (t.int32, t.float64)],
+    "powers of bools": lambda t: [(b**True, b**False) for b in [t.tensor([True, False])]],
+    "kron of two dtypes": lambda t: t.kron(t.ones(2), t.tensor(2.0, dtype=t.float64)),
     "a leaf turned": _turned_leaf,
     "a leaf turned with gradients": lambda t: t.ones(1, 3, requires_grad=True).t_(),
     "alpha of bools": lambda t: t.tensor([True, False]).add(t.tensor([True, True]), alpha=2),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._autocast import casting, lowered
-from .._core import axis, broadcast_shapes, record, record_two, spec
-from .._promotion import is_number
+from .._core import axis, broadcast_shapes, cast, record, record_two, spec
+from .._dtypes import int64
+from .._promotion import is_number, promote_types
 from .._tensor import Tensor, operand
 from . import pointwise
 
@@ -237,6 +238,8 @@ def einsum(*args: Any) -> Tensor:
         _same_dtype(values[0], v)
     _check_terms(equation, values)
     left, arrow, right = equation.partition("->")
+    if values[0].dtype.kind in "iub" and _summed_alone(left, right if arrow else None):
+        values = [cast(v, int64.lazy) for v in values]  # sums of integers are int64
     if not arrow:
         counts = {c: left.count(c) for c in left if c.isalpha()}
         right = ("..." if "..." in left else "") + "".join(
@@ -248,6 +251,15 @@ def einsum(*args: Any) -> Tensor:
         return _wrap(record("sum", [found], {  # type: ignore[no-any-return]
             "axes": tuple(range(extra)), "keepdims": False}))
     return _wrap(_einsum(values, f"{left}->{right}"))  # type: ignore[no-any-return]
+
+
+def _summed_alone(left: str, right: str | None) -> bool:
+    """Whether a dimension of one operand only is summed over."""
+    terms = [set(term) - {".", ","} for term in left.split(",")]
+    alone = [c for term in terms for c in term if sum(c in t for t in terms) == 1]
+    if right is None:
+        return any(left.count(c) > 1 for c in alone)
+    return "..." in left and "..." not in right or any(c not in right for c in alone)
 
 
 def _einsum(values: list[Any], equation: str) -> Any:
@@ -299,7 +311,9 @@ def _check_terms(equation: str, values: list[Any]) -> None:
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product."""
-    values, common = pointwise.promoted((input, other))
+    pointwise.only_tensors("kron", input, other)
+    common = promote_types(input.dtype, other.dtype)  # numbers as tensors count as all do
+    values = [cast(operand(x), common.lazy) for x in (input, other)]
     if common.category == 0:
         return kron(input.byte(), other.byte()).bool()
     return _wrap(record("kron", values))  # type: ignore[no-any-return]

@@ -365,6 +365,12 @@ def pow(input: Any, exponent: Any) -> Tensor:
             if ready is None:
                 ready = _powers[whole] = spec("integer_power", 1, {"exponent": whole})
             return _made(record_one(ready, operand(input)))
+    if isinstance(input, Tensor) and isinstance(exponent, bool) and (
+        input._type.dtype.kind == "b"
+    ):
+        v = operand(input)
+        return copied(v) if exponent else _made(
+            record("full", [scalar(True, bool_.lazy)], {"shape": v.shape}))
     return binary("power", input, exponent)
 
 

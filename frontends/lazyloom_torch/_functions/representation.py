@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _dtypes
 from .._core import cast, record, scalar
+from .._promotion import combine
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import pointwise
@@ -106,7 +107,10 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2 ** other``."""
     only_tensors("ldexp", input, other)
-    return pointwise.mul(input, pointwise.pow(2.0, other))
+    common = combine(pointwise.ranked(x) for x in (input, other))
+    # the power in the result's dtype: 2**200 is no float32
+    power = other.to(common if common.category > 1 else _dtypes.get_default_dtype())
+    return pointwise.mul(input, pointwise.pow(2.0, power))
 
 
 def frexp(input: Tensor) -> Any:

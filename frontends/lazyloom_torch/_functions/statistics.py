@@ -135,7 +135,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
                            "supported")
     at = axis(dim, y.ndim)
     size = y._type.shape[at]
-    if size <= 1:
+    if not size:
         return None, None, at
     pairs = y.narrow(at, 1, size - 1) + y.narrow(at, 0, size - 1)
     if x is None:
@@ -158,7 +158,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     """The integral along a dimension by the trapezoidal rule, at places x or dx apart."""
     pairs, width, at = _areas("trapezoid", y, x, dx, dim)
     if pairs is None:
-        return reductions.sum(y.narrow(at, 0, 0), at)
+        return reductions.sum(y, at).to(y.dtype)
     if is_number(width):
         return reductions.sum(pairs, at) * (width / 2)
     return reductions.sum(pairs * width, dim) / 2
@@ -169,7 +169,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     """The integrals up to each place but the first, by the trapezoidal rule."""
     pairs, width, at = _areas("cumulative_trapezoid", y, x, dx, dim)
     if pairs is None:
-        return y.narrow(at, 0, 0).clone()
+        return y / 2
     if is_number(width):
         return reductions.cumsum(pairs, at) * (width / 2)
     return reductions.cumsum(pairs * width, dim) / 2
