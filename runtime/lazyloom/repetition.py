@@ -7,8 +7,9 @@ from typing import Any, Final
 from .graph import CUT_AT, Node
 from .scalars import Scalar
 
-#: blocks are the largest multiple of the period up to this many ops
-BLOCK: Final = 600
+#: blocks are the largest multiple of the period up to this many ops: compiling 600 takes twice as
+#: long, and a program of 300 runs for long enough that handing it over does not count
+BLOCK: Final = 300
 #: the longest period that is looked for
 LONGEST: Final = 5000
 #: a repetition must cover at least this many ops to count
@@ -24,9 +25,6 @@ LOOP_DEPTH: Final = 256
 #: repeat too, but twice: one way going forwards and another going back.)
 LOOP_PART: Final = 0.9
 LOOP_TIMES: Final = 3
-#: its blocks are shorter than those of a trace that grows without end: a loop that is asked for
-#: after each hundred steps may end soon, and compiling is most of its time
-LOOP_BLOCK: Final = 300
 
 
 def tokens_of(nodes: list[Node]) -> list[Any]:
@@ -104,7 +102,7 @@ def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
             break
         period = period_of(stream[: count - slack], LOOP_TIMES, least)
         if period:
-            block = max(period, LOOP_BLOCK // period * period)
+            block = max(period, BLOCK // period * period)
             before, blocks = (count - slack) % block, (count - slack) // block
             return [size for size in (before, *(block,) * blocks, slack) if size]
     return [count]

@@ -9,7 +9,7 @@ import numpy as np
 import lazyloom as ll
 from lazyloom import collect, graph
 from lazyloom.graph import CUT_AT
-from lazyloom.repetition import LOOP_BLOCK, LOOP_DEPTH, loop_sizes
+from lazyloom.repetition import BLOCK, LOOP_DEPTH, loop_sizes
 from tests.contract.helpers import counted, host, number
 
 
@@ -45,7 +45,7 @@ def test_a_loop_that_is_read_after_many_steps_runs_in_blocks_of_steps() -> None:
             assert np.isclose(loss.read(), expected.sum())
         records = [e for e in ll.evaluations(50) if e.number > start]
         assert sum(e.ops for e in records) == 12 * steps + 1 == did.ops_executed
-        assert max(e.ops for e in records) <= LOOP_BLOCK
+        assert max(e.ops for e in records) <= BLOCK
         assert records[-1].reason == "read"
         assert records[-1].spawned == [e.number for e in records[:-1]]
         compiled.append(did.programs_compiled + did.programs_from_disk)
