@@ -101,6 +101,9 @@ DETAILS: dict[str, Case] = {
     "a complex value at a mask": lambda t: _written(
         t, t.tensor([True, False]), t.tensor(1 + 2j)),
     "a complex number for a real tensor": lambda t: t.zeros(2).fill_(1 + 2j),
+    "writes at bools": lambda t: [
+        _written(t, True, t.ones(2, 3, dtype=t.float64)), _written(t, False, t.ones(7)),
+        _written(t, True, 2)],
     "small integers as an index": lambda t: [
         (x[t.tensor(1, dtype=t.int8)], _written(t, t.tensor(-1, dtype=t.int16), 4.0))
         for x in [t.arange(3)]],

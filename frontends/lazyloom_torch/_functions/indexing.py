@@ -366,6 +366,10 @@ def _fit(number: Any, lazy: Any) -> Any:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
     advanced: list[tuple[int, Any]] = []
+    if index is False:
+        return  # nothing is selected, whatever the value
+    if index is True:
+        index = None  # all of it: a copy, not a selection
     if index_key(index) is None:
         entries = _Entries(x, _as_items(index))
         found, advanced = entries.view(), entries.places()
