@@ -49,7 +49,7 @@ def ids_of(nodes: list[Node]) -> list[int]:
 
 
 def _borders(stream: list[int]) -> list[int]:
-    """For each suffix of the stream, the longest one of its own suffixes that also begins it."""
+    """The longest border (what both begins and ends it) of each suffix, shortest suffix first."""
     backwards = stream[::-1]
     border = [0] * len(backwards)
     k = 0
@@ -77,10 +77,15 @@ def period_of(stream: list[int], times: int = 2, least: int = SEEN) -> int:
     return 0
 
 
+def block_of(period: int) -> int:
+    """The ops of a block: as many whole bodies as fit, at least one."""
+    return max(period, BLOCK // period * period)
+
+
 def blocks_of(period: int) -> tuple[int, ...]:
     """Block sizes that come round with the period: several bodies in one, or one in several."""
     if period <= CUT_AT:
-        return (max(period, BLOCK // period * period),)
+        return (block_of(period),)
     whole, rest = divmod(period, CUT_AT)
     return (CUT_AT,) * whole + ((rest,) if rest else ())
 
@@ -102,7 +107,7 @@ def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
             break
         period = period_of(stream[: count - slack], LOOP_TIMES, least)
         if period:
-            block = max(period, BLOCK // period * period)
+            block = block_of(period)
             before, blocks = (count - slack) % block, (count - slack) // block
             return [size for size in (before, *(block,) * blocks, slack) if size]
     return [count]
