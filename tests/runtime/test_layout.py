@@ -204,6 +204,17 @@ def test_two_readers_of_an_input_share_its_turn(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(arranged[-1], plain[-1])
 
 
+def test_a_convolution_before_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = leaf(2, 3, 6, 5, requires_grad=True), leaf(4, 3, 3, 3, requires_grad=True)
+    for drop in (F.dropout, F.dropout2d, F.alpha_dropout,
+                 lambda y: F.fractional_max_pool2d(y, 2, output_size=(2, 2))):
+        y = drop(F.conv2d(x, w))
+        _, arranged, plain = both_ways(
+            monkeypatch, y, *torch.autograd.grad((y * y).sum(), (x, w)))
+        for a, b in zip(arranged, plain, strict=True):
+            np.testing.assert_allclose(a, b, 1e-5, 1e-4)
+
+
 def step(net: Any, x: Any) -> list[Any]:
     """A training step: loss, and every parameter after it."""
     loss = (net(x) ** 2).mean()

@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from . import jax_compat
 from .forms import Form, Laid, Spread, identity, same_memory, settled
 from .products import as_product
@@ -105,8 +107,10 @@ class _Replay:
         values.update(zip(jaxpr.invars, operands, strict=True))
 
         def read(atom: Any) -> Any:
-            return Laid(atom.val, identity(atom.aval.ndim)) if hasattr(atom, "val") else (
-                values[atom])
+            if not hasattr(atom, "val"):
+                return values[atom]
+            # JAX writes a Python number into a step as a number that knows its dtype
+            return Laid(np.asarray(atom.val, atom.aval.dtype), identity(atom.aval.ndim))
 
         for step in _needed(jaxpr):
             results = self.step(step, [read(a) for a in step.invars])
