@@ -19,6 +19,7 @@ from lazyloom.ops.spec import OpDef, attribute_bits, lookup
 from tests.conformance import compare, exclusions
 from tests.conformance.frontends import Driver, drivers, join, several
 from tests.conformance.test_ops import compiled, quick
+from tests.ops.checks import hermitian
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -59,7 +60,8 @@ class Case:
             and (op.differentiable is True or op.operands[min(i, last)].name in op.differentiable)]
         types = op.infer([compare.type_of(x) for x in self.operands],
                          op.canonical_attributes(self.attributes))
-        self.direction = [_random(rng, self.operands[i]) for i in self.at]
+        self.direction = [hermitian(op, self.attributes, _random(rng, self.operands[i]))
+                          for i in self.at]
         self.wide = all(t.dtype.name in ("float64", "complex128") or not t.dtype.is_inexact
                         for t in types)
         self.weights = [_random(rng, np.empty(t.shape, t.dtype.numpy))

@@ -19,6 +19,8 @@ from lazyloom.types import TensorType, tensor_type
 
 Reference = Callable[..., Any]
 STEP = 1e-6
+#: ops that read one triangle of a Hermitian operand, whose derivative is that of Hermitian matrices
+HERMITIAN = ("cholesky", "eigh", "eigvalsh")
 #: samples are tiny: compiling is all the time these tests take
 FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -73,7 +75,8 @@ def run_all(name: str) -> list[Run]:
     op = lookup(name)
     runs = [Run(op, s) for s in samples(op)]
     rng = random_source(name + " direction")
-    directions = [[_direction(rng, r.sample.operands[i]) for i in r.differentiated] for r in runs]
+    directions = [[hermitian(op, r.attributes, _direction(rng, r.sample.operands[i]))
+                   for i in r.differentiated] for r in runs]
     weights = [[_direction(rng, np.empty(t.shape, t.dtype.numpy)) for t in r.inferred]
                if r.differentiated else [] for r in runs]
 
@@ -98,6 +101,13 @@ def _direction(rng: np.random.Generator, like: Any) -> np.ndarray:
     if like.dtype.kind == "c":
         found = found + 1j * rng.uniform(-1, 1, like.shape)
     return np.asarray(found, like.dtype)
+
+
+def hermitian(op: OpDef, attributes: Mapping[str, Any], direction: np.ndarray) -> np.ndarray:
+    """The direction, as one among Hermitian matrices if that is what the op is given."""
+    if not (op.name in HERMITIAN or attributes.get("hermitian")):
+        return direction
+    return (direction + np.conj(np.swapaxes(direction, -1, -2))) / 2
 
 
 def _one(run: Run, operands: list[Any], direction: list[Any], weights: list[Any]) -> Any:

@@ -111,6 +111,67 @@ def test_full_factors_have_the_gradient_of_the_reduced_ones() -> None:
     np.testing.assert_allclose(*[g.read() for g in grads], rtol=1e-9, atol=1e-9)
 
 
+#: functions of Hermitian matrices, of which one triangle is read, and of Cholesky factors
+READ_BY_HALVES: dict[str, Callable[[Any, Any], Any]] = {
+    "cholesky": lambda t, x: t.linalg.cholesky(x),
+    "cholesky upper": lambda t, x: t.linalg.cholesky(x, upper=True),
+    "cholesky_ex": lambda t, x: t.linalg.cholesky_ex(x)[0],
+    "eigh": lambda t, x: t.linalg.eigh(x)[1].abs(),
+    "eigh upper": lambda t, x: t.linalg.eigh(x, UPLO="U")[0],
+    "eigvalsh": lambda t, x: t.linalg.eigvalsh(x),
+    "pinv": lambda t, x: t.linalg.pinv(x, hermitian=True),
+    "distribution": lambda t, x: t.distributions.MultivariateNormal(
+        t.zeros(3, dtype=x.dtype), x).log_prob(t.ones(3, dtype=x.dtype)),
+    "cholesky_solve": lambda t, x: t.cholesky_solve(t.ones(3, 2, dtype=x.dtype), x.tril()),
+    "cholesky_inverse": lambda t, x: t.cholesky_inverse(x.tril().detach().requires_grad_()),
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_HALVES)
+def test_gradients_of_what_reads_one_triangle_are_pytorchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for t in (mine, torch):
+        x = t.tensor(S[0], requires_grad=True)
+        y = READ_BY_HALVES[name](t, x)
+        (y * t.arange(1.0, y.numel() + 1, dtype=t.float64).reshape(y.shape)).sum().backward()
+        found.append(x.grad)
+    check(host(found[0]), host(found[1]), 1e-8, 1e-8)
+
+
+def test_the_gradient_to_a_cholesky_factor_is_that_of_all_of_it() -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for t in (mine, torch):
+        x = t.tensor(np.linalg.cholesky(S), requires_grad=True)
+        t.cholesky_inverse(x).cumsum(0).cumsum(1).sum().backward()
+        found.append(x.grad)
+    check(host(found[0]), host(found[1]), 1e-8, 1e-8)
+
+
+def test_an_exponential_is_exact_however_large_the_matrix() -> None:
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for angle in (0.3, 5.0, 89.0, 1e4):
+        given = mine.tensor(turn * angle, requires_grad=True)
+        found = mine.linalg.matrix_exp(given)
+        np.testing.assert_allclose(
+            found.read(), np.cos(angle) * np.eye(2) + np.sin(angle) * turn, atol=angle * 2e-16)
+        found[0, 0].backward()
+        np.testing.assert_allclose(  # by a multiple of the identity, which commutes
+            given.grad.trace().item(), np.cos(angle), atol=angle * 2e-16)
+    # a matrix that is far from normal: the terms of its series are large, and cancel
+    x = np.array([[-49.0, 24.0], [-64.0, 31.0]])
+    vectors = np.array([[1.0, 3.0], [2.0, 4.0]])
+    expected = vectors @ np.diag(np.exp([-1.0, -17.0])) @ np.linalg.inv(vectors)
+    np.testing.assert_allclose(
+        mine.linalg.matrix_exp(mine.tensor(x)).read(), expected, rtol=1e-13)
+    single = mine.linalg.matrix_exp(mine.tensor(x, dtype=mine.float32))
+    np.testing.assert_allclose(single.read(), expected, rtol=1e-4)
+    scales = mine.tensor([[[1e-9]], [[1.0]], [[-1e6]], [[float("nan")]]], dtype=mine.float64)
+    np.testing.assert_array_equal(
+        mine.linalg.matrix_exp(scales).read(), np.exp(scales.read()))
+
+
 @pytest.mark.parametrize(("call", "error", "text"), [
     (lambda: mine.linalg.inv(mine.ones(2, 3)), RuntimeError, "square"),
     (lambda: mine.linalg.inv(mine.ones(2, 2, dtype=mine.int64)), RuntimeError, "floating point"),

@@ -40,7 +40,12 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         raise RuntimeError(
             f"cholesky_solve: Incompatible matrix sizes: each L is {L.shape[-2]} by {L.shape[-1]} "
             f"but each B is {B.shape[-2]} by {B.shape[-1]}")
-    found = _from_factor(B, L, upper)
+    return _from_factor(B, L, upper)
+
+
+def _from_factor(B: Tensor, L: Tensor, upper: bool) -> Tensor:
+    half = triangular(L, B, upper=upper, transpose=upper, conjugate=upper)
+    found = triangular(L, half, upper=upper, transpose=not upper, conjugate=not upper)
     if not L.requires_grad:
         return found
     # PyTorch's gradient is that of the product of all of L, whichever half was read
@@ -49,11 +54,6 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     solved = op("solve", *one_batch(product, B))
     made: Tensor = _wrap(record("straight_through", [operand(solved), operand(found)]))
     return made
-
-
-def _from_factor(B: Tensor, L: Tensor, upper: bool) -> Tensor:
-    half = triangular(L, B, upper=upper, transpose=upper, conjugate=upper)
-    return triangular(L, half, upper=upper, transpose=not upper, conjugate=not upper)
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:

@@ -146,7 +146,7 @@ def _pseudo_inverse_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
     d = tangents[0]
     p = _pseudo_inverse(x, atol, rtol, hermitian)
     if hermitian:
-        x, d = _mirrored(x, False), _mirrored(d, False)
+        x = _mirrored(x, False)
     dh, ph = _adjoint(d), _adjoint(p)
     if x.shape[-2] >= x.shape[-1]:
         s, t = (p @ ph) @ dh, (dh @ ph) @ p
@@ -171,8 +171,8 @@ def pinv_within(x: T, atol: Floating, rtol: Floating, *, hermitian: bool = False
     """The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
 
     Singular values not above ``max(atol, rtol * largest)``, numbers per matrix, count as 0. Of
-    Hermitian matrices the lower triangle is looked at. The derivative holds while the rank
-    stays. Raises ShapeError, DTypeError.
+    Hermitian matrices the lower triangle is looked at; the derivative is that of the function of
+    all matrices there, and holds while the rank stays. Raises ShapeError, DTypeError.
     """
     if not x.size:
         return lax.full((*x.shape[:-2], x.shape[-1], x.shape[-2]), 0, x.dtype)

@@ -7,7 +7,9 @@ op is recorded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +53,7 @@ def cholesky(x: T, *, upper: bool = False) -> Array:
     """The lower triangular L with ``L @ L.conj().T == x``, or its upper counterpart.
 
     x is Hermitian and positive definite, NaN otherwise. Only the lower triangle (or the
-    upper) is looked at, and only it gets a gradient. Raises ShapeError, DTypeError.
+    upper) is looked at; the gradient is Hermitian as x is. Raises ShapeError, DTypeError.
     """
     lower = lax.linalg.cholesky(_mirrored(x, upper), symmetrize_input=False)
     return _adjoint(lower) if upper else lower
@@ -203,9 +205,9 @@ def eigvals(x: T) -> Array:
 def eigh(x: T, *, upper: bool = False) -> Array:
     """Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
 
-    Only the lower triangle (or the upper) is looked at. The derivative asks for
-    distinct eigenvalues, and of complex vectors it holds for what their phases, which
-    are any, do not change. Raises ShapeError, DTypeError.
+    Only the lower triangle (or the upper) is looked at; the gradient is Hermitian as x is.
+    The derivative asks for distinct eigenvalues, and of complex vectors it holds for what
+    their phases, which are any, do not change. Raises ShapeError, DTypeError.
     """
     if not x.size:
         return lax.full(x.shape[:-1], 0, _real(x)), x
@@ -343,16 +345,85 @@ def pinv(x: T, *, rtol: float = 1e-15) -> Array:
     return jnp.linalg.pinv(x, rtol=rtol)
 
 
+#: the Taylor polynomial of degree 20 is exact to the last bit of float64 and of float32 up to
+#: these 1-norms: where the series of the relative backward error, log(exp(-x) p(x)) / x, is 2^-53
+#: and 2^-24
+_DEGREE, _BLOCK = 20, 5
+_REACH = {8: 1.438252596804337, 4: 3.5509262147109797}
+
+
+def _exponential_of_scaled(x: Array) -> tuple[Array, Array]:
+    """The exponentials of ``x / 2**k``, and k (..., 1, 1), int32, so that the series reaches."""
+    real = _real(x)
+    columns = lax.reduce_sum(lax.abs(lax.stop_gradient(x)), (x.ndim - 2,))
+    norms = jnp.max(columns, -1)[..., None, None]
+    needed = lax.ceil(jnp.log2(norms / _REACH[np.dtype(real).itemsize]))
+    most = np.finfo(real).maxexp - 2
+    # of what is no number, as of a zero matrix, nothing is halved
+    k = jnp.where(needed > 0, lax.min(needed, lax.full_like(needed, most)), 0)
+    x = x * lax.exp2(lax.neg(k)).astype(x.dtype)
+    powers = [_identity(x), x]
+    while len(powers) <= _BLOCK:
+        powers.append(matmul(powers[-1], x))
+    result = None
+    for first in range(_DEGREE, -1, -_BLOCK):  # Paterson and Stockmeyer, 1973
+        last = min(first + _BLOCK, _DEGREE + 1)
+        block = sum(powers[j - first] * (1 / math.factorial(j)) for j in range(first, last))
+        result = block if result is None else matmul(result, powers[_BLOCK]) + block
+    return result, k.astype(np.int32)
+
+
+def _squared(result: Array, k: Array, i: Array) -> Array:
+    """Those of the matrices squared that ask for more than i squarings."""
+    return jnp.where(i < k, matmul(result, result), result)
+
+
+def _exponential(x: Array) -> Any:
+    found = jax.custom_jvp(_exponential_by_loop)
+    found.defjvp(_exponential_jvp)
+    return found(x)
+
+
+def _exponential_by_loop(x: Array) -> Array:
+    first, k = _exponential_of_scaled(x)
+    most = jnp.max(k)
+    return lax.while_loop(
+        lambda state: state[0] < most,
+        lambda state: (state[0] + 1, _squared(state[1], k, state[0])),
+        (jnp.zeros_like(most), first))[1]
+
+
+def _exponential_by_steps(x: Array) -> Array:
+    # a loop that can be gone through backwards is of known length: that of the digits, since each
+    # squaring may cost one
+    first, k = _exponential_of_scaled(x)
+    most = jnp.max(k)
+
+    def step(result: Array, i: Array) -> tuple[Array, None]:
+        return lax.cond(i < most, lambda r: _squared(r, k, i), lambda r: r, result), None
+
+    digits = np.finfo(_real(x)).nmant + 1
+    return lax.scan(step, first, lax.iota(np.int32, digits))[0]
+
+
+def _exponential_jvp(primals: Any, tangents: Any) -> Any:
+    return _exponential(*primals), jax.jvp(_exponential_by_steps, primals, tangents)[1]
+
+
 @op(
-    rules.square, T="precise", source="Higham, 2005: scaling and squaring", heavy=True,
+    rules.square, T="precise", source="scaling and squaring of a Taylor polynomial", heavy=True,
     residuals=True, reference="scipy.linalg.expm", tolerance=64.0,
     samples=Cases(case((3, 3)), case((2, 2, 2)), case((0, 0)), low=-0.5, high=0.5),
 )  # fmt: skip
 def matrix_exp(x: T) -> Array:
-    """The exponential of square matrices, by Pade approximation. Raises ShapeError, DTypeError."""
+    """The exponential of square matrices. Raises ShapeError, DTypeError.
+
+    Halved until a polynomial of degree 20 serves, then squared as often. The derivative holds
+    while the 1-norm of x is below 2**24 in single precision and 2**53 in double.
+    """
     if not x.size:
         return x
-    return jax.scipy.linalg.expm(x)
+    return _exponential(x)
 
 
 @op(
@@ -402,8 +473,18 @@ def _identity(x: Array) -> Array:
     return lax.convert_element_type(lax.eq(row, column), x.dtype)
 
 
-def _mirrored(x: Array, upper: bool) -> Array:
-    """The Hermitian matrix that one triangle stands for; its diagonal is real."""
+def _mirrored(x: Array, upper: bool) -> Any:
+    """The Hermitian matrix that one triangle stands for; its diagonal is real.
+
+    The data is that triangle's, the derivative that of a function of Hermitian matrices: it
+    takes the Hermitian part of a tangent, and so gives a Hermitian gradient.
+    """
+    found = jax.custom_jvp(partial(_of_triangle, upper))
+    found.defjvp(partial(_mirrored_jvp, upper))
+    return found(x)
+
+
+def _of_triangle(upper: bool, x: Array) -> Array:
     row = lax.broadcasted_iota("int32", x.shape, x.ndim - 2)
     column = lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
     own = lax.le(row, column) if upper else lax.ge(row, column)
@@ -412,3 +493,9 @@ def _mirrored(x: Array, upper: bool) -> Array:
         return full
     real = lax.real(x)
     return lax.select(lax.eq(row, column), lax.complex(real, lax.full_like(real, 0)), full)
+
+
+def _mirrored_jvp(upper: bool, primals: Any, tangents: Any) -> Any:
+    d = tangents[0]
+    half = lax.full_like(d, 0.5)
+    return _mirrored(primals[0], upper), lax.mul(half, lax.add(d, _adjoint(d)))
