@@ -13,6 +13,7 @@ from ..types import TensorType, tensor_type
 from . import jax_compat
 from .forms import Form, identity, turn
 from .layout import arrange
+from .overlaps import separated
 from .stops import stops
 
 #: a call that XLA does not inline, and so ends a fusion
@@ -36,8 +37,10 @@ def module_text(
     counts = structure.scalar_counts
     scalar_names: dict[ScalarSlot, str] = {}
     constants: dict[Baked, str] = {}
-    ends = stops(structure.instructions, jax_compat.device().platform)
+    platform = jax_compat.device().platform
     arranged = arrange(structure, outputs)
+    ends = stops(structure.instructions, platform) | separated(
+        structure.instructions, [a.lowered.text for a in arranged], structure.leaf_types, platform)
     #: values that were turned into another form, by name and form
     turned: dict[tuple[str, Form], str] = {}
 
@@ -87,12 +90,14 @@ def module_text(
             f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
             f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
         if number in ends:
-            stop = f"stop_{re.sub('[^a-z0-9]', '_', right)}"
-            functions[stop] = _STOP.format(name=stop, type=right)
-            lines.append(
-                f"    %stop{number} = call @{stop}(%{number}) {{mhlo.frontend_attributes = "
-                f'{{inlineable = "false"}}}} : ({right}) -> {right}')
-            results[number] = [f"%stop{number}"]
+            for r, type_ in enumerate(lowered.results):
+                stop = f"stop_{re.sub('[^a-z0-9]', '_', type_)}"
+                functions[stop] = _STOP.format(name=stop, type=type_)
+                name = f"%stop{number}_{r}"
+                lines.append(
+                    f"    {name} = call @{stop}({results[number][r]}) {{mhlo.frontend_attributes"
+                    f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
+                results[number][r] = name
 
     parameters = []
     for k, t in enumerate(structure.leaf_types):
