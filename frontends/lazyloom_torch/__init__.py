@@ -7,6 +7,7 @@ gradients and errors are PyTorch's. Tensors live on the CPU.
 from __future__ import annotations
 
 import os as _os
+import sys as _sys
 from math import e, inf, nan, pi  # noqa: F401
 from typing import Any
 
@@ -15,9 +16,11 @@ import lazyloom as _lazyloom
 _lazyloom.skip_folder(_os.path.dirname(__file__))
 
 from . import (  # noqa: E402, F401
+    _absent,
     _dtypes,
     _methods,
     _numpy_names,
+    _symbols,
     accelerator,
     autograd,
     backends,
@@ -30,6 +33,7 @@ from . import (  # noqa: E402, F401
     signal,
     version,
 )
+from ._as_torch import as_torch  # noqa: E402, F401
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
 from ._errors import naming  # noqa: E402, F401
@@ -147,13 +151,15 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
-def __getattr__(name: str) -> Any:
-    """``torch.distributions`` is loaded when it is first used."""
-    if name == "distributions":
-        import importlib
-
-        return importlib.import_module(".distributions", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+#: loaded when they are first used, or imported by name
+_LAZY_MODULES = frozenset((
+    "_C", "_dynamo", "distributed", "distributions", "fx", "library", "mps", "mtia",
+    "multiprocessing", "overrides", "profiler", "torch_version", "xpu"))
+_absent.install()
+globals().update(_absent.dtypes())
+globals().update(_symbols.FUNCTIONS)
+torch = _sys.modules[__name__]  # as PyTorch's package has itself among its names
+__getattr__ = _absent.missing(__name__)
 
 
 from . import (  # noqa: E402, F401

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _absent
+
 
 def is_available() -> bool:
     """False: tensors live on the CPU."""
@@ -15,3 +17,5 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> None:
     """None: tensors live on the CPU."""
+
+__getattr__ = _absent.missing(__name__)

@@ -14,17 +14,19 @@ from urllib.parse import urlparse
 from .serialization import load
 
 #: the hash that a name such as ``resnet18-f37072fd.pth`` ends with
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _dir: str | None = None
+
+
+def _get_torch_home() -> str:
+    """PyTorch's folder, which torchvision asks for."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
     """The folder of downloads: ``$TORCH_HOME/hub``, ``~/.cache/torch/hub`` if that is not set."""
-    if _dir is not None:
-        return _dir
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _dir is None else _dir
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
@@ -76,7 +78,7 @@ def load_state_dict_from_url(
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')
-        hashed = _HASH.search(name) if check_hash else None
+        hashed = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, hashed.group(1) if hashed else None, progress)
     return load(path, map_location=map_location, weights_only=weights_only)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes, linalg
+from . import _absent, _dtypes, linalg
 from ._core import axis
 from ._functions import (
     activations,
@@ -279,3 +279,5 @@ __all__ = [
     "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum",
     "var",
 ]  # fmt: skip
+
+__getattr__ = _absent.missing(__name__)

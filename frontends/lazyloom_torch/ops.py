@@ -1,6 +1,7 @@
-"""``torch.ops.aten``: functions by the names of PyTorch's operators.
+"""``torch.ops``: functions by the names of PyTorch's operators, and operators of a program's own.
 
-``torch.ops.aten.add.default`` and ``torch.ops.aten.add`` are the function ``torch.add``.
+``torch.ops.aten.add.default`` and ``torch.ops.aten.add`` are the function ``torch.add``;
+``torch.ops.mine.f`` is what ``torch.library`` was told of ``mine::f``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from typing import Any
 from ._functions import pooling
 
 _OWN = {"max_pool2d_with_indices_backward": pooling.max_pool2d_with_indices_backward}
+
+#: namespace: operators by name, as torch.library fills it
+registered: dict[str, dict[str, Any]] = {}
 
 
 class _Operator:
@@ -30,20 +34,54 @@ class _Operator:
         return f"<operator aten.{self.__name__}>"
 
 
-class _Aten:
+class _Namespace:
+    """Operators by name; AttributeError for those that nobody defined."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = registered.get(self._name, {}).get(name)
+        if found is None:
+            raise AttributeError(
+                f"torch.ops.{self._name} has no operator {name!r} here: operators of compiled "
+                "extensions of PyTorch cannot be loaded; torch.library defines some in Python")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<torch.ops.{self._name}>"
+
+
+class _Aten(_Namespace):
     """Operators by name; AttributeError for what the frontend does not have."""
 
-    def __getattr__(self, name: str) -> _Operator:
+    def __getattr__(self, name: str) -> Any:
         import lazyloom_torch
         from lazyloom_torch.nn import functional
 
-        for place in (_OWN, vars(lazyloom_torch), vars(functional)):
+        for place in (_OWN, vars(lazyloom_torch), vars(functional), registered.get("aten", {})):
             found = place.get(name)
             if callable(found):
                 return _Operator(name, found)
         raise AttributeError(f"torch.ops.aten has no operator {name!r} here")
 
 
-aten = _Aten()
+aten = _Aten("aten")
+loaded_libraries: set[str] = set()
 
-__all__ = ["aten"]
+
+def load_library(path: Any) -> None:
+    """OSError: a compiled extension of PyTorch works on PyTorch's own tensors."""
+    raise OSError(
+        f"torch.ops.load_library({str(path)!r}): compiled extensions of PyTorch work on its own "
+        "tensors and cannot be loaded into lazyloom_torch")
+
+
+def __getattr__(name: str) -> _Namespace:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _Namespace(name)
+    return found
+
+
+__all__ = ["aten", "load_library"]

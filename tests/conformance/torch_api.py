@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import lazyloom_torch
+from lazyloom_torch import _absent
 
 LIST = Path(__file__).parent / "torch_api.txt"
 SECTIONS = (
@@ -125,11 +126,14 @@ def here(section: str, name: str) -> bool:
             found = getattr(found, part)
         except AttributeError:
             return False
-    return True
+    return not isinstance(found, (_absent.Absent, _absent.AbsentDtype, _absent.AbsentModule))
 
 
 def reason(section: str, name: str) -> str:
     """Why the frontend does not have a name; empty if it is simply not built."""
+    said = _absent.why(section, name)
+    if said:
+        return said
     for sections, pattern, text in _RULES:
         if re.fullmatch(sections, section) and re.fullmatch(pattern, name):
             return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lazyloom.errors import GradientError
 
+from .. import _absent
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from ._hooks import (
@@ -26,3 +27,8 @@ __all__ = [
     "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "retains_grad",
     "set_detect_anomaly", "set_grad_enabled", "tensor_backward",
 ]  # fmt: skip
+
+#: loaded when they are first used, or imported by name
+_LAZY_MODULES = ("profiler",)
+
+__getattr__ = _absent.missing(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import lazyloom
 
+from .. import _absent
 from . import amp
 
 __all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
@@ -29,3 +30,5 @@ def current_device() -> str:
 def synchronize(device: Any = None) -> None:
     """Run what is recorded and wait for it."""
     lazyloom.sync(wait=True)
+
+__getattr__ = _absent.missing(__name__)

@@ -7,7 +7,7 @@ because of the data (a singular matrix, one that is not positive definite) is a
 
 from __future__ import annotations
 
-from .. import _autocast
+from .. import _absent, _autocast
 from .._functions.linear import linalg_cross, matmul
 from .._out import give_out
 from ._arguments import LinAlgError
@@ -61,3 +61,5 @@ __all__ = [
 
 give_out(globals(), set(__all__) - {"LinAlgError", "diagonal", "matrix_exp", "vander"})
 _autocast.apply(globals(), _autocast.LINALG)
+
+__getattr__ = _absent.missing(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _absent
 from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules.module import Module
@@ -14,3 +15,5 @@ __all__ = [
     "modules", "parallel", "parameter", "utils",
 ]
 __all__ += modules.__all__
+
+__getattr__ = _absent.missing(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _autocast
+from .. import _absent, _autocast
 from .._functions import (
     activations,
     attention,
@@ -28,3 +28,5 @@ _autocast.apply(_FUNCTIONS, _autocast.GENERAL)
 globals().update(_FUNCTIONS)
 
 __all__ = sorted(_FUNCTIONS)  # noqa: PLE0605
+
+__getattr__ = _absent.missing(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _absent
 from . import lr_scheduler, swa_utils
 from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .adaptive import Adadelta, Adafactor, Adagrad, Muon, RMSprop
@@ -18,3 +19,5 @@ __all__ = [
     "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
     "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "swa_utils",
 ]  # fmt: skip
+
+__getattr__ = _absent.missing(__name__)

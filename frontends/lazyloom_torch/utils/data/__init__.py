@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import _absent
 from . import _utils as _utils
 from . import distributed as distributed
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
@@ -31,3 +32,5 @@ __all__ = [
     "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate",
     "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+__getattr__ = _absent.missing(__name__)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from typing import Final as Final
 
-from ._settings import compile as _compile
+from .. import _absent
+from .._settings import compile as _compile
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
@@ -48,3 +49,8 @@ def is_scripting() -> bool:
 def is_tracing() -> bool:
     """False."""
     return False
+
+#: loaded when they are first used, or imported by name
+_LAZY_MODULES = ("annotations",)
+
+__getattr__ = _absent.missing(__name__)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ... import _absent
+
 
 class SDPBackend(enum.IntEnum):
     """PyTorch's kernels of scaled dot product attention."""
@@ -31,3 +33,5 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[None]:
 
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
+
+__getattr__ = _absent.missing(__name__)

@@ -1,0 +1,178 @@
+"""``import torch`` as this package, for programs and libraries that import it by that name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from . import version
+
+_HERE = __name__.partition(".")[0]
+_THEIRS = "torch"
+
+
+def _ours(name: str) -> str:
+    """Our module for ``torch`` or ``torch.something``."""
+    return _HERE + name[len(_THEIRS):]
+
+
+class _Loader:
+    """Gives a module of ours under a name of PyTorch's: one module, two entries in sys.modules."""
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(_ours(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        # the import system has put the alias's spec in, and the module has run already
+        alias = module.__spec__
+        if alias is not None:
+            module.__spec__ = alias.loader_state
+
+
+class _Distribution(metadata.Distribution):
+    """What ``importlib.metadata`` says of the package torch: the version that is followed."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return (f"Metadata-Version: 2.1\nName: {_THEIRS}\nVersion: {version.__version__}\n"
+                    "Summary: lazyloom_torch under the name torch\n")
+        return _THEIRS + "\n" if filename == "top_level.txt" else None
+
+    def locate_file(self, path: Any) -> Any:
+        raise NotImplementedError("lazyloom_torch stands for torch here; it has no files of torch")
+
+
+class _Finder:
+    """Finds ``torch`` and ``torch.*``, before what is installed."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != _THEIRS and not name.startswith(_THEIRS + "."):
+            return None
+        try:
+            found = importlib.util.find_spec(_ours(name))
+        except ModuleNotFoundError:  # its parent is no package
+            found = None
+        if found is None:
+            # nor is it found in an installed PyTorch: the parent's path is ours
+            return None
+        return ModuleSpec(name, _Loader, origin=found.origin,  # type: ignore[arg-type]
+                          is_package=found.submodule_search_locations is not None)
+
+    @staticmethod
+    def find_distributions(context: Any = None) -> Iterable[metadata.Distribution]:
+        if getattr(context, "name", None) in (None, _THEIRS):
+            yield _Distribution()
+
+    @staticmethod
+    def invalidate_caches() -> None:
+        """Nothing: nothing is kept."""
+
+
+class _InWorkers:
+    """In what a new process of multiprocessing is given: unpickling it installs the hook there."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_install, ())
+
+
+def _preparing(name: str) -> dict[str, Any]:
+    """What multiprocessing tells a new process before that imports the main module."""
+    return {_HERE: _InWorkers(), **_preparation(name)}
+
+
+_preparation: Any = None
+#: how often the hook was asked for and not given back
+_holders = 0
+
+
+def _aliases() -> Iterator[str]:
+    """The names in ``sys.modules`` under which modules of ours stand for PyTorch's."""
+    for name, module in list(sys.modules.items()):
+        if name == _THEIRS or name.startswith(_THEIRS + "."):
+            if module is None or getattr(module, "__name__", "").partition(".")[0] == _HERE:
+                yield name
+
+
+def _install() -> None:
+    global _holders, _preparation
+    _holders += 1
+    if _holders > 1:
+        return
+    import multiprocessing.spawn  # slow to import, and needed here alone
+
+    sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
+    for name in _aliases():  # entries of None, which forbid an import
+        del sys.modules[name]
+    importlib.import_module(_THEIRS)
+    _preparation = multiprocessing.spawn.get_preparation_data
+    multiprocessing.spawn.get_preparation_data = _preparing
+
+
+def _uninstall() -> None:
+    global _holders
+    _holders -= 1
+    if _holders:
+        return
+    import multiprocessing.spawn
+
+    sys.meta_path.remove(_Finder)  # type: ignore[arg-type]
+    multiprocessing.spawn.get_preparation_data = _preparation
+    for name in _aliases():
+        del sys.modules[name]
+
+
+class AsTorch:
+    """What :func:`as_torch` gives: ``uninstall()`` or the end of a ``with`` takes it back."""
+
+    def __init__(self) -> None:
+        _install()
+        self._held = True
+
+    def uninstall(self) -> None:
+        """Let ``import torch`` mean the installed PyTorch again.
+
+        Modules that were imported meanwhile keep what they imported.
+        """
+        if self._held:
+            self._held = False
+            _uninstall()
+
+    def __enter__(self) -> AsTorch:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.uninstall()
+
+    def __repr__(self) -> str:
+        return f"<as_torch: {'installed' if self._held else 'taken back'}>"
+
+
+def as_torch() -> AsTorch:
+    """Let ``import torch`` and its submodules mean lazyloom_torch, in the whole process.
+
+    Libraries that are imported from then on compute here: ``lazyloom_torch.as_torch()`` comes
+    before their imports, or the program is started by ``python -m lazyloom_torch script.py``.
+    ``importlib.metadata.version("torch")`` gives the version of PyTorch that is followed. Worker
+    processes of multiprocessing have it too; an installed PyTorch is not touched.
+
+    Returns an object with ``uninstall()``, which is a context manager as well. Calls can be
+    nested. Raises RuntimeError if the process has imported PyTorch already.
+    """
+    theirs = sys.modules.get(_THEIRS)
+    if theirs is not None and theirs is not sys.modules[_HERE]:
+        raise RuntimeError(
+            "as_torch(): this process has imported PyTorch already"
+            f" ({getattr(theirs, '__file__', None)}); call lazyloom_torch.as_torch() before "
+            "anything imports torch, or start the program with python -m lazyloom_torch script.py")
+    return AsTorch()

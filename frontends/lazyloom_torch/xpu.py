@@ -1,0 +1,9 @@
+"""``torch.xpu``: there is no such device, and programs that ask are told so."""
+
+from __future__ import annotations
+
+from . import _absent, _no_device
+
+globals().update(_no_device.functions("xpu"))
+
+__getattr__ = _absent.missing(__name__)
