@@ -40,11 +40,30 @@
    an error or either order, never a crash. The error, the source location, the
    gradient switch and the options belong to the calling thread.
 
-   fork(). After a fork every call in the child is LOOM_ERROR_FORK if lazyloom had
-   been initialised before it.
+   A thread needs 192 KB of stack at a call, else the call is LOOM_ERROR_STACK (memory
+   that is not the thread's own stack, as coroutines have, is not measured). Any
+   floating-point environment may be set, with traps, another rounding or subnormals as
+   zero: lazyloom computes in C's default one, and the caller's is there again after the
+   call, its exception flags unchanged.
+
+   fork(). After a fork every call in the child is LOOM_ERROR_FORK if loom_initialize()
+   had been called before it, on any thread, and returned or not.
+
+   The end. Where exit() has been called (handlers of atexit(), destructors of static
+   objects), on a thread whose thread_local objects are destroyed, and after
+   Py_Finalize(), calls are LOOM_ERROR_NOT_INITIALIZED, loom_shutdown() is LOOM_OK and
+   does nothing, and a handle may be released or not. While a thread calls exit() or
+   Py_Finalize(), no other may be inside a call.
+
+   Numbers of things. A list that is given has at most 2^20 entries (operands,
+   attributes, tensors, results, dimensions); a larger count is LOOM_ERROR_ARGUMENT.
+
+   Loading. The library may be linked with, or opened with dlopen(), also with RTLD_LOCAL;
+   it stays loaded after dlclose().
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.2  LOOM_ERROR_STACK
      1.1  LOOM_ERROR_INDEX_RANGE
      1.0  first version
 */
@@ -60,7 +79,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 1
+#define LOOM_ABI_MINOR 2
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -90,7 +109,8 @@ typedef enum loom_status {
   LOOM_ERROR_INDEX_RANGE = 13,     /* an index that was computed is out of range */
   LOOM_ERROR_NOT_INITIALIZED = 100, /* before loom_initialize() or after loom_shutdown() */
   LOOM_ERROR_START = 101,          /* the interpreter or the runtime could not be started */
-  LOOM_ERROR_INTERNAL = 102        /* a defect of lazyloom; the message says where */
+  LOOM_ERROR_INTERNAL = 102,       /* a defect of lazyloom; the message says where */
+  LOOM_ERROR_STACK = 103           /* too little is left of the calling thread's stack */
 } loom_status;
 
 typedef enum loom_dtype {

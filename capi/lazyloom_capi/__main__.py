@@ -17,6 +17,10 @@ def main() -> int:
     parser.add_argument("--force", action="store_true", help="with --build: in any case")
     parser.add_argument("--output", metavar="DIR", help="with --build: the folder to build in")
     parser.add_argument(
+        "--declarations", action="store_true",
+        help="print lazyloom.h's types and functions without preprocessor, as foreign function "
+        "interfaces read them")  # fmt: skip
+    parser.add_argument(
         "--generate", nargs="?", const="", metavar="FILE",
         help="write lazyloom_ops.h again from the op table")  # fmt: skip
     given = parser.parse_args()
@@ -40,7 +44,11 @@ def main() -> int:
         return 1
     if flags:
         print(shlex.join(flags))
-    if given.generate is None and not (given.build or flags):
+    if given.declarations:
+        from . import header
+
+        print(header.declarations((header.include_dir() / "lazyloom.h").read_text()))
+    if given.generate is None and not (given.build or flags or given.declarations):
         parser.print_help()
         return 2
     return 0

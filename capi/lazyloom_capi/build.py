@@ -125,6 +125,7 @@ def _c_source() -> str:
         "LOOM_BUILT_DIGEST": digest(),
     }
     preamble = "\n".join((
+        "#include <dlfcn.h>",
         "#include <unistd.h>",
         "#define LOOM_NO_SOURCE_LOCATIONS",
         '#include "lazyloom.h"',
@@ -178,7 +179,7 @@ def _compile(target: Path) -> None:
             f"-I{include}", f"-I{header.include_dir()}", "-o", str(built), str(source),
             f"-Wl,--version-script={exports}", f"-Wl,-soname,{LIBRARY}",
             # Python keeps pointers into it, so a dlclose() must not unload it
-            "-Wl,-z,nodelete", *_python_library(),
+            "-Wl,-z,nodelete", *_python_library(), "-ldl", "-lm",
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:

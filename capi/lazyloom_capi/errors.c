@@ -1,15 +1,20 @@
 /* Errors of a thread, the state of the library, and what every exported function begins and
    ends with. Nothing here needs Python. */
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLD, RUNNING, STOPPED, FORKED };
+/* COLD: nothing was tried yet. FAILED: a start was, in vain. ENDED: Python or the process is. */
+enum { COLD, STARTING, RUNNING, STOPPED, FAILED, FORKED, ENDED };
 
 static volatile int state = COLD;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+/* the destructors of this thread's C++ objects run or have run, XLA's among them */
+static __thread bool thread_ended = false;
+static bool python_ended = false;
 
 /* ---- errors of a thread -------------------------------------------------------- */
 
@@ -134,6 +139,7 @@ const char *loom_status_name(loom_status status) {
     case LOOM_ERROR_NOT_INITIALIZED: return "LOOM_ERROR_NOT_INITIALIZED";
     case LOOM_ERROR_START: return "LOOM_ERROR_START";
     case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";
+    case LOOM_ERROR_STACK: return "LOOM_ERROR_STACK";
   }
   return "unknown status";
 }
@@ -143,25 +149,153 @@ void loom_set_source_location(const char *file, int line) {
   source_line = line;
 }
 
+/* ---- the end of a thread ----------------------------------------------------------- */
+
+/* C++ objects of a thread are destroyed when it ends and, those of the thread that calls exit(),
+   before the first handler of atexit(); what XLA computes with is among them. This is told in the
+   same way. Objects are destroyed in the reverse order of their making, so this is asked for more
+   than once: by the first call, and after the first calls that may have made some of XLA's. */
+enum { WATCHES = 4 };
+
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+static __thread int watches = 0;
+
+static void thread_over(void *unused) {
+  (void)unused;
+  thread_ended = true;
+}
+
+static void watch_thread(void) {
+  if (watches >= WATCHES) return;
+  ++watches;
+  if (__cxa_thread_atexit_impl != NULL)
+    (void)__cxa_thread_atexit_impl(thread_over, NULL, &__dso_handle);
+}
+
+/* ---- the stack of a thread ------------------------------------------------------- */
+
+/* what a call must find left of it: three times what compiling was seen to use */
+#define STACK_NEEDED ((size_t)192 << 10)
+
+/* The ends of the calling thread's stack; equal where they are not known. */
+static __thread char *stack_low = NULL, *stack_high = NULL;
+
+static void find_stack(void) {
+  static char unknown;
+  pthread_attr_t attributes;
+  void *low = NULL;
+  size_t size = 0;
+  stack_low = stack_high = &unknown;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+    stack_low = (char *)low;
+    stack_high = stack_low + size;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+/* What is left of the stack; SIZE_MAX on one that is not the thread's own (a coroutine's). */
+static size_t stack_left(void) {
+  char *here = (char *)__builtin_frame_address(0);
+  if (stack_low == NULL) find_stack();
+  return here > stack_low && here < stack_high ? (size_t)(here - stack_low) : SIZE_MAX;
+}
+
+/* ---- the floating-point environment ------------------------------------------------ */
+
+/* What XLA computes is meant for C's default environment: with traps on it would end the process,
+   another rounding or subnormals as zero would change its numbers. A caller that has another one
+   finds it again after the call, without the exceptions that were raised meanwhile. */
+typedef struct environment {
+  bool other;
+  fenv_t callers;
+} environment;
+
+static bool default_environment(void) {
+#if defined(__x86_64__)
+  unsigned short x87;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return (__builtin_ia32_stmxcsr() & 0xffc0) == 0x1f80 && x87 == 0x037f;
+#elif defined(__aarch64__)
+  uint64_t control;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return control == 0;
+#else
+  return false;
+#endif
+}
+
+static void environment_set(environment *e) {
+  e->other = !default_environment();
+  if (!e->other) return;
+  fegetenv(&e->callers);
+  fesetenv(FE_DFL_ENV);
+}
+
+static void environment_restore(const environment *e) {
+  if (e->other) fesetenv(&e->callers);
+}
+
 /* ---- guards -------------------------------------------------------------------- */
+
+static loom_status small_stack(void) {
+  char text[200];
+  snprintf(text, sizeof text,
+           "%zu KB are left of this thread's stack, expected %zu or more; make the thread with a "
+           "larger one (pthread_attr_setstacksize)",
+           stack_left() >> 10, STACK_NEEDED >> 10);
+  return fail(LOOM_ERROR_STACK, text);
+}
 
 static loom_status not_ready(void) {
   switch (state) {
     case FORKED:
       return fail(LOOM_ERROR_FORK,
-                  "this process was forked after lazyloom had been initialised, so lazyloom "
-                  "cannot be used in it; fork before loom_initialize(), or start a new program");
+                  "this process was forked after lazyloom had been initialised, or while it was, "
+                  "so lazyloom cannot be used in it; fork before loom_initialize(), or start a new "
+                  "program");
     case STOPPED:
       return fail(LOOM_ERROR_NOT_INITIALIZED,
                   "loom_shutdown() has been called; call loom_initialize() again first");
+    case RUNNING:
+    case ENDED:
+      python_ended = python_ended || !Py_IsInitialized();
+      if (thread_ended || (state == ENDED && !python_ended))
+        return fail(LOOM_ERROR_NOT_INITIALIZED,
+                    "the process or this thread is ending (exit() has been called, or the thread's "
+                    "function has returned) and what XLA keeps for it is gone; call lazyloom "
+                    "before that");
+      if (python_ended)
+        return fail(LOOM_ERROR_NOT_INITIALIZED,
+                    "the Python interpreter of this process has ended (Py_Finalize), and lazyloom "
+                    "with it; call lazyloom before that");
+      return small_stack();
     default:
       return fail(LOOM_ERROR_NOT_INITIALIZED, "call loom_initialize() first");
   }
 }
 
+static bool ready(void) {
+  if (watches == 0) watch_thread();
+  return state == RUNNING && !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED;
+}
+
 static loom_status null_pointer(const char *function, const char *parameter) {
   char text[200];
   snprintf(text, sizeof text, "%s: %s is NULL, expected a pointer", function, parameter);
+  return fail(LOOM_ERROR_ARGUMENT, text);
+}
+
+/* No call has a list as long as that: the number was not meant, and memory beyond what was given
+   would be read or written. */
+#define LONGEST ((size_t)1 << 20)
+
+static loom_status too_long(const char *function, const char *parameter, size_t count) {
+  char text[200];
+  snprintf(text, sizeof text, "%s: %s is %zu, expected at most %zu", function, parameter, count,
+           LONGEST);
   return fail(LOOM_ERROR_ARGUMENT, text);
 }
 
@@ -171,9 +305,14 @@ static loom_status finish(int answer) {
   return fail(LOOM_ERROR_INTERNAL, "a callback of the runtime died without saying why");
 }
 
-#define READY()                                  \
-  do {                                           \
-    if (state != RUNNING) return not_ready();    \
+#define READY()                         \
+  do {                                  \
+    if (!ready()) return not_ready();   \
+  } while (0)
+/* for what does no more than count owners, which a thread that ends may still do */
+#define OWNED()                                                              \
+  do {                                                                       \
+    if (state != RUNNING || !Py_IsInitialized()) return not_ready();         \
   } while (0)
 #define NEED(pointer)                                                   \
   do {                                                                  \
@@ -182,4 +321,10 @@ static loom_status finish(int answer) {
 #define NEED_IF(pointer, count)                                                          \
   do {                                                                                   \
     if ((count) != 0 && (pointer) == NULL) return null_pointer(__func__, #pointer);      \
+  } while (0)
+/* a list that is read, of a number that can be meant */
+#define NEED_LIST(pointer, count)                                       \
+  do {                                                                  \
+    if ((count) > LONGEST) return too_long(__func__, #count, (count));  \
+    NEED_IF(pointer, count);                                            \
   } while (0)

@@ -136,29 +136,40 @@ static PyObject *object_of(int kind, uint64_t bits) {
   return s == NULL ? NULL : s->object;
 }
 
-/* Takes the interpreter's lock, for a thread of any origin; leave() gives it back. */
-static loom_status enter(PyGILState_STATE *gil) {
-  if (!Py_IsInitialized())
-    return fail(LOOM_ERROR_NOT_INITIALIZED, "the Python interpreter of this process has ended");
+typedef struct entered {
+  PyGILState_STATE gil;
+  environment floats;
+} entered;
+
+/* Takes the interpreter's lock, for a thread of any origin that is ready(); leave() gives it
+   back. */
+static loom_status enter(entered *e) {
+  environment_set(&e->floats);
   if (PyGILState_GetThisThreadState() == NULL) {
     /* what cffi makes for a thread lasts as long as the thread; PyGILState_Ensure() alone would
        make a new one for each call */
     loom_status status = finish(loomp_enter());
-    if (status != LOOM_OK) return status;
+    if (status != LOOM_OK) {
+      environment_restore(&e->floats);
+      return status;
+    }
   }
-  *gil = PyGILState_Ensure();
+  e->gil = PyGILState_Ensure();
   if (LOAD(released) != NO_SLOT) drain();
   return LOOM_OK;
 }
 
-static void leave(PyGILState_STATE gil) { PyGILState_Release(gil); }
+static void leave(entered *e) {
+  PyGILState_Release(e->gil);
+  environment_restore(&e->floats);
+}
 
 /* Before a call that may compute, or look at what is alive. */
 static void flush(void) {
   __atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED);
   if (LOAD(released) != NO_SLOT) {
-    PyGILState_STATE gil;
-    if (enter(&gil) == LOOM_OK) leave(gil);
+    entered here;
+    if (enter(&here) == LOOM_OK) leave(&here);
   }
 }
 
@@ -230,10 +241,13 @@ static loom_status release(int kind, uint64_t bits) {
                                         __ATOMIC_RELAXED));
   if (__atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED) == 0) may_wait = false;
   if (!may_wait || __atomic_add_fetch(&waiting, 1, __ATOMIC_RELAXED) > MOST_WAITING) {
-    PyGILState_STATE gil;
-    loom_status status = enter(&gil);
+    entered here;
+    loom_status status;
+    /* on a thread that ends, or has no stack left, it is left to the next call elsewhere */
+    if (!ready()) return LOOM_OK;
+    status = enter(&here);
     if (status != LOOM_OK) return status;
-    leave(gil);
+    leave(&here);
   }
   return LOOM_OK;
 }

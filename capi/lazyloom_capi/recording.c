@@ -49,6 +49,9 @@ typedef struct key {
 } key;
 
 #define MOST_CALLS 8192
+/* no op has more attributes, or more operands where some may be absent */
+#define MOST_ATTRIBUTES 24
+#define MOST_OPTIONAL 16
 #ifndef HASH_MASK
 #define HASH_MASK UINT64_MAX /* a test leaves less of it */
 #endif
@@ -99,15 +102,18 @@ static bool key_add_attribute(key *k, const loom_attr *a) {
   return false;
 }
 
-/* Fills in an empty key; false if the call has to go the general way. */
+/* Fills in an empty key; false if the call has to go the general way, which looks at no more
+   operands and attributes than the op has. */
 static bool key_of(key *k, const char *op, const loom_operand *operands, size_t operand_count,
                    const loom_attr *attributes, size_t attribute_count) {
   size_t counts[3], i;
+  if (attribute_count > MOST_ATTRIBUTES) return false;
   counts[0] = operand_count;
   counts[1] = operand_count;
   counts[2] = attribute_count;
-  /* operands left out at the end may be no part of the structure */
-  while (counts[1] != 0 && operands[counts[1] - 1].kind == LOOM_OPERAND_NONE) --counts[1];
+  /* operands left out at the end may be no part of the structure; longer lists cannot be */
+  if (operand_count <= MOST_OPTIONAL)
+    while (counts[1] != 0 && operands[counts[1] - 1].kind == LOOM_OPERAND_NONE) --counts[1];
   if (!key_add(k, counts, sizeof counts) || !key_add(k, op, strlen(op) + 1)) return false;
   for (i = 0; i < attribute_count; ++i)
     if (!key_add_attribute(k, &attributes[i])) return false;
@@ -480,14 +486,14 @@ static loom_status record(bool source, const char *op, const loom_operand *opera
                           size_t operand_count, const loom_attr *attributes,
                           size_t attribute_count, loom_tensor *results, size_t capacity,
                           size_t *result_count) {
-  PyGILState_STATE gil;
+  entered here;
   PyObject *few[16], **values = few, *recorded = NULL;
   int few_typed[16], *typed = few_typed;
   key k;
   bool keyed;
   call *found, c;
   size_t i;
-  loom_status status = enter(&gil);
+  loom_status status = enter(&here);
   if (status != LOOM_OK) return status;
   k.bytes = k.few;
   k.size = 0;
@@ -515,7 +521,7 @@ static loom_status record(bool source, const char *op, const loom_operand *opera
   Py_XDECREF(recorded);
   if (values != few) free(values);
   key_free(&k);
-  leave(gil);
+  leave(&here);
   return status;
 }
 

@@ -8,12 +8,38 @@
 
 #define WHERE (uintptr_t) source_file, source_line
 /* what was released before is gone before anything else is done */
-#define CALL(answer) (flush(), finish(answer))
+#define CALL(answer)                    \
+  __extension__({                       \
+    environment floats_;                \
+    loom_status status_;                \
+    environment_set(&floats_);          \
+    flush();                            \
+    status_ = finish(answer);           \
+    environment_restore(&floats_);      \
+    watch_thread();                     \
+    status_;                            \
+  })
 
 /* ---- start and end ------------------------------------------------------------- */
 
+/* In the child of a fork. Before a start another thread may have been about to take the lock. */
 static void forked(void) {
   if (state != COLD) state = FORKED;
+  else pthread_mutex_init(&start_lock, NULL);
+}
+
+/* From the first moment on, because a thread may fork while another is at the start. */
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, forked);
+}
+
+static void end(void) {
+  if (state != FORKED) state = ENDED;
+}
+
+static void end_with_python(void) {
+  python_ended = true;
+  end();
 }
 
 /* Records the Python exception that is set as the reason why nothing could be started. */
@@ -64,9 +90,19 @@ static int import_cffi(void) {
   return module != NULL;
 }
 
+/* A host that opens this library with RTLD_LOCAL (LuaJIT, Node, every plugin) keeps libpython's
+   symbols to it, and Python's extension modules, which are not linked with libpython, would not
+   find them. To open the same file again without RTLD_LOCAL makes them everybody's. Where Python
+   is part of the executable, its symbols are everybody's already. */
+static void share_python(void) {
+  Dl_info found;
+  if (dladdr((void *)(uintptr_t)&Py_IsInitialized, &found) != 0 && found.dli_fname != NULL)
+    (void)dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 static loom_status start(void) {
   loom_status status = LOOM_OK;
-  static bool opened = false;
+  static bool opened = false, watched = false;
   const char *running = Py_GetVersion();
   size_t n = strlen(LOOM_BUILT_PYTHON);
   if (strncmp(running, LOOM_BUILT_PYTHON, n) != 0 || (running[n] >= '0' && running[n] <= '9')) {
@@ -77,6 +113,7 @@ static loom_status start(void) {
              LOOM_BUILT_PYTHON, running);
     return fail(LOOM_ERROR_START, message);
   }
+  share_python();
   if (!Py_IsInitialized()) {
     if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
       return fail(LOOM_ERROR_START,
@@ -91,6 +128,7 @@ static loom_status start(void) {
     PyGILState_STATE gil = PyGILState_Ensure();
     if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
     else if (!offer_module()) status = python_failed("the library could not be set up");
+    else if (!watched) watched = Py_AtExit(end_with_python) == 0 && atexit(end) == 0;
 #if PY_VERSION_HEX < 0x030C0000
     /* Before Python 3.12 cffi's start uses this type's version tag as a lock and takes it to be
        0, which it no longer is once anything (PyTorch does) looked up an attribute of a capsule.
@@ -106,23 +144,31 @@ static loom_status start(void) {
 }
 
 loom_status loom_initialize(void) {
-  static bool watched = false;
   loom_status status = LOOM_OK;
-  if (state == RUNNING) return LOOM_OK;
-  if (state == FORKED) return not_ready();
+  int before;
+  environment floats;
+  if (state == RUNNING && ready()) return LOOM_OK;
+  if (state == RUNNING || state == FORKED || state == ENDED) return not_ready();
+  watch_thread();
+  environment_set(&floats);
   pthread_mutex_lock(&start_lock);
-  if (state != RUNNING) {
-    if (!watched) watched = pthread_atfork(NULL, NULL, forked) == 0;
-    status = start();
-    if (status == LOOM_OK) state = RUNNING;
+  before = state;
+  if (before != RUNNING && before != ENDED) {
+    state = STARTING;
+    status = stack_left() < STACK_NEEDED ? small_stack() : start();
+    state = status == LOOM_OK ? RUNNING : before == STOPPED ? STOPPED : FAILED;
   }
   pthread_mutex_unlock(&start_lock);
+  environment_restore(&floats);
+  watch_thread();
   return status;
 }
 
 loom_status loom_shutdown(void) {
   loom_status status = LOOM_OK;
   if (state == FORKED) return not_ready();
+  if (state == ENDED || thread_ended || !Py_IsInitialized()) return LOOM_OK;
+  if (state == RUNNING && !ready()) return not_ready();
   pthread_mutex_lock(&start_lock);
   if (state == RUNNING) {
     state = STOPPED;
@@ -132,7 +178,7 @@ loom_status loom_shutdown(void) {
   return status;
 }
 
-bool loom_is_initialized(void) { return state == RUNNING; }
+bool loom_is_initialized(void) { return state == RUNNING && !thread_ended && Py_IsInitialized(); }
 
 uint32_t loom_abi_version(void) {
   return (uint32_t)LOOM_ABI_MAJOR << 16 | (uint32_t)LOOM_ABI_MINOR;
@@ -169,7 +215,7 @@ loom_status loom_tensor_from_host(const void *data, size_t nbytes, loom_dtype dt
   result->bits = 0;
   READY();
   NEED_IF(data, nbytes);
-  NEED_IF(shape, ndim);
+  NEED_LIST(shape, ndim);
   return CALL(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
                                 &result->bits, WHERE));
 }
@@ -181,8 +227,9 @@ loom_status loom_tensor_share_host(const void *data, size_t nbytes, loom_dtype d
   loom_status status = LOOM_OK;
   if (result == NULL) status = null_pointer(__func__, "result");
   else result->bits = 0;
-  if (status == LOOM_OK && state != RUNNING) status = not_ready();
+  if (status == LOOM_OK && !ready()) status = not_ready();
   if (status == LOOM_OK && data == NULL && nbytes) status = null_pointer(__func__, "data");
+  if (status == LOOM_OK && ndim > LONGEST) status = too_long(__func__, "ndim", ndim);
   if (status == LOOM_OK && shape == NULL && ndim) status = null_pointer(__func__, "shape");
   if (status != LOOM_OK) {
     if (done != NULL) done(context);
@@ -209,25 +256,25 @@ loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void 
 }
 
 loom_status loom_buffer_release(loom_buffer buffer) {
-  READY();
+  OWNED();
   return buffer.bits ? release(LOOMP_BUFFER, buffer.bits) : LOOM_OK;
 }
 
 loom_status loom_tensor_retain(loom_tensor tensor) {
-  READY();
+  OWNED();
   return retain(LOOMP_TENSOR, tensor.bits);
 }
 
 loom_status loom_tensor_release(loom_tensor tensor) {
-  READY();
+  OWNED();
   return tensor.bits ? release(LOOMP_TENSOR, tensor.bits) : LOOM_OK;
 }
 
 loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
   loom_status status = LOOM_OK;
   size_t i;
-  READY();
-  NEED_IF(tensors, count);
+  OWNED();
+  NEED_LIST(tensors, count);
   for (i = 0; i < count; ++i) {
     const uint64_t bits = tensors[i].bits;
     loom_status one;
@@ -314,9 +361,12 @@ static loom_status apply(bool source, const char *function, const char *op,
                           loom_tensor *results, size_t capacity, size_t *result_count) {
   size_t count = 0;
   loom_status status;
+  if (capacity > LONGEST) return too_long(function, "capacity", capacity);
   if (results != NULL && capacity != 0) memset(results, 0, capacity * sizeof *results);
   READY();
   if (op == NULL) return null_pointer(function, "op");
+  if (operand_count > LONGEST) return too_long(function, "operand_count", operand_count);
+  if (attribute_count > LONGEST) return too_long(function, "attribute_count", attribute_count);
   if (operands == NULL && operand_count) return null_pointer(function, "operands");
   if (attributes == NULL && attribute_count) return null_pointer(function, "attributes");
   if (results == NULL) return null_pointer(function, "results");
@@ -376,10 +426,10 @@ loom_status loom_set_grad_enabled(bool enabled, bool *previous) {
 loom_status loom_grad(const loom_tensor *outputs, size_t output_count, const loom_tensor *inputs,
                       size_t input_count, const loom_tensor *cotangents, bool create_graph,
                       loom_tensor *gradients) {
+  NEED_LIST(inputs, input_count);
   if (gradients != NULL) memset(gradients, 0, input_count * sizeof *gradients);
   READY();
-  NEED_IF(outputs, output_count);
-  NEED_IF(inputs, input_count);
+  NEED_LIST(outputs, output_count);
   NEED_IF(gradients, input_count);
   return CALL(loomp_grad((const uint64_t *)outputs, output_count,
                            (const uint64_t *)inputs, input_count,
@@ -390,7 +440,7 @@ loom_status loom_grad(const loom_tensor *outputs, size_t output_count, const loo
 loom_status loom_backward(const loom_tensor *outputs, size_t output_count,
                           const loom_tensor *cotangents) {
   READY();
-  NEED_IF(outputs, output_count);
+  NEED_LIST(outputs, output_count);
   return CALL(loomp_backward((const uint64_t *)outputs, output_count,
                                (const uint64_t *)cotangents, WHERE));
 }
@@ -411,7 +461,7 @@ loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
 
 loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
   READY();
-  NEED_IF(tensors, count);
+  NEED_LIST(tensors, count);
   return CALL(loomp_sync((uint64_t *)tensors, count, wait, WHERE));
 }
 
@@ -419,7 +469,7 @@ loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_progr
   NEED(result);
   result->bits = 0;
   READY();
-  NEED_IF(tensors, count);
+  NEED_LIST(tensors, count);
   return CALL(loomp_program_of((uint64_t *)tensors, count, &result->bits, WHERE));
 }
 
@@ -430,23 +480,23 @@ loom_status loom_last_program(loom_program *result) {
   return CALL(loomp_last_program(&result->bits));
 }
 
-static loom_status text(int what, uint64_t handle, const char *name, char *buffer, size_t capacity,
-                        size_t *needed) {
+static loom_status text(const char *function, int what, uint64_t handle, const char *name,
+                        char *buffer, size_t capacity, size_t *needed) {
   size_t ignored;
   READY();
-  if (capacity != 0 && buffer == NULL) return null_pointer("loom", "buffer");
+  if (capacity != 0 && buffer == NULL) return null_pointer(function, "buffer");
   return CALL(loomp_text(what, handle, name, buffer, capacity,
                            needed != NULL ? needed : &ignored));
 }
 
 loom_status loom_program_key(loom_program program, char *buffer, size_t capacity,
                              size_t *needed) {
-  return text(LOOMP_PROGRAM_KEY, program.bits, NULL, buffer, capacity, needed);
+  return text(__func__, LOOMP_PROGRAM_KEY, program.bits, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_program_text(loom_program program, char *buffer, size_t capacity,
                               size_t *needed) {
-  return text(LOOMP_PROGRAM_TEXT, program.bits, NULL, buffer, capacity, needed);
+  return text(__func__, LOOMP_PROGRAM_TEXT, program.bits, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_program_op_count(loom_program program, size_t *count) {
@@ -456,7 +506,7 @@ loom_status loom_program_op_count(loom_program program, size_t *count) {
 }
 
 loom_status loom_program_release(loom_program program) {
-  READY();
+  OWNED();
   return program.bits ? release(LOOMP_PROGRAM, program.bits) : LOOM_OK;
 }
 
@@ -468,11 +518,11 @@ loom_status loom_stat(const char *name, int64_t *value) {
 }
 
 loom_status loom_stats_json(char *buffer, size_t capacity, size_t *needed) {
-  return text(LOOMP_STATS, 0, NULL, buffer, capacity, needed);
+  return text(__func__, LOOMP_STATS, 0, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_last_evaluation(char *buffer, size_t capacity, size_t *needed) {
-  return text(LOOMP_LAST_EVALUATION, 0, NULL, buffer, capacity, needed);
+  return text(__func__, LOOMP_LAST_EVALUATION, 0, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_op_count(size_t *count) {
@@ -490,5 +540,5 @@ loom_status loom_op_name(size_t index, const char **name) {
 loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed) {
   READY();
   NEED(op);
-  return text(LOOMP_DESCRIBE, 0, op, buffer, capacity, needed);
+  return text(__func__, LOOMP_DESCRIBE, 0, op, buffer, capacity, needed);
 }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lazyloom_capi import build
 from lazyloom_capi.client import Client
 
-from .compilers import C99, Compile
+from .compilers import C99, HERE, Compile
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +27,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         if key not in done:
             program = folder / f"{source.stem}-{len(done)}"
             command = [*compiler, "-O1", str(source), "-xnone", "-o", str(program),
-                       *build.cflags(), *build.libs(), "-pthread"]  # fmt: skip
+                       *build.cflags(), *build.libs(), "-pthread", "-lm", "-ldl"]  # fmt: skip
             result = subprocess.run(command, capture_output=True, text=True)
             assert result.returncode == 0, result.stderr
             done[key] = program
@@ -39,6 +41,20 @@ def bare_environment() -> dict[str, str]:
     """No variable at all but the place of the tests' disk cache."""
     name = "LAZYLOOM_CACHE_DIR"
     return {name: os.environ[name]} if name in os.environ else {}
+
+
+@pytest.fixture(scope="session")
+def digits_report(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Any:
+    """What the demo's C program wrote about its training."""
+    examples = HERE.parent.parent / "examples"
+    report = tmp_path_factory.mktemp("digits") / "report.json"
+    done = subprocess.run(
+        [str(compiled(examples / "digits.c")), str(examples / "data" / "digits"), str(report)],
+        env=bare_environment, capture_output=True, text=True, timeout=240)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(report.read_text())
 
 
 @pytest.fixture(scope="session")

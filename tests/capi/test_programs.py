@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +33,22 @@ def test_program(name: str, compiled: Compile, bare_environment: dict[str, str])
     assert done.stdout.strip().endswith(("works", "work"))
 
 
+LIMITS = [
+    "atexit before the start", "atexit after computing", "destructor", "the end of Python",
+    "the end of a thread", "a small stack", "fork at the start", "traps", "rounding",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name: str, compiled: Compile, bare_environment: dict[str, str]) -> None:
+    """What a process or a thread cannot do is an error, and it ends as others do."""
+    done = run([str(compiled(HERE / "limits.c")), name], bare_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "limits work" in done.stdout
+    if name.startswith(("atexit", "destructor")):
+        assert done.stdout.endswith("the end works\n")
+
+
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
 def test_hello(compiler: list[str], compiled: Compile, bare_environment: dict[str, str]) -> None:
     done = run([str(compiled(EXAMPLES / "hello.c", compiler))], bare_environment)
@@ -42,14 +58,9 @@ def test_hello(compiler: list[str], compiled: Compile, bare_environment: dict[st
     assert re.search(r"evaluation 1: read at .*hello\.c:\d+", lines[2])
 
 
-def test_digits(compiled: Compile, bare_environment: dict[str, str], tmp_path: Path) -> None:
+def test_digits(digits_report: dict[str, Any]) -> None:
     """The demo's C program learns, and a step of it is one run of one program."""
-    report_file = tmp_path / "report.json"
-    done = run(
-        [str(compiled(EXAMPLES / "digits.c")), str(EXAMPLES / "data" / "digits"),
-         str(report_file)], bare_environment)  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads(report_file.read_text())
+    report = digits_report
     assert report["test_accuracy"] >= 0.95
     assert report["executions_per_step"] == 1
     assert report["ops_per_step"] >= 30
