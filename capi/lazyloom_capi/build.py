@@ -7,7 +7,9 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -38,8 +40,15 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_DESCRIBE 5
 """
 
+#: What the library and the entries in Python say to each other: ``entries.h``, the constants
+#: above, what ``entries.start`` gives and ``entries.apply`` returns. Raised when a library that is
+#: built already would not understand the entries any more; tests/capi/interface.txt has it all.
+#: What is only added, for a new minor version of the ABI, breaks no older library.
+INTERFACE: Final = 1
+
 #: Runs in the interpreter when the library is first used; it must not fail, so that
-#: another attempt is possible and the reason reaches the caller.
+#: another attempt is possible and the reason reaches the caller. It stays as it is in a library
+#: that is built, so what it calls is part of the interface.
 _INIT_CODE: Final = '''
 from _lazyloom_abi import ffi, lib
 
@@ -49,17 +58,19 @@ def _failed(exception, value, traceback):
     return -101
 
 @ffi.def_extern(onerror=_failed)
-def loomp_start(paths, digest, opened):
+def loomp_start(paths, built, opened):
     import sys
     try:
         import lazyloom, lazyloom_capi
     except ImportError:
         sys.path.extend(p for p in ffi.string(paths).decode().split(":") if p not in sys.path)
     from lazyloom_capi import build
-    if build.digest() != ffi.string(digest).decode():
+    words = ffi.string(built).decode()
+    if not hasattr(build, "check_library"):
         raise RuntimeError(
-            "the library was built from other sources than those installed; build it again: "
-            f"{sys.executable} -m lazyloom_capi --build")
+            f"the library ({words}) is newer than the lazyloom_capi that is installed; build it "
+            f"again: {sys.executable} -m lazyloom_capi --build")
+    build.check_library(words)
     from lazyloom_capi import entries
     entries.start(bool(opened))
     return 1
@@ -68,6 +79,43 @@ def loomp_start(paths, digest, opened):
 
 class BuildError(Exception):
     """The library cannot be built here; the message says what is missing."""
+
+
+class NoCompilerError(BuildError):
+    """There is no C compiler."""
+
+
+class LibraryError(RuntimeError):
+    """A library that was built before and the package that is installed do not fit."""
+
+
+def built_words() -> str:
+    """What a library built now says of itself when it starts: see ``check_library``."""
+    import lazyloom
+
+    major, minor = header.abi_version()
+    return f"C ABI {major}.{minor}, interface {INTERFACE}, lazyloom {lazyloom.__version__}"
+
+
+def check_library(words: str) -> None:
+    """Whether a library that says these words of itself can use the package.
+
+    It can if the major versions of the ABI and the interfaces are equal and its minor version is
+    not larger; what else the sources of the two were does not matter.
+
+    Raises:
+        LibraryError: it cannot; the message says what both are and what to do.
+    """
+    pattern = r"C ABI (\d+)\.(\d+), interface (\d+), "
+    own, given = re.match(pattern, built_words()), re.match(pattern, words)
+    assert own is not None
+    if given is not None:
+        major, minor, interface = map(int, given.groups())
+        if (major, interface) == (int(own[1]), int(own[3])) and minor <= int(own[2]):
+            return
+    raise LibraryError(
+        f"the library was built for other sources ({words}) than those installed "
+        f"({built_words()}); build it again: {sys.executable} -m lazyloom_capi --build")
 
 
 def digest() -> str:
@@ -85,8 +133,10 @@ def executable() -> str:
     return sys.executable
 
 
-def _stamp() -> str:
-    return "\n".join((digest(), sys.version, sys.executable, *_import_paths()))
+def _stamp() -> tuple[str, str]:
+    """What a library was built for, and from: with another first part it cannot be used."""
+    version = built_words().rpartition(",")[0]
+    return "\n".join((version, sys.version, sys.executable, *_import_paths())), digest()
 
 
 def _import_paths() -> list[str]:
@@ -122,7 +172,7 @@ def _c_source() -> str:
         "LOOM_BUILT_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
         "LOOM_BUILT_PATHS": ":".join(_import_paths()),
         "LOOM_BUILT_VERSION": lazyloom.__version__,
-        "LOOM_BUILT_DIGEST": digest(),
+        "LOOM_BUILT_WORDS": built_words(),
     }
     preamble = "\n".join((
         "#include <dlfcn.h>",
@@ -167,6 +217,10 @@ def _compile(target: Path) -> None:
     if not os.path.exists(os.path.join(include, "Python.h")):
         raise BuildError(f"Python.h is not in {include}; install Python's development files")
     compiler = shlex.split(os.environ.get("CC") or "cc")
+    if shutil.which(compiler[0]) is None:
+        raise NoCompilerError(
+            f"there is no C compiler: {compiler[0]} was not found; install one (gcc or clang), or "
+            "name it in the environment variable CC")
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         source = Path(folder) / "library.c"
         source.write_text(_c_source())
@@ -210,19 +264,28 @@ def build(output: str | os.PathLike[str] | None = None, *, force: bool = False) 
         force: build in any case.
 
     Raises:
-        BuildError: no compiler, no Python headers, or no shared libpython.
+        BuildError: no compiler, no Python headers, no shared libpython, or a folder that cannot be
+            written. A library of older sources that still fits is kept where there is no compiler.
     """
     folder = Path(output) if output is not None else library_dir()
-    folder.mkdir(parents=True, exist_ok=True)
     target = folder / LIBRARY
     stamp = folder / f"{LIBRARY}.stamp"
-    with open(folder / f".{LIBRARY}.lock", "w") as lock:
-        # two processes that find it missing must not build it twice
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        expected = _stamp()
-        if force or not target.exists() or not stamp.exists() or stamp.read_text() != expected:
-            _compile(target)
-            stamp.write_text(expected)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / f".{LIBRARY}.lock", "w") as lock:
+            # two processes that find it missing must not build it twice
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            fits, sources = _stamp()
+            found = stamp.read_text() if target.exists() and stamp.exists() else ""
+            if force or found != f"{fits}\n{sources}":
+                try:
+                    _compile(target)
+                    stamp.write_text(f"{fits}\n{sources}")
+                except NoCompilerError:
+                    if force or found.rpartition("\n")[0] != fits:
+                        raise
+    except OSError as error:
+        raise BuildError(f"the library cannot be built in {folder}: {error}") from error
     return target
 
 

@@ -1,4 +1,4 @@
-int loomp_start(const char *paths, const char *digest, int opened);
+int loomp_start(const char *paths, const char *built, int opened);
 int loomp_shutdown(void);
 int loomp_enter(void);
 int loomp_set_option(int option, int64_t value);

@@ -86,15 +86,20 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
 
 
 def entry(function: Callable[..., int]) -> Callable[..., int]:
-    ffi.def_extern(onerror=failed)(function)
+    _offer(function.__name__, function)
     return function
 
 
 def located(function: Callable[..., int]) -> Callable[..., int]:
     """An entry whose last two arguments are the caller's source location."""
-
-    ffi.def_extern(name=function.__name__, onerror=failed)(placed(function))
+    _offer(function.__name__, placed(function))
     return function
+
+
+def _offer(name: str, function: Callable[..., int]) -> None:
+    # a library of an older minor version has no use for what was added since
+    if hasattr(lib, name):
+        ffi.def_extern(name=name, onerror=failed)(function)
 
 
 def placed(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,13 @@ def include_dir() -> Path:
     raise FileNotFoundError(f"lazyloom.h is neither in {here.parent / 'include'} nor in {here}")
 
 
+def abi_version() -> tuple[int, int]:
+    """The version of the C ABI that the header declares."""
+    text = (include_dir() / "lazyloom.h").read_text()
+    found = dict(re.findall(r"#define LOOM_ABI_(MAJOR|MINOR) (\d+)", text))
+    return int(found["MAJOR"]), int(found["MINOR"])
+
+
 def statements(text: str) -> list[str]:
     """The declarations of a header, without comments, preprocessor lines and inline bodies."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)

@@ -140,7 +140,7 @@ static loom_status start(void) {
   if (status != LOOM_OK) return status;
   if (cffi_start_python() != 0)
     return fail(LOOM_ERROR_START, "cffi could not set up the library; it said why on stderr");
-  return finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_DIGEST, opened));
+  return finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_WORDS, opened));
 }
 
 loom_status loom_initialize(void) {

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,19 +96,90 @@ def test_working_folder_is_not_imported_from(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_library_of_other_sources_is_refused(
-    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+@pytest.fixture(scope="module")
+def other_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of the same version of the ABI, of sources that differ from those installed."""
+    folder = tmp_path_factory.mktemp("other")
+    for name in (*build.SOURCES, "entries.h", "build.py"):
+        shutil.copy(build.HERE / name, folder)
+    errors = folder / "errors.c"
+    errors.write_text(errors.read_text().replace("a callback of the", "some callback of the"))
+    with pytest.MonkeyPatch.context() as patch:
+        before = build.digest()
+        patch.setattr(build, "HERE", folder)
+        assert build.digest() != before
+        return build.build(folder)
+
+
+def preloaded(library: Path, environment: dict[str, str]) -> dict[str, str]:
+    return {**environment, "LD_PRELOAD": str(library)}
+
+
+def test_library_of_other_sources_works(
+    other_sources: Path, compiled: Compile, bare_environment: dict[str, str]
 ) -> None:
+    """As after an upgrade of the package, where nobody has a compiler."""
+    program = compiled(HERE / "everything.c")
+    done = run([str(program)], preloaded(other_sources, bare_environment))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("built", [
+    "C ABI 0.2, interface 1", "C ABI 9.2, interface 1", "C ABI 1.9, interface 1",
+    "C ABI 1.2, interface 0", "C ABI 1.2, interface 2", "C ABI x.y, interface 1",
+])  # fmt: skip
+def test_library_of_another_abi_is_refused(
+    built: str, other_sources: Path, compiled: Compile, bare_environment: dict[str, str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    own = build.built_words().rpartition(",")[0]
+    contents = other_sources.read_bytes()
+    assert contents.count(own.encode()) == 1 and len(own) == len(built) and own != built
     library = tmp_path / build.LIBRARY
-    shutil.copy(build.build(), library)
-    bytes_ = library.read_bytes()
-    digest = build.digest().encode()
-    assert digest in bytes_
-    library.write_bytes(bytes_.replace(digest, b"0" * len(digest)))
-    program = compiled(EXAMPLES / "hello.c")
-    done = run([str(program)], {**bare_environment, "LD_PRELOAD": str(library)})
+    library.write_bytes(contents.replace(own.encode(), built.encode()))
+    done = run([str(compiled(EXAMPLES / "hello.c"))], preloaded(library, bare_environment))
     assert done.returncode == 1
-    assert "other sources" in done.stderr and "--build" in done.stderr
+    assert built in done.stderr and own in done.stderr and "--build" in done.stderr
+
+
+def test_library_of_an_older_minor_version_is_taken() -> None:
+    major, minor = header.abi_version()
+    for older in range(minor + 1):
+        build.check_library(f"C ABI {major}.{older}, interface {build.INTERFACE}, lazyloom 0.0.1")
+    with pytest.raises(build.LibraryError, match=rf"C ABI {major}\.{minor + 1}"):
+        build.check_library(
+            f"C ABI {major}.{minor + 1}, interface {build.INTERFACE}, lazyloom 9.0.0")
+
+
+def test_no_compiler_is_said_in_a_line(tmp_path: Path) -> None:
+    """A library that is there and fits is enough."""
+
+    def flags(*options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "lazyloom_capi", *options], capture_output=True, text=True,
+            env={**os.environ, "CC": "no-such-compiler"})  # fmt: skip
+
+    done = flags("--build", "--output", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: there is no C compiler: no-such-compiler")
+    assert len(done.stderr.splitlines()) == 1
+    shutil.copy(build.build(), tmp_path)
+    stamp = build.build().with_name(f"{build.LIBRARY}.stamp").read_text()
+    (tmp_path / f"{build.LIBRARY}.stamp").write_text(stamp[:-1])
+    done = flags("--build", "--output", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / f"{build.LIBRARY}.stamp").write_text(f"of another kind{stamp}")
+    assert flags("--build", "--output", str(tmp_path)).returncode == 1
+
+
+def test_folder_that_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = subprocess.run(
+        [sys.executable, "-m", "lazyloom_capi", "--build", "--output", str(tmp_path / "file")],
+        capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the library cannot be built in")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_missing_environment_is_an_error(

@@ -1,0 +1,56 @@
+"""What a library that is built and the entries in Python say to each other, as recorded."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+
+import lazyloom
+from lazyloom_capi import build, header
+
+from .compilers import HERE
+
+RECORD = HERE / "interface.txt"
+
+
+def signature(name: str, file: Path) -> str:
+    """A function's parameters and result, as its source has them."""
+    found = re.search(
+        rf"^def {name}\((.*?)\) -> (.*?):(?:  #[^\n]*)?\n", file.read_text(), flags=re.M | re.S)
+    assert found is not None, f"{name} is not in {file}"
+    parameters = " ".join(found[1].split()).removesuffix(",")
+    return f"{name}({parameters}) -> {found[2]}"
+
+
+def interface() -> str:
+    """All of it in words, a line each."""
+    recording, handles = ((build.HERE / n).read_text() for n in ("recording.c", "handles.c"))
+    taken = re.findall(r'{"(\w+)", +&', recording)
+    taken += re.findall(r'GetItemString\(given, "(\w+)"', recording)
+    offered = re.findall(r'^    {"(\w+)", .*METH_', handles, flags=re.M)
+    lines = [f"interface {build.INTERFACE}"]
+    lines += sorted(header.statements((build.HERE / "entries.h").read_text()))
+    lines += sorted(line for line in build._SHARED_CONSTANTS.split("\n") if line)
+    lines += [f"taken from what setup is given: {name}" for name in sorted(taken)]
+    lines += [f"offered by _lazyloom_shims: {name}" for name in sorted(offered)]
+    runtime = Path(lazyloom.__file__).parent
+    for name in ("record_one", "record_two", "record_number", "record_spec"):
+        module = getattr(lazyloom, name).__module__.rpartition(".")[2]
+        lines.append(signature(name, runtime / f"{module}.py"))
+    lines += [signature(name, build.HERE / "entries.py") for name in ("start", "apply", "failed")]
+    return "\n".join(lines) + "\n"
+
+
+def test_interface_is_the_recorded_one() -> None:
+    """A changed or missing line breaks libraries that are built already: raise INTERFACE in
+    build.py. A new one needs a new minor version of the ABI, which older libraries then do without.
+    Then: python -m tests.capi.test_interface"""
+    now, recorded = interface(), RECORD.read_text()
+    changes = "\n".join(difflib.unified_diff(
+        recorded.splitlines(), now.splitlines(), "recorded", "now", lineterm="", n=0))
+    assert now == recorded, changes
+
+
+if __name__ == "__main__":
+    RECORD.write_text(interface())
