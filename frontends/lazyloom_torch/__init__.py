@@ -18,6 +18,7 @@ _lazyloom.skip_folder(_os.path.dirname(__file__))
 from . import (  # noqa: E402, F401
     _absent,
     _dtypes,
+    _internals,
     _methods,
     _numpy_names,
     _symbols,
@@ -31,6 +32,7 @@ from . import (  # noqa: E402, F401
     random,
     return_types,
     signal,
+    torch_version,
     version,
 )
 from ._as_torch import as_torch  # noqa: E402, F401
@@ -94,7 +96,7 @@ for _name, _dtype in _dtypes.NAMES.items():
 globals().update(_settings)
 globals().update(_formats)
 
-__version__ = version.__version__
+__version__ = torch_version.TorchVersion(version.__version__)
 
 newaxis = None
 
@@ -154,10 +156,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
 #: loaded when they are first used, or imported by name
 _LAZY_MODULES = frozenset((
     "_C", "_dynamo", "distributed", "distributions", "fx", "library", "mps", "mtia",
-    "multiprocessing", "overrides", "profiler", "torch_version", "xpu"))
+    "multiprocessing", "onnx", "overrides", "profiler", "xpu"))
 _absent.install()
 globals().update(_absent.dtypes())
 globals().update(_symbols.FUNCTIONS)
+globals().update(_internals.FUNCTIONS)
 torch = _sys.modules[__name__]  # as PyTorch's package has itself among its names
 __getattr__ = _absent.missing(__name__)
 

@@ -108,8 +108,8 @@ def missing(module: str, names: Iterable[str] = (), reason: str = "") -> Callabl
             found = absent(f"{path}.{name}", listed[name])
         elif not name.startswith("__"):
             inner = f"{module}.{name}"
-            here = vars(sys.modules[module])
-            if name in here.get("_LAZY_MODULES", ()) or reason_of(inner) and "__path__" in here:
+            lazily = vars(sys.modules[module]).get("_LAZY_MODULES", ())
+            if name in lazily or inner.removeprefix(_ROOT + ".") in MODULES:
                 return importlib.import_module(inner)
             if reason and not name.startswith("_"):
                 found = absent(f"{path}.{name}", reason)

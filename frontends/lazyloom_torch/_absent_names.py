@@ -27,7 +27,8 @@ _PROFILED: Final = (
 #: modules of which nothing is here, with all below them
 MODULES: Final[dict[str, str]] = {
     **dict.fromkeys((
-        "fx", "_dynamo", "_inductor", "_export", "export", "_higher_order_ops", "_subclasses",
+        "fx", "_dynamo", "_inductor", "_custom_ops", "_export", "export", "_higher_order_ops",
+        "_subclasses",
         "_prims", "_prims_common", "_refs", "_decomp", "_functorch", "_guards", "_lazy",
         "_logging", "_meta_registrations", "fb", "utils._sympy", "utils.viz", "package"),
         _TRACED),
@@ -130,6 +131,8 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             quantized_lstm quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d
             quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell"""),
         (_NESTED, "jagged"),
+        (_QUANTISED, "_scaled_mm _scaled_mm_v2 _grouped_mm _make_per_tensor_quantized_tensor "
+                     "_make_per_channel_quantized_tensor"),
         (_OLD, "eig frobenius_norm legacy_contiguous_format lobpcg lstsq matrix_rank nuclear_norm "
                "set_default_tensor_type solve symeig to_dlpack"),
     ),
@@ -137,7 +140,9 @@ NAMES: Final[dict[str, dict[str, str]]] = {
         (_DEVICE, _STREAMS + """
             CUDAGraph CUDAPluggableAllocator ExternalStream GreenContext MemPool cudart
             default_stream get_stream_from_external graph graph_pool_handle
-            make_graphed_callables use_mem_pool device_of cudaStatus check_error jiterator"""),
+            make_graphed_callables use_mem_pool device_of cudaStatus check_error jiterator
+            BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
+            IntTensor LongTensor ShortTensor"""),
         (_MEMORY, """
             BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
             ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage
@@ -150,9 +155,12 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     "jit": _by_reason(
         (_SCRIPT, "Attribute CompilationUnit Error Future RecursiveScriptModule ScriptFunction "
                   "ScriptModule TracerWarning TopLevelTracedModule export_opnames fork freeze "
-                  "load optimize_for_inference save trace_module wait set_fusion_strategy")),
+                  "load optimize_for_inference save trace_module wait")),
     "masked": _by_reason((_MASKED, "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor")),
-    "nn.functional": _by_reason((_QUANTISED, "grouped_mm scaled_grouped_mm scaled_mm")),
+    "nn.functional": _by_reason((_QUANTISED, "grouped_mm scaled_grouped_mm scaled_mm ScalingType "
+                                             "SwizzleType")),
+    "nn.parallel": _by_reason((_ALONE, "DistributedDataParallel")),
+    "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),
     "optim": _by_reason((_DENSE, "SparseAdam")),
     "linalg": _by_reason((_OLD, "ldl_factor ldl_factor_ex ldl_solve")),
     "utils.data": _by_reason((_PIPES, """

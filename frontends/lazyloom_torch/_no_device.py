@@ -44,7 +44,9 @@ _NOTHING = ("manual_seed", "manual_seed_all", "seed", "seed_all", "empty_cache",
 _REFUSED = ("current_device", "synchronize", "get_device_name", "get_device_capability",
             "get_device_properties", "set_device", "mem_get_info", "get_rng_state",
             "set_rng_state", "init", "initial_seed", "utilization", "memory_usage",
-            "set_per_process_memory_fraction")
+            "set_per_process_memory_fraction", "set_device_index", "current_device_index",
+            "set_device_idx", "current_device_idx", "current_allocated_memory",
+            "driver_allocated_memory", "recommended_max_memory")
 
 
 def functions(kind: str) -> dict[str, Any]:

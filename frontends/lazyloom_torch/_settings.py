@@ -89,11 +89,26 @@ def is_warn_always_enabled() -> bool:
     return bool(_kept["warn_always"])
 
 
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Kept only: results are deterministic. RuntimeError for an unknown mode."""
+    modes: tuple[int | str, ...] = (0, 1, 2, "default", "warn", "error")
+    if debug_mode not in modes:
+        raise RuntimeError(f"debug_mode must be one of {modes}, not {debug_mode!r}")
+    mode = modes.index(debug_mode) % 3
+    _kept.update(deterministic=mode > 0, warn_only=mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: what was set."""
+    return int(_kept["deterministic"]) * (1 if _kept["warn_only"] else 2)
+
+
 FUNCTIONS: dict[str, Any] = {
     f.__name__: f for f in (
         compile, use_deterministic_algorithms, are_deterministic_algorithms_enabled,
         is_deterministic_algorithms_warn_only_enabled, set_float32_matmul_precision,
-        get_float32_matmul_precision, set_flush_denormal, set_warn_always, is_warn_always_enabled)
+        get_float32_matmul_precision, set_flush_denormal, set_warn_always, is_warn_always_enabled,
+        set_deterministic_debug_mode, get_deterministic_debug_mode)
 } | {
     "set_num_threads": set_num_threads, "get_num_threads": get_num_threads,
     "set_num_interop_threads": set_num_interop_threads,

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from . import _absent
+from . import _absent, _no_device
 
-
-def is_available() -> bool:
-    """False: tensors live on the CPU."""
-    return False
-
-
-def device_count() -> int:
-    """0."""
-    return 0
+globals().update(_no_device.functions("accelerator"))
 
 
 def current_accelerator(check_available: bool = False) -> None:
     """None: tensors live on the CPU."""
+
+
+def synchronize(device: object = None) -> None:
+    """Nothing: there is no accelerator to wait for."""
+
 
 __getattr__ = _absent.missing(__name__)

@@ -83,4 +83,37 @@ def load_state_dict_from_url(
     return load(path, map_location=map_location, weights_only=weights_only)
 
 
+class _Progress:
+    """Stands for tqdm where that is not installed, and draws nothing."""
+
+    def __init__(self, iterable: Any = (), *args: Any, **kwargs: Any) -> None:
+        self._iterable = iterable
+
+    def __iter__(self) -> Any:
+        return iter(self._iterable)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing."""
+
+    def update(self, n: float = 1) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def __getattr__(name: str) -> Any:
+    """tqdm, which libraries import from here; loaded when it is asked for."""
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from tqdm.auto import tqdm as found
+    except ImportError:
+        found = _Progress
+    return found
+
+
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]

@@ -23,9 +23,15 @@ class _Operator:
         self.__name__ = name
         self._function = function
 
-    @property
-    def default(self) -> _Operator:
+    def __getattr__(self, name: str) -> _Operator:
+        """An overload, such as ``default`` or ``Tensor``: the function takes what each does."""
+        if name.startswith("_"):
+            raise AttributeError(f"operator aten.{self.__name__} has no attribute {name!r}")
         return self
+
+    def overloads(self) -> list[str]:
+        """One name for all."""
+        return ["default"]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -59,10 +65,15 @@ class _Aten(_Namespace):
         import lazyloom_torch
         from lazyloom_torch.nn import functional
 
+        if name.startswith("__"):
+            raise AttributeError(name)
         for place in (_OWN, vars(lazyloom_torch), vars(functional), registered.get("aten", {})):
             found = place.get(name)
             if callable(found):
                 return _Operator(name, found)
+        method = getattr(lazyloom_torch.Tensor, name, None)
+        if callable(method):
+            return _Operator(name, method)
         raise AttributeError(f"torch.ops.aten has no operator {name!r} here")
 
 

@@ -60,6 +60,15 @@ def _set_graph_executor_optimize(*args: Any) -> None:
     """Nothing, like the other switches of TorchScript's compiler."""
 
 
+def _are_functorch_transforms_active() -> bool:
+    return False
+
+
+def _get_accelerator(check: Any = None) -> device:
+    """The CPU, as PyTorch's where there is no accelerator."""
+    return device("cpu")
+
+
 _jit_set_profiling_executor = _jit_set_profiling_mode = _set_graph_executor_optimize
 _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _set_graph_executor_optimize
 _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _set_graph_executor_optimize

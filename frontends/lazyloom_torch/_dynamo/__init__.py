@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +17,17 @@ from ..compiler import (  # noqa: F401
     substitute_in_graph,
 )
 
-#: assignments are kept, and change nothing
-config = SimpleNamespace(suppress_errors=False, verbose=False, cache_size_limit=8, disable=True)
+
+class _Config(SimpleNamespace):
+    """Settings: assignments are kept, and change nothing."""
+
+    def patch(self, *args: Any, **changes: Any) -> AbstractContextManager[None]:
+        """Other values inside a ``with``: nothing."""
+        return nullcontext()
+
+
+config = _Config(suppress_errors=False, verbose=False, cache_size_limit=8, disable=True,
+                 capture_scalar_outputs=False, capture_dynamic_output_shape_ops=False)
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,8 @@ def _part(**settings: Any) -> SimpleNamespace:
 
 mkl, mkldnn, openmp = _part(), _part(enabled=False), _part()
 opt_einsum = _part(enabled=True, strategy="auto")
+cpu = SimpleNamespace(get_cpu_capability=lambda: "DEFAULT")
+fp32_precision = "none"
 quantized = SimpleNamespace(engine="none", supported_engines=["none"])
 
 __all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]

@@ -8,6 +8,16 @@ def is_available() -> bool:
     return False
 
 
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """False: tensors live on the CPU."""
+    return False
+
+
+def is_macos13_or_newer(minor: int = 0) -> bool:
+    """False: tensors live on the CPU."""
+    return False
+
+
 def is_built() -> bool:
     """False: tensors live on the CPU."""
     return False

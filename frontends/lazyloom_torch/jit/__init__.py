@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from builtins import isinstance as _isinstance
+from contextlib import nullcontext
 from typing import Any
 from typing import Final as Final
 
@@ -33,12 +35,26 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     return drop if callable(drop) else _same
 
 
-export = script_if_tracing = _script_if_tracing = unused
+export = script_if_tracing = _script_if_tracing = interface = unused
+_overload = _overload_method = unused
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
     """The value."""
     return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001
+    """Python's."""
+    return _isinstance(obj, target_type)
+
+
+def set_fusion_strategy(strategy: Any) -> None:
+    """Nothing: XLA fuses as it does."""
+
+
+class strict_fusion(nullcontext[None]):  # noqa: N801
+    """Nothing: XLA fuses as it does."""
 
 
 def is_scripting() -> bool:
@@ -50,7 +66,8 @@ def is_tracing() -> bool:
     """False."""
     return False
 
-#: loaded when they are first used, or imported by name
-_LAZY_MODULES = ("annotations",)
 
 __getattr__ = _absent.missing(__name__)
+
+# in the place of what the first line of this module put there
+from . import annotations as annotations  # noqa: E402, F811

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _absent
 from .modules.module import Module
 
 
@@ -22,3 +23,5 @@ class DataParallel(Module):
 
 
 __all__ = ["DataParallel"]
+
+__getattr__ = _absent.missing(__name__)

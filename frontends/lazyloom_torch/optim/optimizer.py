@@ -13,6 +13,7 @@ import lazyloom
 from lazyloom.errors import LoomError
 
 from .._errors import as_torch
+from .._grad_mode import set_grad_enabled
 from .._tensor import RemovableHandle, Tensor
 
 #: what an optimizer takes: parameters, pairs of name and parameter, or groups
@@ -344,3 +345,28 @@ def _unshared(state: Any) -> dict[Any, Any]:
                 values = {n: Tensor._wrap(v.value) if n in again else v for n, v in values.items()}
         found[key] = values
     return found
+
+
+# -- what optimizers of libraries import from here --------------------------------------------
+
+
+def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool,
+                                 use_fused: bool = False) -> tuple[bool, bool]:
+    """Neither: what is recorded for each parameter becomes one program anyway."""
+    return False, False
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """None: nothing is captured."""
+    return []
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """``step`` with gradients recorded if the optimizer is differentiable, else without."""
+
+    @functools.wraps(func)
+    def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            return func(self, *args, **kwargs)
+
+    return step

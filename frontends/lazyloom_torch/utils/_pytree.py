@@ -228,6 +228,10 @@ for _cls, (_apart, _together, _keyed) in {
     register_pytree_node(_cls, _apart, _together, flatten_with_keys_fn=_keyed)
 
 
+_dict_flatten, _dict_unflatten, _dict_flatten_with_keys = _mapping(dict)
+_list_flatten, _list_unflatten, _list_flatten_with_keys = _sequence(list)
+
+
 def is_namedtuple(obj: Any) -> bool:
     """Whether something is a named tuple."""
     return _is_namedtuple(obj if isinstance(obj, type) else type(obj))

@@ -24,6 +24,7 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._state import _EXTRA as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from ._state import Stateful, _IncompatibleKeys
 
 _TABLES = (
