@@ -96,3 +96,26 @@ def test_importing_in_a_process_that_uses_jax_changes_nothing() -> None:
         print(dict(jax.config.values) == before, xla_bridge.backends_are_initialized())
         """)
     assert done.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_the_first_run_draws_nothing_from_numpys_generator(thread: bool) -> None:
+    done = script(
+        f"""
+        import random, threading
+        import numpy
+        import lazyloom as ll
+        random.seed(5)
+        numpy.random.seed(5)
+        before = random.getstate(), repr(numpy.random.get_state(legacy=False))
+        def run():
+            print(ll.record("sin", [ll.from_host(numpy.zeros(2))]).read().sum())
+        if {thread}:
+            worker = threading.Thread(target=run)
+            worker.start()
+            worker.join()
+        else:
+            run()
+        print((random.getstate(), repr(numpy.random.get_state(legacy=False))) == before)
+        """)
+    assert done.stdout.split() == ["0.0", "True"]

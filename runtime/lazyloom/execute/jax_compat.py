@@ -14,6 +14,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from ..interrupts import Postponed
 
 _loaded = False
@@ -30,10 +32,14 @@ XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 
 
 def _import() -> None:
+    # A module of JAX's draws from NumPy's global generator while it is imported, which would move
+    # what a program draws after it has seeded it.
+    drawn = numpy.random.get_state(legacy=False)
     import jax.dlpack
     import jax.numpy
     from jaxlib import xla_client
 
+    numpy.random.set_state(drawn)
     del jax, xla_client
 
 
@@ -46,6 +52,8 @@ def _load() -> None:
         importing = threading.Thread(target=_import, name="lazyloom-import")
         importing.start()
         importing.join()
+    else:
+        _import()
     _loaded = True
 
 
