@@ -1,4 +1,4 @@
-"""One private disk cache per test run, shared by its worker processes; and ``--quick``."""
+"""One private disk cache per test run, shared by its worker processes; Ctrl-C; and ``--quick``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import zlib
@@ -30,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # as in what a script starts in the background, and in all that it starts in turn
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     is_worker = hasattr(config, "workerinput")
     if not is_worker and "LAZYLOOM_CACHE_DIR" not in os.environ:
         folder = tempfile.mkdtemp(prefix="lazyloom-tests-")
