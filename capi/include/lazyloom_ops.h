@@ -11,7 +11,10 @@
    absent is a pointer, NULL for absent, or LOOM_DTYPE_NONE. The default of an
    attribute, which C cannot leave out, stands beside it.
 
-   Results are new handles that the caller releases; they are null after a failure.
+   Results are new handles that the caller releases; they are null after a failure. Of an
+   op with several, the place of one that is not wanted may be NULL: that result is
+   released at once. Where the number of results depends on the call, they go to an array,
+   results, of results_count entries, which must be enough; the comment says their order.
    Errors are those of loom_apply().
 */
 #ifndef LAZYLOOM_OPS_H
@@ -28,6 +31,16 @@ extern "C" {
 /* Where an empty list points to: NULL would mean that the attribute is absent. */
 static const int64_t loom_no_integers[1] = {0};
 static const double loom_no_reals[1] = {0.0};
+enum { loom_longest_list_ = 1 << 20 };
+
+/* Gives a result to its place, or releases it where that is NULL. */
+static inline void loom_hand_out_(loom_tensor *place, loom_tensor result) {
+  if (place) {
+    *place = result;
+  } else if (result.bits) {
+    (void)loom_tensor_release(result);
+  }
+}
 
 static inline loom_status loom_record_(const char *op, const loom_operand *operands,
                                        size_t operand_count, const loom_attr *attributes,
@@ -35,6 +48,7 @@ static inline loom_status loom_record_(const char *op, const loom_operand *opera
                                        size_t capacity) {
   (void)loom_no_integers;
   (void)loom_no_reals;
+  (void)loom_hand_out_;
   return (loom_apply)(op, operands, operand_count, attributes, attribute_count, results, capacity,
                       NULL);
 }
@@ -47,9 +61,14 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
                                             loom_tensor *results, size_t capacity) {
   loom_operand few[16];
   loom_operand *all = few;
+  const bool missing = count && !tensors && !operands;
   size_t i, total = first_count + count;
   loom_status status;
-  if (total > sizeof few / sizeof few[0]) all = (loom_operand *)malloc(total * sizeof *all);
+  if (missing || count > loom_longest_list_) {
+    all = NULL;
+  } else if (total > sizeof few / sizeof few[0]) {
+    all = (loom_operand *)malloc(total * sizeof *all);
+  }
   for (i = 0; all != NULL && i < total; ++i) {
     if (i < first_count) {
       all[i] = first[i];
@@ -57,7 +76,7 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
       all[i] = operands ? operands[i - first_count] : loom_t(tensors[i - first_count]);
     }
   }
-  /* without memory for them loom_apply() says that the operands are missing */
+  /* without them, or memory for them, loom_apply() says that they are too many or missing */
   status = (loom_apply)(op, all, total, attributes, attribute_count, results, capacity, NULL);
   if (all != few) free(all);
   return status;
@@ -103,7 +122,8 @@ static inline LOOM_CHECK loom_status loom_adaptive_avg_pool(loom_tensor x, const
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
+  attributes_[0] = loom_attr_ints("output", output || output_count ? output : loom_no_integers,
+      output_count);
   return loom_record_("adaptive_avg_pool", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -118,7 +138,8 @@ static inline LOOM_CHECK loom_status loom_adaptive_max_pool(loom_tensor x, const
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("output", output ? output : loom_no_integers, output_count);
+  attributes_[0] = loom_attr_ints("output", output || output_count ? output : loom_no_integers,
+      output_count);
   return loom_record_("adaptive_max_pool", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -443,7 +464,8 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
   loom_operand fixed_[1];
   loom_attr attributes_[6];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[0] = loom_attr_ints("window", window || window_count ? window : loom_no_integers,
+      window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
@@ -455,11 +477,13 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
 /* The operands themselves; what is computed from them is not merged with the same
    computation elsewhere, nor begun before all of them are there.
      operands_: any dtype, any number of them
+     results: one for each operand
    Source: stablehlo.optimization_barrier */
 static inline LOOM_CHECK loom_status loom_barrier(const loom_tensor *operands_,
-                                                  size_t operands__count, loom_tensor *result) {
-  return loom_record_many_("barrier", NULL, 0, operands_, NULL, operands__count, NULL, 0, result,
-                           1);
+                                                  size_t operands__count, loom_tensor *results,
+                                                  size_t results_count) {
+  return loom_record_many_("barrier", NULL, 0, operands_, NULL, operands__count, NULL, 0, results,
+                           results_count);
 }
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
@@ -525,9 +549,9 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train(loom_tensor x, loom_t
   fixed_[2] = loom_t(bias);
   attributes_[0] = loom_attr_float("eps", eps);
   status_ = loom_record_("batch_norm_train", fixed_, 3, attributes_, 1, results_, 3);
-  *y = results_[0];
-  *mean = results_[1];
-  *variance = results_[2];
+  loom_hand_out_(y, results_[0]);
+  loom_hand_out_(mean, results_[1]);
+  loom_hand_out_(variance, results_[2]);
   return status_;
 }
 
@@ -545,9 +569,9 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
   fixed_[2] = bias;
   attributes_[0] = loom_attr_float("eps", eps);
   status_ = loom_record_("batch_norm_train", fixed_, 3, attributes_, 1, results_, 3);
-  *y = results_[0];
-  *mean = results_[1];
-  *variance = results_[2];
+  loom_hand_out_(y, results_[0]);
+  loom_hand_out_(mean, results_[1]);
+  loom_hand_out_(variance, results_[2]);
   return status_;
 }
 
@@ -869,7 +893,8 @@ static inline LOOM_CHECK loom_status loom_broadcast_to(loom_tensor x, const int6
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("broadcast_to", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -975,10 +1000,11 @@ static inline LOOM_CHECK loom_status loom_checked(loom_tensor x, loom_tensor fla
   fixed_[1] = loom_t(flag);
   attributes_[0] = loom_attr_str("kind", kind);
   attributes_[1] = loom_attr_str("of", of);
-  attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
+  attributes_[2] = loom_attr_ints("info", info || info_count ? info : loom_no_integers,
+      info_count);
   status_ = loom_record_("checked", fixed_, 2, attributes_, 3, results_, 2);
-  *result_ = results_[0];
-  *looked_at = results_[1];
+  loom_hand_out_(result_, results_[0]);
+  loom_hand_out_(looked_at, results_[1]);
   return status_;
 }
 
@@ -995,16 +1021,17 @@ static inline LOOM_CHECK loom_status loom_checked_with(loom_operand x, loom_oper
   fixed_[1] = flag;
   attributes_[0] = loom_attr_str("kind", kind);
   attributes_[1] = loom_attr_str("of", of);
-  attributes_[2] = loom_attr_ints("info", info ? info : loom_no_integers, info_count);
+  attributes_[2] = loom_attr_ints("info", info || info_count ? info : loom_no_integers,
+      info_count);
   status_ = loom_record_("checked", fixed_, 2, attributes_, 3, results_, 2);
-  *result_ = results_[0];
-  *looked_at = results_[1];
+  loom_hand_out_(result_, results_[0]);
+  loom_hand_out_(looked_at, results_[1]);
   return status_;
 }
 
 /* The lower triangular L with L @ L.conj().T == x, or its upper counterpart.
    x is Hermitian and positive definite, NaN otherwise. Only the lower triangle (or the
-   upper) is looked at, and only it gets a gradient. Raises ShapeError, DTypeError.
+   upper) is looked at; the gradient is Hermitian as x is. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      upper: bool, default false
    Source: array API linalg.cholesky */
@@ -1473,14 +1500,15 @@ static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bo
    the operands that it gives.
      operands_: any dtype, any number of them
      results_: int
+     results: the first of the operands
    Source: a function with a derivative of its own */
 static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
                                                  size_t operands__count, int64_t results_,
-                                                 loom_tensor *result) {
+                                                 loom_tensor *results, size_t results_count) {
   loom_attr attributes_[1];
   attributes_[0] = loom_attr_int("results", results_);
   return loom_record_many_("custom", NULL, 0, operands_, NULL, operands__count, attributes_, 1,
-                           result, 1);
+                           results, results_count);
 }
 
 /* The determinant of square matrices. Raises ShapeError, DTypeError.
@@ -1626,14 +1654,14 @@ static inline LOOM_CHECK loom_status loom_dot_general(loom_tensor x, loom_tensor
   loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
   fixed_[1] = loom_t(y);
-  attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract ? lhs_contract : loom_no_integers,
-      lhs_contract_count);
-  attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract ? rhs_contract : loom_no_integers,
-      rhs_contract_count);
-  attributes_[2] = loom_attr_ints("lhs_batch", lhs_batch ? lhs_batch : loom_no_integers,
-      lhs_batch_count);
-  attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch ? rhs_batch : loom_no_integers,
-      rhs_batch_count);
+  attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract || lhs_contract_count ?
+      lhs_contract : loom_no_integers, lhs_contract_count);
+  attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract || rhs_contract_count ?
+      rhs_contract : loom_no_integers, rhs_contract_count);
+  attributes_[2] = loom_attr_ints("lhs_batch", lhs_batch || lhs_batch_count ? lhs_batch :
+      loom_no_integers, lhs_batch_count);
+  attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch || rhs_batch_count ? rhs_batch :
+      loom_no_integers, rhs_batch_count);
   attributes_[4] = loom_attr_dtype("accumulate", accumulate);
   return loom_record_("dot_general", fixed_, 2, attributes_, 5, result, 1);
 }
@@ -1653,14 +1681,14 @@ static inline LOOM_CHECK loom_status loom_dot_general_with(loom_operand x, loom_
   loom_attr attributes_[5];
   fixed_[0] = x;
   fixed_[1] = y;
-  attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract ? lhs_contract : loom_no_integers,
-      lhs_contract_count);
-  attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract ? rhs_contract : loom_no_integers,
-      rhs_contract_count);
-  attributes_[2] = loom_attr_ints("lhs_batch", lhs_batch ? lhs_batch : loom_no_integers,
-      lhs_batch_count);
-  attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch ? rhs_batch : loom_no_integers,
-      rhs_batch_count);
+  attributes_[0] = loom_attr_ints("lhs_contract", lhs_contract || lhs_contract_count ?
+      lhs_contract : loom_no_integers, lhs_contract_count);
+  attributes_[1] = loom_attr_ints("rhs_contract", rhs_contract || rhs_contract_count ?
+      rhs_contract : loom_no_integers, rhs_contract_count);
+  attributes_[2] = loom_attr_ints("lhs_batch", lhs_batch || lhs_batch_count ? lhs_batch :
+      loom_no_integers, lhs_batch_count);
+  attributes_[3] = loom_attr_ints("rhs_batch", rhs_batch || rhs_batch_count ? rhs_batch :
+      loom_no_integers, rhs_batch_count);
   attributes_[4] = loom_attr_dtype("accumulate", accumulate);
   return loom_record_("dot_general", fixed_, 2, attributes_, 5, result, 1);
 }
@@ -1705,7 +1733,8 @@ static inline LOOM_CHECK loom_status loom_dynamic_slice(loom_tensor x, const loo
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
+  attributes_[0] = loom_attr_ints("sizes", sizes || sizes_count ? sizes : loom_no_integers,
+      sizes_count);
   return loom_record_many_("dynamic_slice", fixed_, 1, starts, NULL, starts_count, attributes_, 1,
                            result, 1);
 }
@@ -1719,7 +1748,8 @@ static inline LOOM_CHECK loom_status loom_dynamic_slice_with(loom_operand x,
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = x;
-  attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
+  attributes_[0] = loom_attr_ints("sizes", sizes || sizes_count ? sizes : loom_no_integers,
+      sizes_count);
   return loom_record_many_("dynamic_slice", fixed_, 1, NULL, starts, starts_count, attributes_, 1,
                            result, 1);
 }
@@ -1767,15 +1797,15 @@ static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenv
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("eig", fixed_, 1, NULL, 0, results_, 2);
-  *eigenvalues = results_[0];
-  *eigenvectors = results_[1];
+  loom_hand_out_(eigenvalues, results_[0]);
+  loom_hand_out_(eigenvectors, results_[1]);
   return status_;
 }
 
 /* Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
-   Only the lower triangle (or the upper) is looked at. The derivative asks for distinct
-   eigenvalues, and of complex vectors it holds for what their phases, which are any, do not
-   change. Raises ShapeError, DTypeError.
+   Only the lower triangle (or the upper) is looked at; the gradient is Hermitian as x is.
+   The derivative asks for distinct eigenvalues, and of complex vectors it holds for what
+   their phases, which are any, do not change. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      upper: bool, default false
    Source: array API linalg.eigh */
@@ -1789,8 +1819,8 @@ static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_bool("upper", upper);
   status_ = loom_record_("eigh", fixed_, 1, attributes_, 1, results_, 2);
-  *eigenvalues = results_[0];
-  *eigenvectors = results_[1];
+  loom_hand_out_(eigenvalues, results_[0]);
+  loom_hand_out_(eigenvectors, results_[1]);
   return status_;
 }
 
@@ -1969,7 +1999,8 @@ static inline LOOM_CHECK loom_status loom_expand_dims(loom_tensor x, const int64
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   return loom_record_("expand_dims", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -2014,7 +2045,8 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
   loom_operand fixed_[1];
   loom_attr attributes_[3];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   attributes_[1] = loom_attr_bool("inverse", inverse);
   attributes_[2] = loom_attr_str("norm", norm);
   return loom_record_("fft", fixed_, 1, attributes_, 3, result, 1);
@@ -2226,7 +2258,8 @@ static inline LOOM_CHECK loom_status loom_full(loom_tensor value, const int64_t 
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(value);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("full", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -2235,7 +2268,8 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = value;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("full", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -2468,8 +2502,8 @@ static inline LOOM_CHECK loom_status loom_gru(loom_tensor x, loom_tensor h, loom
   fixed_[6] = loom_t(lengths);
   attributes_[0] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("gru", fixed_, 7, attributes_, 1, results_, 2);
-  *output = results_[0];
-  *state = results_[1];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
   return status_;
 }
 
@@ -2491,8 +2525,8 @@ static inline LOOM_CHECK loom_status loom_gru_with(loom_operand x, loom_operand 
   fixed_[6] = lengths;
   attributes_[0] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("gru", fixed_, 7, attributes_, 1, results_, 2);
-  *output = results_[0];
-  *state = results_[1];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
   return status_;
 }
 
@@ -2673,7 +2707,8 @@ static inline LOOM_CHECK loom_status loom_index(loom_tensor x, const loom_tensor
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   return loom_record_many_("index", fixed_, 1, indices, NULL, indices_count, attributes_, 1,
                            result, 1);
 }
@@ -2684,7 +2719,8 @@ static inline LOOM_CHECK loom_status loom_index_with(loom_operand x, const loom_
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = x;
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   return loom_record_many_("index", fixed_, 1, NULL, indices, indices_count, attributes_, 1,
                            result, 1);
 }
@@ -2711,7 +2747,8 @@ static inline LOOM_CHECK loom_status loom_index_update(loom_tensor x, loom_tenso
   loom_attr attributes_[2];
   fixed_[0] = loom_t(x);
   fixed_[1] = loom_t(value);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   attributes_[1] = loom_attr_str("mode", mode);
   return loom_record_many_("index_update", fixed_, 2, indices, NULL, indices_count, attributes_,
                            2, result, 1);
@@ -2727,7 +2764,8 @@ static inline LOOM_CHECK loom_status loom_index_update_with(loom_operand x, loom
   loom_attr attributes_[2];
   fixed_[0] = x;
   fixed_[1] = value;
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   attributes_[1] = loom_attr_str("mode", mode);
   return loom_record_many_("index_update", fixed_, 2, NULL, indices, indices_count, attributes_,
                            2, result, 1);
@@ -2767,7 +2805,8 @@ static inline LOOM_CHECK loom_status loom_iota(const int64_t *shape, size_t shap
                                                int64_t axis, loom_dtype dtype,
                                                loom_tensor *result) {
   loom_attr attributes_[3];
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_int("axis", axis);
   attributes_[2] = loom_attr_dtype("dtype", dtype);
   return loom_record_("iota", NULL, 0, attributes_, 3, result, 1);
@@ -2787,7 +2826,8 @@ static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *ax
   loom_operand fixed_[1];
   loom_attr attributes_[3];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   attributes_[1] = loom_attr_int("length", length);
   attributes_[2] = loom_attr_str("norm", norm);
   return loom_record_("irfft", fixed_, 1, attributes_, 3, result, 1);
@@ -3390,9 +3430,9 @@ static inline LOOM_CHECK loom_status loom_lstm(loom_tensor x, loom_tensor h, loo
   fixed_[8] = loom_t(lengths);
   attributes_[0] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("lstm", fixed_, 9, attributes_, 1, results_, 3);
-  *output = results_[0];
-  *state = results_[1];
-  *cell = results_[2];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
+  loom_hand_out_(cell, results_[2]);
   return status_;
 }
 
@@ -3418,9 +3458,9 @@ static inline LOOM_CHECK loom_status loom_lstm_with(loom_operand x, loom_operand
   fixed_[8] = lengths;
   attributes_[0] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("lstm", fixed_, 9, attributes_, 1, results_, 3);
-  *output = results_[0];
-  *state = results_[1];
-  *cell = results_[2];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
+  loom_hand_out_(cell, results_[2]);
   return status_;
 }
 
@@ -3437,8 +3477,8 @@ static inline LOOM_CHECK loom_status loom_lu_factor(loom_tensor x, loom_tensor *
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("lu_factor", fixed_, 1, NULL, 0, results_, 2);
-  *lu = results_[0];
-  *pivots = results_[1];
+  loom_hand_out_(lu, results_[0]);
+  loom_hand_out_(pivots, results_[1]);
   return status_;
 }
 
@@ -3491,9 +3531,11 @@ static inline LOOM_CHECK loom_status loom_matmul_with(loom_operand x, loom_opera
   return loom_record_("matmul", fixed_, 2, NULL, 0, result, 1);
 }
 
-/* The exponential of square matrices, by Pade approximation. Raises ShapeError, DTypeError.
+/* The exponential of square matrices. Raises ShapeError, DTypeError.
+   Halved until a polynomial of degree 20 serves, then squared as often. The derivative holds
+   while the 1-norm of x is below 2**24 in single precision and 2**53 in double.
      x: float32 or float64 or complex64 or complex128
-   Source: Higham, 2005: scaling and squaring */
+   Source: scaling and squaring of a Taylor polynomial */
 static inline LOOM_CHECK loom_status loom_matrix_exp(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
@@ -3555,7 +3597,8 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
   loom_operand fixed_[1];
   loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[0] = loom_attr_ints("window", window || window_count ? window : loom_no_integers,
+      window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
@@ -3587,7 +3630,8 @@ static inline LOOM_CHECK loom_status loom_max_pool_indices(loom_tensor x, const 
   loom_operand fixed_[1];
   loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[0] = loom_attr_ints("window", window || window_count ? window : loom_no_integers,
+      window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
@@ -3693,9 +3737,10 @@ static inline LOOM_CHECK loom_status loom_moveaxis(loom_tensor x, const int64_t 
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("source", source ? source : loom_no_integers, source_count);
-  attributes_[1] = loom_attr_ints("destination", destination ? destination : loom_no_integers,
-      destination_count);
+  attributes_[0] = loom_attr_ints("source", source || source_count ? source : loom_no_integers,
+      source_count);
+  attributes_[1] = loom_attr_ints("destination", destination || destination_count ? destination :
+      loom_no_integers, destination_count);
   return loom_record_("moveaxis", fixed_, 1, attributes_, 2, result, 1);
 }
 
@@ -3978,8 +4023,9 @@ static inline LOOM_CHECK loom_status loom_pad(loom_tensor x, loom_tensor value,
   loom_attr attributes_[3];
   fixed_[0] = loom_t(x);
   fixed_[1] = loom_t(value);
-  attributes_[0] = loom_attr_ints("low", low ? low : loom_no_integers, low_count);
-  attributes_[1] = loom_attr_ints("high", high ? high : loom_no_integers, high_count);
+  attributes_[0] = loom_attr_ints("low", low || low_count ? low : loom_no_integers, low_count);
+  attributes_[1] = loom_attr_ints("high", high || high_count ? high : loom_no_integers,
+      high_count);
   attributes_[2] = loom_attr_ints("interior", interior, interior_count);
   return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
@@ -3993,8 +4039,9 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
   loom_attr attributes_[3];
   fixed_[0] = x;
   fixed_[1] = value;
-  attributes_[0] = loom_attr_ints("low", low ? low : loom_no_integers, low_count);
-  attributes_[1] = loom_attr_ints("high", high ? high : loom_no_integers, high_count);
+  attributes_[0] = loom_attr_ints("low", low || low_count ? low : loom_no_integers, low_count);
+  attributes_[1] = loom_attr_ints("high", high || high_count ? high : loom_no_integers,
+      high_count);
   attributes_[2] = loom_attr_ints("interior", interior, interior_count);
   return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
@@ -4022,7 +4069,8 @@ static inline LOOM_CHECK loom_status loom_patches(loom_tensor x, const int64_t *
   loom_operand fixed_[1];
   loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[0] = loom_attr_ints("window", window || window_count ? window : loom_no_integers,
+      window_count);
   attributes_[1] = loom_attr_ints("strides", strides, strides_count);
   attributes_[2] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[3] = loom_attr_ints("padding_high", padding_high, padding_high_count);
@@ -4056,8 +4104,10 @@ static inline LOOM_CHECK loom_status loom_patches_sum(loom_tensor x, const int64
   loom_operand fixed_[1];
   loom_attr attributes_[6];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
-  attributes_[1] = loom_attr_ints("window", window ? window : loom_no_integers, window_count);
+  attributes_[0] = loom_attr_ints("sizes", sizes || sizes_count ? sizes : loom_no_integers,
+      sizes_count);
+  attributes_[1] = loom_attr_ints("window", window || window_count ? window : loom_no_integers,
+      window_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   attributes_[3] = loom_attr_ints("padding_low", padding_low, padding_low_count);
   attributes_[4] = loom_attr_ints("padding_high", padding_high, padding_high_count);
@@ -4081,8 +4131,8 @@ static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_
 
 /* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
    Singular values not above max(atol, rtol * largest), numbers per matrix, count as 0. Of
-   Hermitian matrices the lower triangle is looked at. The derivative holds while the rank
-   stays. Raises ShapeError, DTypeError.
+   Hermitian matrices the lower triangle is looked at; the derivative is that of the function
+   of all matrices there, and holds while the rank stays. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      atol: float16 or bfloat16 or float32 or float64
      rtol: float16 or bfloat16 or float32 or float64
@@ -4238,8 +4288,8 @@ static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, lo
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("mode", mode);
   status_ = loom_record_("qr", fixed_, 1, attributes_, 1, results_, 2);
-  *q = results_[0];
-  *r = results_[1];
+  loom_hand_out_(q, results_[0]);
+  loom_hand_out_(r, results_[1]);
   return status_;
 }
 
@@ -4255,8 +4305,8 @@ static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("qr_raw", fixed_, 1, NULL, 0, results_, 2);
-  *h = results_[0];
-  *tau = results_[1];
+  loom_hand_out_(h, results_[0]);
+  loom_hand_out_(tau, results_[1]);
   return status_;
 }
 
@@ -4273,7 +4323,8 @@ static inline LOOM_CHECK loom_status loom_random_bernoulli(loom_tensor key, loom
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(p);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_bernoulli", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4285,7 +4336,8 @@ static inline LOOM_CHECK loom_status loom_random_bernoulli_with(loom_operand key
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = p;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_bernoulli", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4304,7 +4356,8 @@ static inline LOOM_CHECK loom_status loom_random_beta(loom_tensor key, loom_tens
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(a);
   fixed_[2] = loom_t(b);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_beta", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4317,7 +4370,8 @@ static inline LOOM_CHECK loom_status loom_random_beta_with(loom_operand key, loo
   fixed_[0] = key;
   fixed_[1] = a;
   fixed_[2] = b;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_beta", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4338,7 +4392,8 @@ static inline LOOM_CHECK loom_status loom_random_binomial(loom_tensor key, loom_
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(n);
   fixed_[2] = loom_t(p);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_binomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4352,7 +4407,8 @@ static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key,
   fixed_[0] = key;
   fixed_[1] = n;
   fixed_[2] = p;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_binomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4367,7 +4423,8 @@ static inline LOOM_CHECK loom_status loom_random_bits(loom_tensor key, const int
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_bits", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4386,7 +4443,8 @@ static inline LOOM_CHECK loom_status loom_random_categorical(loom_tensor key, lo
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(logits);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_categorical", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4399,7 +4457,8 @@ static inline LOOM_CHECK loom_status loom_random_categorical_with(loom_operand k
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = logits;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_categorical", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4414,7 +4473,8 @@ static inline LOOM_CHECK loom_status loom_random_cauchy(loom_tensor key, const i
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_cauchy", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4431,7 +4491,8 @@ static inline LOOM_CHECK loom_status loom_random_exponential(loom_tensor key,
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_exponential", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4470,7 +4531,8 @@ static inline LOOM_CHECK loom_status loom_random_gamma(loom_tensor key, loom_ten
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(a);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_gamma", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4482,7 +4544,8 @@ static inline LOOM_CHECK loom_status loom_random_gamma_with(loom_operand key, lo
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = a;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_gamma", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4500,7 +4563,8 @@ static inline LOOM_CHECK loom_status loom_random_geometric(loom_tensor key, loom
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(p);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_geometric", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4512,7 +4576,8 @@ static inline LOOM_CHECK loom_status loom_random_geometric_with(loom_operand key
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = p;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_geometric", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4527,7 +4592,8 @@ static inline LOOM_CHECK loom_status loom_random_gumbel(loom_tensor key, const i
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_gumbel", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4553,7 +4619,8 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric(loom_tensor key,
   fixed_[1] = loom_t(good);
   fixed_[2] = loom_t(bad);
   fixed_[3] = loom_t(drawn);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_hypergeometric", fixed_, 4, attributes_, 1, result, 1);
 }
 
@@ -4570,7 +4637,8 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operan
   fixed_[1] = good;
   fixed_[2] = bad;
   fixed_[3] = drawn;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_hypergeometric", fixed_, 4, attributes_, 1, result, 1);
 }
 
@@ -4593,7 +4661,8 @@ static inline LOOM_CHECK loom_status loom_random_integers(loom_tensor key, loom_
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(low);
   fixed_[2] = loom_t(high);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
   return loom_record_("random_integers", fixed_, 3, attributes_, 2, result, 1);
 }
@@ -4608,7 +4677,8 @@ static inline LOOM_CHECK loom_status loom_random_integers_with(loom_operand key,
   fixed_[0] = key;
   fixed_[1] = low;
   fixed_[2] = high;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_bool("endpoint", endpoint);
   return loom_record_("random_integers", fixed_, 3, attributes_, 2, result, 1);
 }
@@ -4624,7 +4694,8 @@ static inline LOOM_CHECK loom_status loom_random_laplace(loom_tensor key, const 
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_laplace", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4640,7 +4711,8 @@ static inline LOOM_CHECK loom_status loom_random_logistic(loom_tensor key, const
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(key);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_logistic", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -4662,7 +4734,8 @@ static inline LOOM_CHECK loom_status loom_random_multinomial(loom_tensor key, lo
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(n);
   fixed_[2] = loom_t(p);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_multinomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4676,7 +4749,8 @@ static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand k
   fixed_[0] = key;
   fixed_[1] = n;
   fixed_[2] = p;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_multinomial", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4699,7 +4773,8 @@ static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric(loo
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(drawn);
   fixed_[2] = loom_t(colors);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_multivariate_hypergeometric", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4714,7 +4789,8 @@ static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric_wit
   fixed_[0] = key;
   fixed_[1] = drawn;
   fixed_[2] = colors;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_multivariate_hypergeometric", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4735,7 +4811,8 @@ static inline LOOM_CHECK loom_status loom_random_normal(loom_tensor key, loom_te
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(mean);
   fixed_[2] = loom_t(std);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_normal", fixed_, 3, attributes_, 2, result, 1);
 }
@@ -4750,7 +4827,8 @@ static inline LOOM_CHECK loom_status loom_random_normal_with(loom_operand key, l
   fixed_[0] = key;
   fixed_[1] = mean;
   fixed_[2] = std;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("random_normal", fixed_, 3, attributes_, 2, result, 1);
 }
@@ -4780,7 +4858,8 @@ static inline LOOM_CHECK loom_status loom_random_poisson(loom_tensor key, loom_t
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(rate);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_poisson", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4792,7 +4871,8 @@ static inline LOOM_CHECK loom_status loom_random_poisson_with(loom_operand key, 
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = rate;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_poisson", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4828,7 +4908,8 @@ static inline LOOM_CHECK loom_status loom_random_truncated_normal(loom_tensor ke
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(low);
   fixed_[2] = loom_t(high);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_truncated_normal", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4843,7 +4924,8 @@ static inline LOOM_CHECK loom_status loom_random_truncated_normal_with(loom_oper
   fixed_[0] = key;
   fixed_[1] = low;
   fixed_[2] = high;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_truncated_normal", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4863,7 +4945,8 @@ static inline LOOM_CHECK loom_status loom_random_uniform(loom_tensor key, loom_t
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(low);
   fixed_[2] = loom_t(high);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_uniform", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4877,7 +4960,8 @@ static inline LOOM_CHECK loom_status loom_random_uniform_with(loom_operand key, 
   fixed_[0] = key;
   fixed_[1] = low;
   fixed_[2] = high;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_uniform", fixed_, 3, attributes_, 1, result, 1);
 }
 
@@ -4894,7 +4978,8 @@ static inline LOOM_CHECK loom_status loom_random_von_mises(loom_tensor key, loom
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(kappa);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_von_mises", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4907,7 +4992,8 @@ static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = kappa;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_von_mises", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4924,7 +5010,8 @@ static inline LOOM_CHECK loom_status loom_random_zipf(loom_tensor key, loom_tens
   loom_attr attributes_[1];
   fixed_[0] = loom_t(key);
   fixed_[1] = loom_t(a);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_zipf", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -4936,7 +5023,8 @@ static inline LOOM_CHECK loom_status loom_random_zipf_with(loom_operand key, loo
   loom_attr attributes_[1];
   fixed_[0] = key;
   fixed_[1] = a;
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("random_zipf", fixed_, 2, attributes_, 1, result, 1);
 }
 
@@ -5025,7 +5113,8 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("shape", shape ? shape : loom_no_integers, shape_count);
+  attributes_[0] = loom_attr_ints("shape", shape || shape_count ? shape : loom_no_integers,
+      shape_count);
   return loom_record_("reshape", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -5043,7 +5132,8 @@ static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axe
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("axes", axes ? axes : loom_no_integers, axes_count);
+  attributes_[0] = loom_attr_ints("axes", axes || axes_count ? axes : loom_no_integers,
+      axes_count);
   attributes_[1] = loom_attr_str("norm", norm);
   return loom_record_("rfft", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -5114,8 +5204,8 @@ static inline LOOM_CHECK loom_status loom_rnn(loom_tensor x, loom_tensor h, loom
   attributes_[0] = loom_attr_str("activation", activation);
   attributes_[1] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("rnn", fixed_, 7, attributes_, 2, results_, 2);
-  *output = results_[0];
-  *state = results_[1];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
   return status_;
 }
 
@@ -5139,8 +5229,8 @@ static inline LOOM_CHECK loom_status loom_rnn_with(loom_operand x, loom_operand 
   attributes_[0] = loom_attr_str("activation", activation);
   attributes_[1] = loom_attr_bool("reverse", reverse);
   status_ = loom_record_("rnn", fixed_, 7, attributes_, 2, results_, 2);
-  *output = results_[0];
-  *state = results_[1];
+  loom_hand_out_(output, results_[0]);
+  loom_hand_out_(state, results_[1]);
   return status_;
 }
 
@@ -5157,7 +5247,8 @@ static inline LOOM_CHECK loom_status loom_roll(loom_tensor x, const int64_t *shi
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("shifts", shifts ? shifts : loom_no_integers, shifts_count);
+  attributes_[0] = loom_attr_ints("shifts", shifts || shifts_count ? shifts : loom_no_integers,
+      shifts_count);
   attributes_[1] = loom_attr_ints("axes", axes, axes_count);
   return loom_record_("roll", fixed_, 1, attributes_, 2, result, 1);
 }
@@ -5228,8 +5319,8 @@ static inline LOOM_CHECK loom_status loom_running_moments(loom_tensor mean, loom
   fixed_[4] = loom_t(momentum);
   attributes_[0] = loom_attr_float("correction", correction);
   status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
-  *mean_result = results_[0];
-  *variance_result = results_[1];
+  loom_hand_out_(mean_result, results_[0]);
+  loom_hand_out_(variance_result, results_[1]);
   return status_;
 }
 
@@ -5252,8 +5343,8 @@ static inline LOOM_CHECK loom_status loom_running_moments_with(loom_operand mean
   fixed_[4] = momentum;
   attributes_[0] = loom_attr_float("correction", correction);
   status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
-  *mean_result = results_[0];
-  *variance_result = results_[1];
+  loom_hand_out_(mean_result, results_[0]);
+  loom_hand_out_(variance_result, results_[1]);
   return status_;
 }
 
@@ -5415,25 +5506,27 @@ static inline LOOM_CHECK loom_status loom_segment_fold_with(loom_operand x, loom
      condition: bool
      tensors: T, any number of them
      T: one dtype, any dtype
+     results: half as many as tensors
    Source: one condition for many tensors */
 static inline LOOM_CHECK loom_status loom_select_all(loom_tensor condition,
                                                      const loom_tensor *tensors,
-                                                     size_t tensors_count,
-                                                     loom_tensor *selected) {
+                                                     size_t tensors_count, loom_tensor *results,
+                                                     size_t results_count) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(condition);
   return loom_record_many_("select_all", fixed_, 1, tensors, NULL, tensors_count, NULL, 0,
-                           selected, 1);
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_select_all_with(loom_operand condition,
                                                           const loom_operand *tensors,
                                                           size_t tensors_count,
-                                                          loom_tensor *selected) {
+                                                          loom_tensor *results,
+                                                          size_t results_count) {
   loom_operand fixed_[1];
   fixed_[0] = condition;
   return loom_record_many_("select_all", fixed_, 1, NULL, tensors, tensors_count, NULL, 0,
-                           selected, 1);
+                           results, results_count);
 }
 
 /* 1.0507... * elu(x, 1.6733...).
@@ -5566,8 +5659,10 @@ static inline LOOM_CHECK loom_status loom_slice(loom_tensor x, const int64_t *st
   loom_operand fixed_[1];
   loom_attr attributes_[3];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
-  attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
+  attributes_[0] = loom_attr_ints("starts", starts || starts_count ? starts : loom_no_integers,
+      starts_count);
+  attributes_[1] = loom_attr_ints("stops", stops || stops_count ? stops : loom_no_integers,
+      stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   return loom_record_("slice", fixed_, 1, attributes_, 3, result, 1);
 }
@@ -5592,8 +5687,10 @@ static inline LOOM_CHECK loom_status loom_slice_update(loom_tensor x, loom_tenso
   loom_attr attributes_[3];
   fixed_[0] = loom_t(x);
   fixed_[1] = loom_t(update);
-  attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
-  attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
+  attributes_[0] = loom_attr_ints("starts", starts || starts_count ? starts : loom_no_integers,
+      starts_count);
+  attributes_[1] = loom_attr_ints("stops", stops || stops_count ? stops : loom_no_integers,
+      stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   return loom_record_("slice_update", fixed_, 2, attributes_, 3, result, 1);
 }
@@ -5610,8 +5707,10 @@ static inline LOOM_CHECK loom_status loom_slice_update_with(loom_operand x, loom
   loom_attr attributes_[3];
   fixed_[0] = x;
   fixed_[1] = update;
-  attributes_[0] = loom_attr_ints("starts", starts ? starts : loom_no_integers, starts_count);
-  attributes_[1] = loom_attr_ints("stops", stops ? stops : loom_no_integers, stops_count);
+  attributes_[0] = loom_attr_ints("starts", starts || starts_count ? starts : loom_no_integers,
+      starts_count);
+  attributes_[1] = loom_attr_ints("stops", stops || stops_count ? stops : loom_no_integers,
+      stops_count);
   attributes_[2] = loom_attr_ints("strides", strides, strides_count);
   return loom_record_("slice_update", fixed_, 2, attributes_, 3, result, 1);
 }
@@ -5627,8 +5726,8 @@ static inline LOOM_CHECK loom_status loom_slogdet(loom_tensor x, loom_tensor *si
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("slogdet", fixed_, 1, NULL, 0, results_, 2);
-  *sign = results_[0];
-  *logabsdet = results_[1];
+  loom_hand_out_(sign, results_[0]);
+  loom_hand_out_(logabsdet, results_[1]);
   return status_;
 }
 
@@ -5784,8 +5883,8 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
   attributes_[1] = loom_attr_bool("descending", descending);
   attributes_[2] = loom_attr_bool("stable", stable);
   status_ = loom_record_("sort_with_indices", fixed_, 1, attributes_, 3, results_, 2);
-  *values = results_[0];
-  *indices = results_[1];
+  loom_hand_out_(values, results_[0]);
+  loom_hand_out_(indices, results_[1]);
   return status_;
 }
 
@@ -5794,6 +5893,7 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
      x: any dtype
      sizes: ints
      axis: int, default 0
+     results: one for each size
    Source: array API split, with sizes */
 static inline LOOM_CHECK loom_status loom_split(loom_tensor x, const int64_t *sizes,
                                                 size_t sizes_count, int64_t axis,
@@ -5801,7 +5901,8 @@ static inline LOOM_CHECK loom_status loom_split(loom_tensor x, const int64_t *si
   loom_operand fixed_[1];
   loom_attr attributes_[2];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("sizes", sizes ? sizes : loom_no_integers, sizes_count);
+  attributes_[0] = loom_attr_ints("sizes", sizes || sizes_count ? sizes : loom_no_integers,
+      sizes_count);
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("split", fixed_, 1, attributes_, 2, results, results_count);
 }
@@ -5871,29 +5972,29 @@ static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes
 
 /* Adadelta; the state is the means of squared gradients and of squared moves.
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      rho: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n squares, then n moves
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n squares, then n moves; all new, in the order of
+       the parameters
    Source: Zeiler, ADADELTA, 2012 */
 static inline LOOM_CHECK loom_status loom_step_adadelta(loom_tensor step, loom_tensor lr,
                                                         loom_tensor rho, loom_tensor eps,
                                                         loom_tensor weight_decay,
                                                         const loom_tensor *tensors,
                                                         size_t tensors_count, bool decays,
-                                                        bool maximize, loom_tensor *step_result,
-                                                        loom_tensor *parameters,
-                                                        loom_tensor *squares,
-                                                        loom_tensor *moves) {
+                                                        bool maximize, loom_tensor *results,
+                                                        size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[2];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(rho);
@@ -5901,13 +6002,8 @@ static inline LOOM_CHECK loom_status loom_step_adadelta(loom_tensor step, loom_t
   fixed_[4] = loom_t(weight_decay);
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adadelta", fixed_, 5, tensors, NULL, tensors_count,
-                              attributes_, 2, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *squares = results_[2];
-  *moves = results_[3];
-  return status_;
+  return loom_record_many_("step_adadelta", fixed_, 5, tensors, NULL, tensors_count, attributes_,
+                           2, results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, loom_operand lr,
@@ -5915,15 +6011,10 @@ static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, 
                                                              loom_operand weight_decay,
                                                              const loom_operand *tensors,
                                                              size_t tensors_count, bool decays,
-                                                             bool maximize,
-                                                             loom_tensor *step_result,
-                                                             loom_tensor *parameters,
-                                                             loom_tensor *squares,
-                                                             loom_tensor *moves) {
+                                                             bool maximize, loom_tensor *results,
+                                                             size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[2];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = rho;
@@ -5931,30 +6022,29 @@ static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, 
   fixed_[4] = weight_decay;
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adadelta", fixed_, 5, NULL, tensors, tensors_count,
-                              attributes_, 2, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *squares = results_[2];
-  *moves = results_[3];
-  return status_;
+  return loom_record_many_("step_adadelta", fixed_, 5, NULL, tensors, tensors_count, attributes_,
+                           2, results, results_count);
 }
 
 /* Adafactor; with factored the variances are those of rows and those of columns.
    The rows' and columns' are of the last two axes, which stay with size 1. Raises
    ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      beta2_decay: float16 or bfloat16 or float32 or float64
      eps1: float16 or bfloat16 or float32 or float64
      eps2: float16 or bfloat16 or float32 or float64
      d: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n variances (with factored first n of the rows, then n of the columns)
      T: one dtype, float16 or bfloat16 or float32 or float64
      factored: bool, default true
      decays: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n variances (with factored first n of the rows,
+       then n of the columns); all new, in the order of the parameters
    Source: Shazeer, Stern, Adafactor, 2018 */
 static inline LOOM_CHECK loom_status loom_step_adafactor(loom_tensor step, loom_tensor lr,
                                                          loom_tensor beta2_decay,
@@ -5963,13 +6053,10 @@ static inline LOOM_CHECK loom_status loom_step_adafactor(loom_tensor step, loom_
                                                          const loom_tensor *tensors,
                                                          size_t tensors_count, bool factored,
                                                          bool decays, bool maximize,
-                                                         loom_tensor *step_result,
-                                                         loom_tensor *parameters,
-                                                         loom_tensor *variances) {
+                                                         loom_tensor *results,
+                                                         size_t results_count) {
   loom_operand fixed_[7];
   loom_attr attributes_[3];
-  loom_tensor results_[3];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(beta2_decay);
@@ -5980,12 +6067,8 @@ static inline LOOM_CHECK loom_status loom_step_adafactor(loom_tensor step, loom_
   attributes_[0] = loom_attr_bool("factored", factored);
   attributes_[1] = loom_attr_bool("decays", decays);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adafactor", fixed_, 7, tensors, NULL, tensors_count,
-                              attributes_, 3, results_, 3);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *variances = results_[2];
-  return status_;
+  return loom_record_many_("step_adafactor", fixed_, 7, tensors, NULL, tensors_count, attributes_,
+                           3, results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step, loom_operand lr,
@@ -5996,13 +6079,10 @@ static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step,
                                                               const loom_operand *tensors,
                                                               size_t tensors_count, bool factored,
                                                               bool decays, bool maximize,
-                                                              loom_tensor *step_result,
-                                                              loom_tensor *parameters,
-                                                              loom_tensor *variances) {
+                                                              loom_tensor *results,
+                                                              size_t results_count) {
   loom_operand fixed_[7];
   loom_attr attributes_[3];
-  loom_tensor results_[3];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = beta2_decay;
@@ -6013,37 +6093,33 @@ static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step,
   attributes_[0] = loom_attr_bool("factored", factored);
   attributes_[1] = loom_attr_bool("decays", decays);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adafactor", fixed_, 7, NULL, tensors, tensors_count,
-                              attributes_, 3, results_, 3);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *variances = results_[2];
-  return status_;
+  return loom_record_many_("step_adafactor", fixed_, 7, NULL, tensors, tensors_count, attributes_,
+                           3, results, results_count);
 }
 
 /* Adagrad; the state is the sums of squared gradients. Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
      lr_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n sums
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n sums; all new, in the order of the parameters
    Source: Duchi, Hazan, Singer, Adaptive Subgradient, 2011 */
 static inline LOOM_CHECK loom_status loom_step_adagrad(loom_tensor step, loom_tensor lr,
                                                        loom_tensor eps, loom_tensor weight_decay,
                                                        loom_tensor lr_decay,
                                                        const loom_tensor *tensors,
                                                        size_t tensors_count, bool decays,
-                                                       bool maximize, loom_tensor *step_result,
-                                                       loom_tensor *parameters,
-                                                       loom_tensor *sums) {
+                                                       bool maximize, loom_tensor *results,
+                                                       size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[2];
-  loom_tensor results_[3];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(eps);
@@ -6051,12 +6127,8 @@ static inline LOOM_CHECK loom_status loom_step_adagrad(loom_tensor step, loom_te
   fixed_[4] = loom_t(lr_decay);
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adagrad", fixed_, 5, tensors, NULL, tensors_count,
-                              attributes_, 2, results_, 3);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *sums = results_[2];
-  return status_;
+  return loom_record_many_("step_adagrad", fixed_, 5, tensors, NULL, tensors_count, attributes_,
+                           2, results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, loom_operand lr,
@@ -6065,14 +6137,10 @@ static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, l
                                                             loom_operand lr_decay,
                                                             const loom_operand *tensors,
                                                             size_t tensors_count, bool decays,
-                                                            bool maximize,
-                                                            loom_tensor *step_result,
-                                                            loom_tensor *parameters,
-                                                            loom_tensor *sums) {
+                                                            bool maximize, loom_tensor *results,
+                                                            size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[2];
-  loom_tensor results_[3];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = eps;
@@ -6080,29 +6148,29 @@ static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, l
   fixed_[4] = lr_decay;
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adagrad", fixed_, 5, NULL, tensors, tensors_count,
-                              attributes_, 2, results_, 3);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *sums = results_[2];
-  return status_;
+  return loom_record_many_("step_adagrad", fixed_, 5, NULL, tensors, tensors_count, attributes_,
+                           2, results, results_count);
 }
 
 /* Adam and AdamW; the state is the means of gradients and of their squares.
    With amsgrad the largest means of squares, too, which then take the squares' place. Raises
    ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      beta1: float16 or bfloat16 or float32 or float64
      beta2: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n means, then n squares, then n largest (only with amsgrad)
      T: one dtype, a floating-point or complex type
      amsgrad: bool, default false
      decays: bool, default false
      decoupled: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n means, then n squares, then n largest (only
+       with amsgrad); all new, in the order of the parameters
    Source: Kingma, Ba, Adam, 2015; Loshchilov, Hutter, Decoupled Weight Decay, 2019 */
 static inline LOOM_CHECK loom_status loom_step_adam(loom_tensor step, loom_tensor lr,
                                                     loom_tensor beta1, loom_tensor beta2,
@@ -6110,13 +6178,9 @@ static inline LOOM_CHECK loom_status loom_step_adam(loom_tensor step, loom_tenso
                                                     const loom_tensor *tensors,
                                                     size_t tensors_count, bool amsgrad,
                                                     bool decays, bool decoupled, bool maximize,
-                                                    loom_tensor *step_result,
-                                                    loom_tensor *parameters, loom_tensor *means,
-                                                    loom_tensor *squares, loom_tensor *largest) {
+                                                    loom_tensor *results, size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[4];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(beta1);
@@ -6127,14 +6191,8 @@ static inline LOOM_CHECK loom_status loom_step_adam(loom_tensor step, loom_tenso
   attributes_[1] = loom_attr_bool("decays", decays);
   attributes_[2] = loom_attr_bool("decoupled", decoupled);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adam", fixed_, 6, tensors, NULL, tensors_count, attributes_,
-                              4, results_, 5);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *squares = results_[3];
-  *largest = results_[4];
-  return status_;
+  return loom_record_many_("step_adam", fixed_, 6, tensors, NULL, tensors_count, attributes_, 4,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom_operand lr,
@@ -6144,14 +6202,10 @@ static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom
                                                          const loom_operand *tensors,
                                                          size_t tensors_count, bool amsgrad,
                                                          bool decays, bool decoupled,
-                                                         bool maximize, loom_tensor *step_result,
-                                                         loom_tensor *parameters,
-                                                         loom_tensor *means, loom_tensor *squares,
-                                                         loom_tensor *largest) {
+                                                         bool maximize, loom_tensor *results,
+                                                         size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[4];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = beta1;
@@ -6162,41 +6216,36 @@ static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom
   attributes_[1] = loom_attr_bool("decays", decays);
   attributes_[2] = loom_attr_bool("decoupled", decoupled);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adam", fixed_, 6, NULL, tensors, tensors_count, attributes_,
-                              4, results_, 5);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *squares = results_[3];
-  *largest = results_[4];
-  return status_;
+  return loom_record_many_("step_adam", fixed_, 6, NULL, tensors, tensors_count, attributes_, 4,
+                           results, results_count);
 }
 
 /* AdaMax; the state is the means of gradients and the decaying largest moduli.
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      beta1: float16 or bfloat16 or float32 or float64
      beta2: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n means, then n largest
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n means, then n largest; all new, in the order of
+       the parameters
    Source: Kingma, Ba, Adam (AdaMax), 2015 */
 static inline LOOM_CHECK loom_status loom_step_adamax(loom_tensor step, loom_tensor lr,
                                                       loom_tensor beta1, loom_tensor beta2,
                                                       loom_tensor eps, loom_tensor weight_decay,
                                                       const loom_tensor *tensors,
                                                       size_t tensors_count, bool decays,
-                                                      bool maximize, loom_tensor *step_result,
-                                                      loom_tensor *parameters, loom_tensor *means,
-                                                      loom_tensor *largest) {
+                                                      bool maximize, loom_tensor *results,
+                                                      size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[2];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(beta1);
@@ -6205,13 +6254,8 @@ static inline LOOM_CHECK loom_status loom_step_adamax(loom_tensor step, loom_ten
   fixed_[5] = loom_t(weight_decay);
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adamax", fixed_, 6, tensors, NULL, tensors_count, attributes_,
-                              2, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *largest = results_[3];
-  return status_;
+  return loom_record_many_("step_adamax", fixed_, 6, tensors, NULL, tensors_count, attributes_, 2,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, loom_operand lr,
@@ -6220,15 +6264,10 @@ static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, lo
                                                            loom_operand weight_decay,
                                                            const loom_operand *tensors,
                                                            size_t tensors_count, bool decays,
-                                                           bool maximize,
-                                                           loom_tensor *step_result,
-                                                           loom_tensor *parameters,
-                                                           loom_tensor *means,
-                                                           loom_tensor *largest) {
+                                                           bool maximize, loom_tensor *results,
+                                                           size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[2];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = beta1;
@@ -6237,18 +6276,14 @@ static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, lo
   fixed_[5] = weight_decay;
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_adamax", fixed_, 6, NULL, tensors, tensors_count, attributes_,
-                              2, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *largest = results_[3];
-  return status_;
+  return loom_record_many_("step_adamax", fixed_, 6, NULL, tensors, tensors_count, attributes_, 2,
+                           results, results_count);
 }
 
 /* Averaged SGD: a step of rate eta, whose results mu moves the averages to.
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      eta: float16 or bfloat16 or float32 or float64
      mu: float16 or bfloat16 or float32 or float64
      lr: float16 or bfloat16 or float32 or float64
@@ -6256,10 +6291,13 @@ static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, lo
      alpha: float16 or bfloat16 or float32 or float64
      t0: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n averages
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      maximize: bool, default false
+     results: step, then eta, then mu, then n parameters, then n averages; all new, in the
+       order of the parameters
    Source: Polyak, Juditsky, Acceleration by Averaging, 1992 */
 static inline LOOM_CHECK loom_status loom_step_asgd(loom_tensor step, loom_tensor eta,
                                                     loom_tensor mu, loom_tensor lr,
@@ -6267,15 +6305,10 @@ static inline LOOM_CHECK loom_status loom_step_asgd(loom_tensor step, loom_tenso
                                                     loom_tensor t0, loom_tensor weight_decay,
                                                     const loom_tensor *tensors,
                                                     size_t tensors_count, bool decays,
-                                                    bool maximize, loom_tensor *step_result,
-                                                    loom_tensor *eta_result,
-                                                    loom_tensor *mu_result,
-                                                    loom_tensor *parameters,
-                                                    loom_tensor *averages) {
+                                                    bool maximize, loom_tensor *results,
+                                                    size_t results_count) {
   loom_operand fixed_[8];
   loom_attr attributes_[2];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(eta);
   fixed_[2] = loom_t(mu);
@@ -6286,14 +6319,8 @@ static inline LOOM_CHECK loom_status loom_step_asgd(loom_tensor step, loom_tenso
   fixed_[7] = loom_t(weight_decay);
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_asgd", fixed_, 8, tensors, NULL, tensors_count, attributes_,
-                              2, results_, 5);
-  *step_result = results_[0];
-  *eta_result = results_[1];
-  *mu_result = results_[2];
-  *parameters = results_[3];
-  *averages = results_[4];
-  return status_;
+  return loom_record_many_("step_asgd", fixed_, 8, tensors, NULL, tensors_count, attributes_, 2,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom_operand eta,
@@ -6303,15 +6330,10 @@ static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom
                                                          loom_operand weight_decay,
                                                          const loom_operand *tensors,
                                                          size_t tensors_count, bool decays,
-                                                         bool maximize, loom_tensor *step_result,
-                                                         loom_tensor *eta_result,
-                                                         loom_tensor *mu_result,
-                                                         loom_tensor *parameters,
-                                                         loom_tensor *averages) {
+                                                         bool maximize, loom_tensor *results,
+                                                         size_t results_count) {
   loom_operand fixed_[8];
   loom_attr attributes_[2];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = eta;
   fixed_[2] = mu;
@@ -6322,14 +6344,8 @@ static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom
   fixed_[7] = weight_decay;
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_asgd", fixed_, 8, NULL, tensors, tensors_count, attributes_,
-                              2, results_, 5);
-  *step_result = results_[0];
-  *eta_result = results_[1];
-  *mu_result = results_[2];
-  *parameters = results_[3];
-  *averages = results_[4];
-  return status_;
+  return loom_record_many_("step_asgd", fixed_, 8, NULL, tensors, tensors_count, attributes_, 2,
+                           results, results_count);
 }
 
 /* Momentum whose matrix is brought near an orthogonal one by a few Newton-Schulz steps.
@@ -6339,12 +6355,14 @@ static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom
      weight_decay: float16 or bfloat16 or float32 or float64
      momentum: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n momenta
      T: one dtype, float16 or bfloat16 or float32 or float64
      coefficients: floats
      steps: int
      nesterov: bool, default true
      adjust: str, default "original"
+     results: n parameters, then n momenta; all new, in the order of the parameters
    Source: Jordan et al., Muon, 2024; torch.optim.Muon */
 static inline LOOM_CHECK loom_status loom_step_muon(loom_tensor lr, loom_tensor weight_decay,
                                                     loom_tensor momentum, loom_tensor eps,
@@ -6353,26 +6371,20 @@ static inline LOOM_CHECK loom_status loom_step_muon(loom_tensor lr, loom_tensor 
                                                     const double *coefficients,
                                                     size_t coefficients_count, int64_t steps,
                                                     bool nesterov, const char *adjust,
-                                                    loom_tensor *parameters,
-                                                    loom_tensor *momenta) {
+                                                    loom_tensor *results, size_t results_count) {
   loom_operand fixed_[4];
   loom_attr attributes_[4];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = loom_t(lr);
   fixed_[1] = loom_t(weight_decay);
   fixed_[2] = loom_t(momentum);
   fixed_[3] = loom_t(eps);
-  attributes_[0] = loom_attr_floats("coefficients", coefficients ? coefficients : loom_no_reals,
-      coefficients_count);
+  attributes_[0] = loom_attr_floats("coefficients", coefficients || coefficients_count ?
+      coefficients : loom_no_reals, coefficients_count);
   attributes_[1] = loom_attr_int("steps", steps);
   attributes_[2] = loom_attr_bool("nesterov", nesterov);
   attributes_[3] = loom_attr_str("adjust", adjust);
-  status_ = loom_record_many_("step_muon", fixed_, 4, tensors, NULL, tensors_count, attributes_,
-                              4, results_, 2);
-  *parameters = results_[0];
-  *momenta = results_[1];
-  return status_;
+  return loom_record_many_("step_muon", fixed_, 4, tensors, NULL, tensors_count, attributes_, 4,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
@@ -6383,31 +6395,27 @@ static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
                                                          const double *coefficients,
                                                          size_t coefficients_count, int64_t steps,
                                                          bool nesterov, const char *adjust,
-                                                         loom_tensor *parameters,
-                                                         loom_tensor *momenta) {
+                                                         loom_tensor *results,
+                                                         size_t results_count) {
   loom_operand fixed_[4];
   loom_attr attributes_[4];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = lr;
   fixed_[1] = weight_decay;
   fixed_[2] = momentum;
   fixed_[3] = eps;
-  attributes_[0] = loom_attr_floats("coefficients", coefficients ? coefficients : loom_no_reals,
-      coefficients_count);
+  attributes_[0] = loom_attr_floats("coefficients", coefficients || coefficients_count ?
+      coefficients : loom_no_reals, coefficients_count);
   attributes_[1] = loom_attr_int("steps", steps);
   attributes_[2] = loom_attr_bool("nesterov", nesterov);
   attributes_[3] = loom_attr_str("adjust", adjust);
-  status_ = loom_record_many_("step_muon", fixed_, 4, NULL, tensors, tensors_count, attributes_,
-                              4, results_, 2);
-  *parameters = results_[0];
-  *momenta = results_[1];
-  return status_;
+  return loom_record_many_("step_muon", fixed_, 4, NULL, tensors, tensors_count, attributes_, 4,
+                           results, results_count);
 }
 
 /* NAdam; product is that of the momenta beta1 * (1 - 0.96**(t * momentum_decay) / 2).
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      product: float16 or bfloat16 or float32 or float64
      lr: float16 or bfloat16 or float32 or float64
      beta1: float16 or bfloat16 or float32 or float64
@@ -6415,11 +6423,14 @@ static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
      momentum_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n means, then n squares
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      decoupled: bool, default false
      maximize: bool, default false
+     results: step, then product, then n parameters, then n means, then n squares; all new,
+       in the order of the parameters
    Source: Dozat, Incorporating Nesterov Momentum into Adam */
 static inline LOOM_CHECK loom_status loom_step_nadam(loom_tensor step, loom_tensor product,
                                                      loom_tensor lr, loom_tensor beta1,
@@ -6429,14 +6440,9 @@ static inline LOOM_CHECK loom_status loom_step_nadam(loom_tensor step, loom_tens
                                                      const loom_tensor *tensors,
                                                      size_t tensors_count, bool decays,
                                                      bool decoupled, bool maximize,
-                                                     loom_tensor *step_result,
-                                                     loom_tensor *product_result,
-                                                     loom_tensor *parameters, loom_tensor *means,
-                                                     loom_tensor *squares) {
+                                                     loom_tensor *results, size_t results_count) {
   loom_operand fixed_[8];
   loom_attr attributes_[3];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(product);
   fixed_[2] = loom_t(lr);
@@ -6448,14 +6454,8 @@ static inline LOOM_CHECK loom_status loom_step_nadam(loom_tensor step, loom_tens
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("decoupled", decoupled);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_nadam", fixed_, 8, tensors, NULL, tensors_count, attributes_,
-                              3, results_, 5);
-  *step_result = results_[0];
-  *product_result = results_[1];
-  *parameters = results_[2];
-  *means = results_[3];
-  *squares = results_[4];
-  return status_;
+  return loom_record_many_("step_nadam", fixed_, 8, tensors, NULL, tensors_count, attributes_, 3,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loom_operand product,
@@ -6466,15 +6466,10 @@ static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loo
                                                           const loom_operand *tensors,
                                                           size_t tensors_count, bool decays,
                                                           bool decoupled, bool maximize,
-                                                          loom_tensor *step_result,
-                                                          loom_tensor *product_result,
-                                                          loom_tensor *parameters,
-                                                          loom_tensor *means,
-                                                          loom_tensor *squares) {
+                                                          loom_tensor *results,
+                                                          size_t results_count) {
   loom_operand fixed_[8];
   loom_attr attributes_[3];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = product;
   fixed_[2] = lr;
@@ -6486,29 +6481,27 @@ static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loo
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("decoupled", decoupled);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_nadam", fixed_, 8, NULL, tensors, tensors_count, attributes_,
-                              3, results_, 5);
-  *step_result = results_[0];
-  *product_result = results_[1];
-  *parameters = results_[2];
-  *means = results_[3];
-  *squares = results_[4];
-  return status_;
+  return loom_record_many_("step_nadam", fixed_, 8, NULL, tensors, tensors_count, attributes_, 3,
+                           results, results_count);
 }
 
 /* RAdam: without the squares as long as their means are of too few steps.
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      beta1: float16 or bfloat16 or float32 or float64
      beta2: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n means, then n squares
      T: one dtype, a floating-point or complex type
      decays: bool, default false
      decoupled: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n means, then n squares; all new, in the order of
+       the parameters
    Source: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020 */
 static inline LOOM_CHECK loom_status loom_step_radam(loom_tensor step, loom_tensor lr,
                                                      loom_tensor beta1, loom_tensor beta2,
@@ -6516,13 +6509,9 @@ static inline LOOM_CHECK loom_status loom_step_radam(loom_tensor step, loom_tens
                                                      const loom_tensor *tensors,
                                                      size_t tensors_count, bool decays,
                                                      bool decoupled, bool maximize,
-                                                     loom_tensor *step_result,
-                                                     loom_tensor *parameters, loom_tensor *means,
-                                                     loom_tensor *squares) {
+                                                     loom_tensor *results, size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[3];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(beta1);
@@ -6532,13 +6521,8 @@ static inline LOOM_CHECK loom_status loom_step_radam(loom_tensor step, loom_tens
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("decoupled", decoupled);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_radam", fixed_, 6, tensors, NULL, tensors_count, attributes_,
-                              3, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *squares = results_[3];
-  return status_;
+  return loom_record_many_("step_radam", fixed_, 6, tensors, NULL, tensors_count, attributes_, 3,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loom_operand lr,
@@ -6548,14 +6532,10 @@ static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loo
                                                           const loom_operand *tensors,
                                                           size_t tensors_count, bool decays,
                                                           bool decoupled, bool maximize,
-                                                          loom_tensor *step_result,
-                                                          loom_tensor *parameters,
-                                                          loom_tensor *means,
-                                                          loom_tensor *squares) {
+                                                          loom_tensor *results,
+                                                          size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[3];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = beta1;
@@ -6565,29 +6545,29 @@ static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loo
   attributes_[0] = loom_attr_bool("decays", decays);
   attributes_[1] = loom_attr_bool("decoupled", decoupled);
   attributes_[2] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_radam", fixed_, 6, NULL, tensors, tensors_count, attributes_,
-                              3, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *means = results_[2];
-  *squares = results_[3];
-  return status_;
+  return loom_record_many_("step_radam", fixed_, 6, NULL, tensors, tensors_count, attributes_, 3,
+                           results, results_count);
 }
 
 /* RMSprop; with momentous a momentum, with centered the mean gradient is state, too.
    Raises ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      lr: float16 or bfloat16 or float32 or float64
      alpha: float16 or bfloat16 or float32 or float64
      eps: float16 or bfloat16 or float32 or float64
      weight_decay: float16 or bfloat16 or float32 or float64
      momentum: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n squares, then n momenta (only with momentous), then n means (only with
+       centered)
      T: one dtype, a floating-point or complex type
      momentous: bool, default false
      centered: bool, default false
      decays: bool, default false
      maximize: bool, default false
+     results: step, then n parameters, then n squares, then n momenta (only with momentous),
+       then n means (only with centered); all new, in the order of the parameters
    Source: Hinton, Neural Networks for Machine Learning, 6e */
 static inline LOOM_CHECK loom_status loom_step_rmsprop(loom_tensor step, loom_tensor lr,
                                                        loom_tensor alpha, loom_tensor eps,
@@ -6596,14 +6576,10 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop(loom_tensor step, loom_te
                                                        const loom_tensor *tensors,
                                                        size_t tensors_count, bool momentous,
                                                        bool centered, bool decays, bool maximize,
-                                                       loom_tensor *step_result,
-                                                       loom_tensor *parameters,
-                                                       loom_tensor *squares, loom_tensor *momenta,
-                                                       loom_tensor *means) {
+                                                       loom_tensor *results,
+                                                       size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[4];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(lr);
   fixed_[2] = loom_t(alpha);
@@ -6614,14 +6590,8 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop(loom_tensor step, loom_te
   attributes_[1] = loom_attr_bool("centered", centered);
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_rmsprop", fixed_, 6, tensors, NULL, tensors_count,
-                              attributes_, 4, results_, 5);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *squares = results_[2];
-  *momenta = results_[3];
-  *means = results_[4];
-  return status_;
+  return loom_record_many_("step_rmsprop", fixed_, 6, tensors, NULL, tensors_count, attributes_,
+                           4, results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, loom_operand lr,
@@ -6631,16 +6601,10 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, l
                                                             const loom_operand *tensors,
                                                             size_t tensors_count, bool momentous,
                                                             bool centered, bool decays,
-                                                            bool maximize,
-                                                            loom_tensor *step_result,
-                                                            loom_tensor *parameters,
-                                                            loom_tensor *squares,
-                                                            loom_tensor *momenta,
-                                                            loom_tensor *means) {
+                                                            bool maximize, loom_tensor *results,
+                                                            size_t results_count) {
   loom_operand fixed_[6];
   loom_attr attributes_[4];
-  loom_tensor results_[5];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = lr;
   fixed_[2] = alpha;
@@ -6651,52 +6615,41 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, l
   attributes_[1] = loom_attr_bool("centered", centered);
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_rmsprop", fixed_, 6, NULL, tensors, tensors_count,
-                              attributes_, 4, results_, 5);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *squares = results_[2];
-  *momenta = results_[3];
-  *means = results_[4];
-  return status_;
+  return loom_record_many_("step_rmsprop", fixed_, 6, NULL, tensors, tensors_count, attributes_,
+                           4, results, results_count);
 }
 
 /* Resilient propagation: step sizes that grow while a gradient keeps its sign.
    The state is the gradients that were used last, and the sizes, in [least, most]. Raises
    ShapeError, ArgumentError.
-     step: float16 or bfloat16 or float32 or float64
+     step: float16 or bfloat16 or float32 or float64; how many steps were made before this
+       one, 0 at first; its result is one more
      shrink: float16 or bfloat16 or float32 or float64
      grow: float16 or bfloat16 or float32 or float64
      least: float16 or bfloat16 or float32 or float64
      most: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n previous, then n sizes
      T: one dtype, a floating-point or complex type
      maximize: bool, default false
+     results: step, then n parameters, then n previous, then n sizes; all new, in the order
+       of the parameters
    Source: Riedmiller, Braun, RPROP, 1993 */
 static inline LOOM_CHECK loom_status loom_step_rprop(loom_tensor step, loom_tensor shrink,
                                                      loom_tensor grow, loom_tensor least,
                                                      loom_tensor most, const loom_tensor *tensors,
                                                      size_t tensors_count, bool maximize,
-                                                     loom_tensor *step_result,
-                                                     loom_tensor *parameters,
-                                                     loom_tensor *previous, loom_tensor *sizes) {
+                                                     loom_tensor *results, size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[1];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = loom_t(step);
   fixed_[1] = loom_t(shrink);
   fixed_[2] = loom_t(grow);
   fixed_[3] = loom_t(least);
   fixed_[4] = loom_t(most);
   attributes_[0] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_rprop", fixed_, 5, tensors, NULL, tensors_count, attributes_,
-                              1, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *previous = results_[2];
-  *sizes = results_[3];
-  return status_;
+  return loom_record_many_("step_rprop", fixed_, 5, tensors, NULL, tensors_count, attributes_, 1,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loom_operand shrink,
@@ -6704,27 +6657,18 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
                                                           loom_operand most,
                                                           const loom_operand *tensors,
                                                           size_t tensors_count, bool maximize,
-                                                          loom_tensor *step_result,
-                                                          loom_tensor *parameters,
-                                                          loom_tensor *previous,
-                                                          loom_tensor *sizes) {
+                                                          loom_tensor *results,
+                                                          size_t results_count) {
   loom_operand fixed_[5];
   loom_attr attributes_[1];
-  loom_tensor results_[4];
-  loom_status status_;
   fixed_[0] = step;
   fixed_[1] = shrink;
   fixed_[2] = grow;
   fixed_[3] = least;
   fixed_[4] = most;
   attributes_[0] = loom_attr_bool("maximize", maximize);
-  status_ = loom_record_many_("step_rprop", fixed_, 5, NULL, tensors, tensors_count, attributes_,
-                              1, results_, 4);
-  *step_result = results_[0];
-  *parameters = results_[1];
-  *previous = results_[2];
-  *sizes = results_[3];
-  return status_;
+  return loom_record_many_("step_rprop", fixed_, 5, NULL, tensors, tensors_count, attributes_, 1,
+                           results, results_count);
 }
 
 /* Stochastic gradient descent; with momentous the momenta are part of the tensors.
@@ -6735,25 +6679,26 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
      weight_decay: float16 or bfloat16 or float32 or float64
      momentum: float16 or bfloat16 or float32 or float64
      share: float16 or bfloat16 or float32 or float64
-     tensors: T, any number of them
+     tensors: T, any number of them; of n parameters first all n, then their n gradients,
+       then n momenta (only with momentous)
      T: one dtype, a floating-point or complex type
      momentous: bool, default false
      nesterov: bool, default false
      decays: bool, default false
      maximize: bool, default false
      detached: bool, default false
+     results: n parameters, then n momenta (only with momentous); all new, in the order of
+       the parameters
    Source: torch.optim.SGD */
 static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor weight_decay,
                                                    loom_tensor momentum, loom_tensor share,
                                                    const loom_tensor *tensors,
                                                    size_t tensors_count, bool momentous,
                                                    bool nesterov, bool decays, bool maximize,
-                                                   bool detached, loom_tensor *parameters,
-                                                   loom_tensor *momenta) {
+                                                   bool detached, loom_tensor *results,
+                                                   size_t results_count) {
   loom_operand fixed_[4];
   loom_attr attributes_[5];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = loom_t(lr);
   fixed_[1] = loom_t(weight_decay);
   fixed_[2] = loom_t(momentum);
@@ -6763,11 +6708,8 @@ static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor w
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
   attributes_[4] = loom_attr_bool("detached", detached);
-  status_ = loom_record_many_("step_sgd", fixed_, 4, tensors, NULL, tensors_count, attributes_, 5,
-                              results_, 2);
-  *parameters = results_[0];
-  *momenta = results_[1];
-  return status_;
+  return loom_record_many_("step_sgd", fixed_, 4, tensors, NULL, tensors_count, attributes_, 5,
+                           results, results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
@@ -6776,12 +6718,10 @@ static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
                                                         const loom_operand *tensors,
                                                         size_t tensors_count, bool momentous,
                                                         bool nesterov, bool decays, bool maximize,
-                                                        bool detached, loom_tensor *parameters,
-                                                        loom_tensor *momenta) {
+                                                        bool detached, loom_tensor *results,
+                                                        size_t results_count) {
   loom_operand fixed_[4];
   loom_attr attributes_[5];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = lr;
   fixed_[1] = weight_decay;
   fixed_[2] = momentum;
@@ -6791,11 +6731,8 @@ static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
   attributes_[2] = loom_attr_bool("decays", decays);
   attributes_[3] = loom_attr_bool("maximize", maximize);
   attributes_[4] = loom_attr_bool("detached", detached);
-  status_ = loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 5,
-                              results_, 2);
-  *parameters = results_[0];
-  *momenta = results_[1];
-  return status_;
+  return loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 5,
+                           results, results_count);
 }
 
 /* The data of y with the gradient of x: the cotangent passes to x unchanged.
@@ -6874,9 +6811,9 @@ static inline LOOM_CHECK loom_status loom_svd(loom_tensor x, loom_tensor *u, loo
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("svd", fixed_, 1, NULL, 0, results_, 3);
-  *u = results_[0];
-  *s = results_[1];
-  *vh = results_[2];
+  loom_hand_out_(u, results_[0]);
+  loom_hand_out_(s, results_[1]);
+  loom_hand_out_(vh, results_[2]);
   return status_;
 }
 
@@ -6892,9 +6829,9 @@ static inline LOOM_CHECK loom_status loom_svd_full(loom_tensor x, loom_tensor *u
   loom_status status_;
   fixed_[0] = loom_t(x);
   status_ = loom_record_("svd_full", fixed_, 1, NULL, 0, results_, 3);
-  *u = results_[0];
-  *s = results_[1];
-  *vh = results_[2];
+  loom_hand_out_(u, results_[0]);
+  loom_hand_out_(s, results_[1]);
+  loom_hand_out_(vh, results_[2]);
   return status_;
 }
 
@@ -7031,7 +6968,8 @@ static inline LOOM_CHECK loom_status loom_tile(loom_tensor x, const int64_t *rep
   loom_operand fixed_[1];
   loom_attr attributes_[1];
   fixed_[0] = loom_t(x);
-  attributes_[0] = loom_attr_ints("repeats", repeats ? repeats : loom_no_integers, repeats_count);
+  attributes_[0] = loom_attr_ints("repeats", repeats || repeats_count ? repeats :
+      loom_no_integers, repeats_count);
   return loom_record_("tile", fixed_, 1, attributes_, 1, result, 1);
 }
 
@@ -7055,8 +6993,8 @@ static inline LOOM_CHECK loom_status loom_top_k(loom_tensor x, int64_t k, int64_
   attributes_[1] = loom_attr_int("axis", axis);
   attributes_[2] = loom_attr_bool("largest", largest);
   status_ = loom_record_("top_k", fixed_, 1, attributes_, 3, results_, 2);
-  *values = results_[0];
-  *indices = results_[1];
+  loom_hand_out_(values, results_[0]);
+  loom_hand_out_(indices, results_[1]);
   return status_;
 }
 
@@ -7158,34 +7096,25 @@ static inline LOOM_CHECK loom_status loom_trunc(loom_tensor x, loom_tensor *resu
      factor: float16 or bfloat16 or float32 or float64
      tensors: T, any number of them
      T: one dtype, a floating-point or complex type
+     results: found, then a gradient for each tensor
    Source: torch.amp.GradScaler.unscale_ */
 static inline LOOM_CHECK loom_status loom_unscale(loom_tensor factor, const loom_tensor *tensors,
-                                                  size_t tensors_count, loom_tensor *found,
-                                                  loom_tensor *gradients) {
+                                                  size_t tensors_count, loom_tensor *results,
+                                                  size_t results_count) {
   loom_operand fixed_[1];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = loom_t(factor);
-  status_ = loom_record_many_("unscale", fixed_, 1, tensors, NULL, tensors_count, NULL, 0,
-                              results_, 2);
-  *found = results_[0];
-  *gradients = results_[1];
-  return status_;
+  return loom_record_many_("unscale", fixed_, 1, tensors, NULL, tensors_count, NULL, 0, results,
+                           results_count);
 }
 
 static inline LOOM_CHECK loom_status loom_unscale_with(loom_operand factor,
                                                        const loom_operand *tensors,
-                                                       size_t tensors_count, loom_tensor *found,
-                                                       loom_tensor *gradients) {
+                                                       size_t tensors_count, loom_tensor *results,
+                                                       size_t results_count) {
   loom_operand fixed_[1];
-  loom_tensor results_[2];
-  loom_status status_;
   fixed_[0] = factor;
-  status_ = loom_record_many_("unscale", fixed_, 1, NULL, tensors, tensors_count, NULL, 0,
-                              results_, 2);
-  *found = results_[0];
-  *gradients = results_[1];
-  return status_;
+  return loom_record_many_("unscale", fixed_, 1, NULL, tensors, tensors_count, NULL, 0, results,
+                           results_count);
 }
 
 /* The mean squared distance from the mean, by the two-pass formula.

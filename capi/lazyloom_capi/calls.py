@@ -16,6 +16,9 @@ from .handles import TENSOR
 #: words of a loom_operand: kind and dtype, tensor, integer, real, imaginary
 _OPERAND_WORDS: Final = 5
 
+#: attributes beyond those of an op that are looked at; more were not meant to be there
+_MISTAKEN: Final = 4
+
 _ops: dict[bytes, Any] = {}
 
 
@@ -35,7 +38,13 @@ def _scalar(op: Any, position: int, dtype: Any, number: Any) -> lazyloom.Scalar:
 
 
 def values(op: Any, given: Any, count: int) -> list[Any]:
-    """Values, Scalars and None; numbers without a dtype take that of the tensors."""
+    """Values, Scalars and None; numbers without a dtype take that of the tensors.
+
+    Raises ArgumentError, DTypeError, HandleError.
+    """
+    if 0 <= op.most < count:
+        # what stands beyond the operands that the op has is not looked at
+        op.check_operands([None] * count)
     words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
     result: list[Any] = []
     numbers: list[tuple[int, Any]] = []
@@ -131,8 +140,6 @@ def _checked(op: Any, position: int, number: Any, dtype: Any) -> Any:
 def _shared_dtype(op: Any, position: int, number: Any, operands: list[Any]) -> Any:
     """The dtype of a number that was given without one."""
     last = len(op.operands) - 1
-    if last < 0:
-        raise ArgumentError(f"{op.name}: operands were given, expected none", op=op.name)
     if op.operands[min(position, last)].classes != "T":
         return lazyloom.dtypes.as_dtype(type(number))
     for i, v in enumerate(operands):
@@ -144,7 +151,12 @@ def _shared_dtype(op: Any, position: int, number: Any, operands: list[Any]) -> A
 def attributes(op: Any, given: Any, count: int) -> dict[str, Any]:
     """A dict of ``loom_attr`` structures. Raises ArgumentError, DTypeError."""
     result: dict[str, Any] = {}
-    for i in range(count):
+    known = len(op.attributes)
+    if count > known + _MISTAKEN:
+        raise ArgumentError(
+            f"{op.name}: {count} attributes were given, expected at most {known}", op=op.name)
+    # of more than the op has, one is unknown or there twice, and that is said by its name
+    for i in range(min(count, known + 1)):
         attribute = given[i]
         if attribute.name == ffi.NULL:
             raise ArgumentError(f"{op.name}: attribute {i} has no name", op=op.name)
@@ -159,7 +171,8 @@ def attributes(op: Any, given: Any, count: int) -> dict[str, Any]:
             result[name] = tuple(ffi.unpack(_array(op, name, value.integers, attribute.count),
                                             attribute.count))
         elif kind == 1:
-            result[name] = bool(value.boolean)
+            # any other byte than 0 and 1, which cffi refuses to read as a bool, is true as in C
+            result[name] = ffi.cast("unsigned char *", ffi.addressof(attribute, "value"))[0] != 0
         elif kind == 3:
             result[name] = value.real
         elif kind == 4:

@@ -40,6 +40,7 @@ def op_description(op: Any) -> dict[str, Any]:
             for a in op.attributes
         ],
         "outputs": list(op.outputs),
+        "lists": op.lists,
         "differentiable": (
             op.differentiable if isinstance(op.differentiable, bool) else list(op.differentiable)),
         "fallible": op.fallible,

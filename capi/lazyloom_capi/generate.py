@@ -27,7 +27,10 @@ _INTRODUCTION: Final = """\
    absent is a pointer, NULL for absent, or LOOM_DTYPE_NONE. The default of an
    attribute, which C cannot leave out, stands beside it.
 
-   Results are new handles that the caller releases; they are null after a failure.
+   Results are new handles that the caller releases; they are null after a failure. Of an
+   op with several, the place of one that is not wanted may be NULL: that result is
+   released at once. Where the number of results depends on the call, they go to an array,
+   results, of results_count entries, which must be enough; the comment says their order.
    Errors are those of loom_apply().
 */
 #ifndef LAZYLOOM_OPS_H
@@ -44,6 +47,16 @@ extern "C" {
 /* Where an empty list points to: NULL would mean that the attribute is absent. */
 static const int64_t loom_no_integers[1] = {0};
 static const double loom_no_reals[1] = {0.0};
+enum { loom_longest_list_ = 1 << 20 };
+
+/* Gives a result to its place, or releases it where that is NULL. */
+static inline void loom_hand_out_(loom_tensor *place, loom_tensor result) {
+  if (place) {
+    *place = result;
+  } else if (result.bits) {
+    (void)loom_tensor_release(result);
+  }
+}
 
 static inline loom_status loom_record_(const char *op, const loom_operand *operands,
                                        size_t operand_count, const loom_attr *attributes,
@@ -51,6 +64,7 @@ static inline loom_status loom_record_(const char *op, const loom_operand *opera
                                        size_t capacity) {
   (void)loom_no_integers;
   (void)loom_no_reals;
+  (void)loom_hand_out_;
   return (loom_apply)(op, operands, operand_count, attributes, attribute_count, results, capacity,
                       NULL);
 }
@@ -63,9 +77,14 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
                                             loom_tensor *results, size_t capacity) {
   loom_operand few[16];
   loom_operand *all = few;
+  const bool missing = count && !tensors && !operands;
   size_t i, total = first_count + count;
   loom_status status;
-  if (total > sizeof few / sizeof few[0]) all = (loom_operand *)malloc(total * sizeof *all);
+  if (missing || count > loom_longest_list_) {
+    all = NULL;
+  } else if (total > sizeof few / sizeof few[0]) {
+    all = (loom_operand *)malloc(total * sizeof *all);
+  }
   for (i = 0; all != NULL && i < total; ++i) {
     if (i < first_count) {
       all[i] = first[i];
@@ -73,7 +92,7 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
       all[i] = operands ? operands[i - first_count] : loom_t(tensors[i - first_count]);
     }
   }
-  /* without memory for them loom_apply() says that the operands are missing */
+  /* without them, or memory for them, loom_apply() says that they are too many or missing */
   status = (loom_apply)(op, all, total, attributes, attribute_count, results, capacity, NULL);
   if (all != few) free(all);
   return status;
@@ -129,7 +148,8 @@ def _attribute(a: Any) -> _Parameter:
     if a.kind in ("ints", "floats"):
         kind, empty = ("int64_t", "loom_no_integers") if a.kind == "ints" else (
             "double", "loom_no_reals")
-        value = name if a.nullable else f"{name} ? {name} : {empty}"
+        # NULL with a count is a mistake that loom_apply() tells of
+        value = name if a.nullable else f"{name} || {name}_count ? {name} : {empty}"
         return _Parameter(
             [f"const {kind} *{name}", f"size_t {name}_count"],
             f"loom_attr_{a.kind}({quoted}, {value}, {name}_count)")
@@ -151,20 +171,53 @@ def _comment(op: Any) -> str:
     for paragraph in paragraphs:
         plain = re.sub(r":\w+:`~?([^`]*)`|``([^`]*)``", r"\1\2", " ".join(paragraph.split()))
         lines += textwrap.wrap(plain, 90)
-    notes = []
+    notes, said = [], _said_of_lists(op)
     for o in op.operands:
         about = "T" if _shares(op, o) else _class(op.T if o.classes == "T" else o.classes)
         extra = ", may be absent" if o.optional else ", any number of them" if o.variadic else ""
-        notes.append(f"{_safe(o.name)}: {about}{extra}")
+        notes.append(f"{_safe(o.name)}: {about}{extra}{said.pop(o.name, '')}")
     if any(_shares(op, o) for o in op.operands):
         notes.append(f"T: one dtype, {_class(op.T)}")
     for a in op.attributes:
         words = [a.kind, *(["may be absent"] if a.nullable else []), _default(a)]
         notes.append(f"{_safe(a.name)}: " + ", ".join(w for w in words if w))
+    notes += [f"{name}: {text}" for name, text in said.items()]
     for note in notes:
         lines += textwrap.wrap(note, 90, initial_indent="  ", subsequent_indent="    ")
     lines += textwrap.wrap(f"Source: {op.source}", 90)
     return "/* " + "\n   ".join(line.rstrip() for line in lines) + " */"
+
+
+def _said_of_lists(op: Any) -> dict[str, str]:
+    """Results whose number depends on the call, and a step's operands: what they are, in order."""
+    if not op.lists:
+        return {}
+    if "parameters" not in op.outputs:
+        single = op.outputs[:-1]
+        return {"results": ", then ".join([*single, LISTED[op.name]])}
+    at = op.outputs.index("parameters")
+    state = list(op.outputs[at + 1:])
+    if op.name == "step_adafactor":
+        state = ["variances (with factored first n of the rows, then n of the columns)"]
+    optional = lazyloom.ops.rules_optimizers.OPTIONAL_STATE.get(op.name, ())
+    for i, attribute in enumerate(reversed(optional), 1):
+        state[-i] += f" (only with {attribute})"
+    rest = "".join(f", then n {s}" for s in state)
+    counted = "; how many steps were made before this one, 0 at first; its result is one more"
+    return {
+        **({"step": counted} if "step" in op.outputs else {}),
+        "tensors": f"; of n parameters first all n, then their n gradients{rest}",
+        "results": f"{''.join(f'{n}, then ' for n in op.outputs[:at])}n parameters{rest}; all new, "
+        "in the order of the parameters",
+    }
+
+
+#: what the results are where the number of them depends on the call
+LISTED: Final = {
+    "custom": "the first of the operands", "barrier": "one for each operand",
+    "split": "one for each size", "select_all": "half as many as tensors",
+    "unscale": "a gradient for each tensor",
+}
 
 
 def _shares(op: Any, operand: Any) -> bool:
@@ -194,7 +247,7 @@ def _wrap_call(head: str, parts: list[str], tail: str, width: int = 98) -> str:
 def _results(op: Any) -> tuple[list[str], str, str, list[str]]:
     """Parameters, the array to record into, its capacity, and lines that hand results out."""
     outputs = op.outputs
-    if _many(op):
+    if op.lists:
         return (["loom_tensor *results", "size_t results_count"], "results", "results_count", [])
     if len(outputs) == 1:
         name = "result" if outputs[0] == "result" else _safe(outputs[0])
@@ -202,13 +255,8 @@ def _results(op: Any) -> tuple[list[str], str, str, list[str]]:
     # a result and an operand may have one name
     operands = {o.name for o in op.operands} | {a.name for a in op.attributes}
     names = [f"{_safe(n)}_result" if n in operands else _safe(n) for n in outputs]
-    lines = [f"  *{n} = results_[{i}];" for i, n in enumerate(names)]
+    lines = [f"  loom_hand_out_({n}, results_[{i}]);" for i, n in enumerate(names)]
     return ([f"loom_tensor *{n}" for n in names], "results_", str(len(names)), lines)
-
-
-def _many(op: Any) -> bool:
-    """Whether the number of results depends on the call: then one name stands for all."""
-    return bool(op.name == "split")
 
 
 def _function(op: Any, scalars: bool) -> str:
@@ -274,7 +322,6 @@ def _text() -> str:
     parts.append("\n#ifndef LOOM_NO_SOURCE_LOCATIONS\n" + "\n".join(macros) + "\n#endif\n")
     parts.append(_END)
     return "".join(parts)
-
 
 
 def text() -> str:

@@ -226,6 +226,54 @@ static void recording(void) {
   OK(loom_tensor_release(y));
 }
 
+/* Lists that are NULL, or of a length that nobody means: nothing beyond them is looked at. */
+static void no_lists(void) {
+  const float data[4] = {4, 1, 2, 3};
+  const size_t huge = (size_t)1 << 62;
+  const loom_operand number = loom_scalar_real(1, LOOM_FLOAT32);
+  loom_tensor t = vector(data, 4), u, both[2];
+  loom_operand operand = loom_t(t);
+  loom_attr attribute = loom_attr_int("axis", 0);
+  size_t n;
+  both[0] = both[1] = t;
+
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("tanh", &operand, huge, NULL, 0, &u, 1, NULL));
+  EXPECT(strstr(loom_error_message(), "operand_count is 4611686018427387904") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("cumsum", &operand, 1, &attribute, huge, &u, 1, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("tanh", &operand, 1, NULL, 0, &u, huge, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("tanh", &operand, 1, NULL, 0, NULL, 1, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("tanh", &operand, 1000000, NULL, 0, &u, 1, NULL));
+  EXPECT(strstr(loom_error_message(), "1000000 operands were given, expected 1") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("cumsum", &operand, 1, &attribute, 1000000, &u, 1, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_sync(&t, huge, true));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_tensors_release(&t, huge));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_grad(&t, 1, &t, huge, NULL, false, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_grad(&t, huge, &t, 1, NULL, false, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_backward(&t, huge, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_tensor_from_host(data, 16, LOOM_FLOAT32, NULL, huge, &u));
+
+  FAILS(LOOM_ERROR_ARGUMENT, loom_stack(NULL, 2, 0, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_stack(both, huge, 0, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_stack(both, huge + 1, 0, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_dynamic_slice_with(operand, &number, SIZE_MAX, NULL, 0, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_reshape(t, NULL, 2, &u));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_tanh(t, NULL));
+  EXPECT(loom_is_null(u));
+
+  OK(loom_live_handles(&n));
+  OK(loom_top_k(t, 2, -1, true, &u, NULL));
+  OK(loom_tensor_release(u));
+  OK(loom_top_k(t, 2, -1, true, NULL, &u));
+  OK(loom_tensor_release(u));
+  OK(loom_top_k(t, 2, -1, true, NULL, NULL));
+  OK(loom_tensor_release(t));
+  {
+    size_t after;
+    OK(loom_live_handles(&after));
+    EXPECT(after == n - 1);
+  }
+}
+
 static void gradients(void) {
   const float data[2] = {3, 4}, ones[2] = {1, 10};
   loom_tensor x = vector(data, 2), weights = vector(ones, 2), y, total, g, gg, inside;
@@ -384,6 +432,7 @@ int main(void) {
   owners();
   released();
   recording();
+  no_lists();
   gradients();
   observation();
   options();

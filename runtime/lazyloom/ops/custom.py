@@ -30,7 +30,7 @@ def passed_on(
 passed_on.family = "passed_on"  # type: ignore[attr-defined]
 
 
-@op(passed_on, source="a function with a derivative of its own", samples=Cases(
+@op(passed_on, source="a function with a derivative of its own", lists=True, samples=Cases(
     case((2, 3), (3,), results=1), case((2, 3), np.array([1, 2]), (0, 2), results=2)))
 def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
     """The first ``results`` operands; the others are what these were computed from.
@@ -42,7 +42,7 @@ def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
     return operands[0] if results == 1 else operands[:results]
 
 
-@op(passed_on, source="stablehlo.optimization_barrier", samples=Cases(
+@op(passed_on, source="stablehlo.optimization_barrier", lists=True, samples=Cases(
     case((2, 3)), case((2, 3), (0, 2), np.array([1, 2]))))
 def barrier(*operands: AnyType) -> tuple[Array, ...] | Array:
     """The operands themselves; what is computed from them is not merged with the same

@@ -144,7 +144,7 @@ def stack(*xs: T, axis: int = 0) -> Array:
 
 
 @op(
-    rules.split, source="array API split, with sizes",
+    rules.split, source="array API split, with sizes", lists=True,
     samples=Cases(
         case((5, 2), sizes=(2, 3)), case((2, 4), sizes=(1, 0, 3), axis=-1), case((3,), sizes=(3,)),
         case((0, 2), sizes=(0, 0))),

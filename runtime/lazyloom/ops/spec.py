@@ -70,7 +70,7 @@ class OpDef:
     __slots__ = (
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
         "T", "heavy", "residuals", "fallible", "effect", "differentiable", "version", "samples",
-        "tolerance", "outputs", "least", "most",
+        "tolerance", "outputs", "lists", "least", "most",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +78,7 @@ class OpDef:
         rule: Rule, fn: Callable[..., Any], doc: str, source: str, reference: str | None, T: str,
         heavy: bool, residuals: bool, fallible: bool, effect: bool,
         differentiable: bool | tuple[str, ...], version: str | None, samples: Any,
-        tolerance: float, outputs: tuple[str, ...],
+        tolerance: float, outputs: tuple[str, ...], lists: bool = False,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -100,6 +100,8 @@ class OpDef:
         self.tolerance: Final = tolerance
         #: names of the results; ("result",) for most ops
         self.outputs: Final = outputs
+        #: whether an output's name can stand for any number of results, as the call has it
+        self.lists: Final = lists
         self.least: Final = sum(1 for o in operands if not o.optional and not o.variadic)
         self.most: Final = -1 if operands and operands[-1].variadic else len(operands)
 
@@ -280,7 +282,7 @@ def op(
     residuals: bool = False, fallible: bool = False, effect: bool = False,
     differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
-    outputs: tuple[str, ...] = ("result",),
+    outputs: tuple[str, ...] = ("result",), lists: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -303,6 +305,7 @@ def op(
         samples: a function yielding sample inputs for the tests; the family's if None.
         tolerance: factor on the test tolerance against the reference.
         outputs: names of the results.
+        lists: one of these names stands for any number of results, as the call has it.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -334,7 +337,7 @@ def op(
         _table[opname] = OpDef(
             opname, tuple(operands), tuple(attributes), rule, fn, doc, source, reference, T,
             heavy, residuals, fallible, effect, differentiable, TABLE if own else version, samples,
-            tolerance, outputs)
+            tolerance, outputs, lists)
         return fn
 
     return enter
