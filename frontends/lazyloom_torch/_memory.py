@@ -6,8 +6,9 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.views import Broadcast, Strided
 
-from ._tensor import Tensor, _new, _recorded, _still_requiring
+from ._tensor import Tensor, _new, _recorded, _still_requiring, row_major
 
 
 def take(self: Tensor, other: Tensor) -> None:
@@ -81,6 +82,20 @@ def replace_alias(
         mine = made
         self._write_plain(value.detach(), old)
     top._keep_own((self._storage.version, mine))
+
+
+def by_strides(self: Tensor) -> None:
+    """Let a view that repeats elements be one that can be written: the same elements by strides."""
+    kind, steps = self._storage.value.type, []
+    for step in self._steps:
+        if type(step) is Broadcast:
+            lead = len(step.shape) - len(kind.shape)
+            own = ((1, 0),) * lead + tuple(zip(kind.shape, row_major(kind.shape)))
+            step = Strided(0, step.shape, tuple(
+                s if d == n else 0 for (d, s), n in zip(own, step.shape)))
+        kind = step.out_type(kind)
+        steps.append(step)
+    self._steps = tuple(steps)
 
 
 def check_gradient(self: Tensor, value: object) -> None:

@@ -49,9 +49,15 @@ INPLACE_FUNCTIONS = """
 """.split()
 
 
+#: those that write one number, so that it does no harm where elements are one place in memory
+_FILLING = frozenset("masked_fill_ index_fill_ index_put_".split())
+
+
 def _inplace(name: str, function: Any) -> Any:
+    filling = name in _FILLING
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return convert.store(self, operand(function(self, *args, **kwargs)))
+        return convert.store(self, operand(function(self, *args, **kwargs)), filling)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In place: {function.__doc__}"

@@ -130,14 +130,25 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         self._own = own
         self._special = own is not None
 
-    def _assign(self, value: Value) -> Tensor:
+    def _assign(self, value: Value, repeated: bool = False) -> Tensor:
         """Replace the contents in place.
 
         Raises RuntimeError for a leaf that requires grad, or a view of one, while
-        gradients are recorded.
+        gradients are recorded, and where several elements are one place in memory unless
+        that is said to be no harm (``repeated``).
         """
         try:
-            self._replace(value)
+            try:
+                self._replace(value)
+            except lazyloom.errors.AliasError:
+                if not repeated and any(
+                    s == 0 and d > 1 for s, d in zip(self._strides or (), self._type.shape)
+                ):
+                    raise
+                from ._memory import by_strides
+
+                by_strides(self)
+                self._replace(value)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
         return self
@@ -185,10 +196,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             self._write_plain(value.detach(), old)
         else:
             self._write(value)
-            if old.requires_grad and not value.requires_grad:
+            if old.requires_grad or value.requires_grad:
                 storage = self._storage
-                if not storage.value.requires_grad:
-                    storage.value = _still_requiring(old, storage.value)
+                if not (storage.value.requires_grad or self._no_gradient):
+                    storage.value = (
+                        _still_requiring(old, storage.value) if old.requires_grad
+                        else requiring_too(storage.value, value))
                     self._cached_version = -1
 
     def _write_plain(self, value: Value, old: Value) -> None:
@@ -620,6 +633,17 @@ def _recorded(op: str, operands: list[Any]) -> Value:
 def _still_requiring(old: Value, new: Value) -> Value:
     """What replaces a value that requires a gradient: it still does, and gives the old none."""
     return _recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
+
+
+def requiring_too(value: Value, of: Value) -> Value:
+    """A value that requires a gradient as another does of which it has no element."""
+    if not value.type.dtype.is_inexact:
+        return value
+    whole = _recorded("sum", [of])
+    if whole.type.dtype is not value.type.dtype:
+        whole = lazyloom.record("cast", [whole], {"dtype": value.type.dtype})
+    spread = lazyloom.record("broadcast_to", [whole], {"shape": value.type.shape})
+    return _recorded("straight_through", [spread, value])
 
 
 def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:

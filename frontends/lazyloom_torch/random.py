@@ -33,6 +33,7 @@ from ._core import (
 )
 from ._errors import TorchDTypeError
 from ._functions.bounds import require
+from ._functions.convert import overwritten
 from ._functions.creation import finish
 from ._tensor import Tensor, operand
 
@@ -323,7 +324,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     if p is None and not input.is_floating_point():
         raise TorchDTypeError(f"bernoulli draws floating-point numbers, not {input.dtype!r}")
     value = _truths(input._type.shape, input if p is None else p, generator)
-    return finish(cast(value, input._type.dtype))
+    return finish(overwritten(operand(input), cast(value, input._type.dtype)))
 
 
 def _truths(shape: tuple[int, ...], p: Any, generator: Generator | None) -> Any:
@@ -440,7 +441,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts with the rates that input holds."""
     value = drawn("random_poisson", [operand(input)], {"shape": input._type.shape}, generator)
-    return finish(cast(value, input._type.dtype))
+    return finish(overwritten(operand(input), cast(value, input._type.dtype)))
 
 
 # In-place fillers, attached to Tensor.

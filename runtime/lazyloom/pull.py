@@ -330,20 +330,30 @@ _LINEAR: Final = frozenset(
     " pad take take_along_axis index index_update scatter_along_axis select_all diagonal"
     " diagonal_update diag_embed tril triu repeat tile where fft rfft irfft full patches"
     " patches_sum fold embedding avg_pool adaptive_avg_pool masked_fill clip maximum minimum fmax"
-    " fmin max min".split())
-#: ops that are linear in each of two operands
-_BILINEAR: Final = frozenset("multiply matmul dot_general vecdot outer kron conv".split())
+    " fmin max min checked".split())
+#: ops whose derivative is 0 wherever there is one
+_FLAT: Final = frozenset("floor ceil trunc round sign floor_divide".split())
+#: ops that are linear in each of their operands
+_MULTILINEAR: Final = frozenset(
+    "multiply matmul dot_general vecdot outer kron conv conv_transpose cross einsum".split())
 
 
 def _bends(spec: Spec, position: int, wrt: list[int]) -> bool:
     """Whether the derivatives of an op by the operands ``wrt`` depend on one operand's data."""
     op = spec.op.name
-    if op.partition(".")[0] in _LINEAR:
+    base, _, derived = op.partition(".")
+    if base in _LINEAR:
         # what is derived from such an op is linear in what has a gradient, too; those that put
         # something in its place are so unless they multiply
         return spec.attrs.get("mode") == "multiply"
-    if op in _BILINEAR:
+    if base in _FLAT:
+        return False
+    if op in _MULTILINEAR:
         return any(w != position for w in wrt)
+    if derived == "vjp" and base in _MULTILINEAR and base != "einsum":
+        # with two operands their cotangents are products with that of the result
+        primals: int = spec.attrs["primals1"]
+        return any((w < primals) != (position < primals) for w in wrt)
     if op == "divide":
         return position != 0 or wrt != [0]
     return True

@@ -32,6 +32,7 @@ from .operators import (
 )
 from .ops.spec import OpDef, lookup
 from .recording import as_list, record, record_number, record_one, record_two
+from .repeated import put_repeated
 from .scalars import Scalar
 from .source import user_site
 from .specs import place
@@ -228,8 +229,15 @@ class Tensor:
             storage.version += 1
             return
         bases = [storage.value]
+        repeats = self._steps[-1].repeats
         for step in self._steps[:-1]:
+            repeats = repeats or step.repeats
             bases.append(step.forward(bases[-1]))
+        if repeats:
+            # what is read may be what another element of the same place was given
+            storage.value = put_repeated(self._steps, bases, value)
+            storage.version += 1
+            return
         new = value
         for step, base in zip(reversed(self._steps), reversed(bases), strict=True):
             new = step.put(base, new)

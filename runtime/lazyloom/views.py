@@ -25,15 +25,18 @@ class ViewStep:
     A step that is kept and used again has its specs ready.
     """
 
-    __slots__: tuple[str, ...] = ("_reads", "_writes")
+    __slots__: tuple[str, ...] = ("_reads", "_writes", "repeats")
 
     #: the specs of reading and writing through it, once known
     _reads: Spec | None
     _writes: Spec | None
+    #: whether several elements of the view may be one element of what it is taken from
+    repeats: bool
 
     def __init__(self) -> None:
         self._reads = None
         self._writes = None
+        self.repeats = False
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -153,11 +156,12 @@ class Slice(ViewStep):
 class Permute(ViewStep):
     """Axes in another order: axis ``i`` of the view is axis ``axes[i]`` of the base."""
 
-    __slots__ = ("axes",)
+    __slots__ = ("axes", "_same")
 
     def __init__(self, axes: tuple[int, ...]) -> None:
         super().__init__()
         self.axes: Final = axes
+        self._same: Final = axes == tuple(range(len(axes)))
 
     def _parts(self) -> tuple[Any, ...]:
         return (self.axes,)
@@ -170,12 +174,16 @@ class Permute(ViewStep):
         return tensor_type(tuple([t.shape[a] for a in self.axes]), t.dtype, t.placement)
 
     def forward(self, base: Value) -> Value:
+        if self._same:
+            return base
         spec = self._reads
         if spec is None:
             spec = self._reads = spec_of(lookup("transpose"), {"axes": self.axes}, 1)
         return record_one(spec, base)
 
     def put(self, base: Value, new: Value) -> Value:
+        if self._same:
+            return new
         spec = self._writes
         if spec is None:
             inverse = [0] * len(self.axes)
@@ -226,7 +234,7 @@ class Reshape(ViewStep):
 
 
 class Broadcast(ViewStep):
-    """Axes of size 1 and new leading axes repeated. Cannot be written through."""
+    """Axes of size 1 and new leading axes repeated. Cannot be written: see :class:`Strided`."""
 
     __slots__ = ("shape",)
 
@@ -256,6 +264,8 @@ class Broadcast(ViewStep):
     def put(self, base: Value, new: Value) -> Value:
         if base.shape == self.shape:
             return new
+        if 0 in self.shape:
+            return base
         raise AliasError(
             f"a broadcast view of shape {self.shape} cannot be written: several of its elements "
             f"are one element of the {base.type.text} below; copy it first")
@@ -323,7 +333,8 @@ class Pick(ViewStep):
 class Strided(ViewStep):
     """Elements at ``offset + sum(i[k] * steps[k])`` of the flattened base, of any shape.
 
-    Several may be one element of the base; a write changes what it makes differ.
+    Several may be one element of the base. What is written then is what of them differs from
+    what it was, and of several such the last.
     """
 
     __slots__ = ("offset", "shape", "steps")
@@ -333,6 +344,12 @@ class Strided(ViewStep):
         self.offset: Final = offset
         self.shape: Final = shape
         self.steps: Final = steps
+        # sorted, each step goes beyond all that the smaller ones reach, or places may meet
+        reach = 0
+        for step, n in sorted([(abs(s), n) for n, s in zip(shape, steps) if n != 1]):
+            if step <= reach:
+                self.repeats = True
+            reach += step * (n - 1)
 
     def _parts(self) -> tuple[Any, ...]:
         return (self.offset, self.shape, self.steps)
@@ -350,7 +367,8 @@ class Strided(ViewStep):
                 f"elements {first} to {last} of {t.text}, which has {t.size}")
         return tensor_type(self.shape, t.dtype, t.placement)
 
-    def _positions(self) -> Value:
+    def positions(self) -> Value:
+        """Where each element lies in the flattened base."""
         found: Value = record(
             "full", [Scalar(self.offset, _int64, bake=False)], {"shape": self.shape})
         for axis, step in enumerate(self.steps):
@@ -362,19 +380,34 @@ class Strided(ViewStep):
 
     def forward(self, base: Value) -> Value:
         flat = record("reshape", [base], {"shape": (base.type.size,)})
-        found: Value = record("take", [flat, self._positions()], {"axis": 0})
+        found: Value = record("take", [flat, self.positions()], {"axis": 0})
         return found
 
     def put(self, base: Value, new: Value) -> Value:
-        flat = record("reshape", [base], {"shape": (base.type.size,)})
-        positions = self._positions()
-        changed = record("not_equal", [new, record("take", [flat, positions], {"axis": 0})])
+        if 0 in self.shape:
+            return base
+        positions = self.positions()
+        found = put_at(base, new, positions)
+        if not self.repeats:
+            return found
+        # all of it was written, and so has the gradient; once more what differs, which must not
+        # be lost to another element of the same place that does not
+        old = self.forward(base)
+        changed = record("not_equal", [new, old])
+        if base.dtype.is_inexact:
+            nans = record("logical_and", [record("isnan", [new]), record("isnan", [old])])
+            changed = record("logical_and", [changed, record("logical_not", [nans])])
         # a position that is out of range is left out
         nowhere = Scalar(base.type.size, _int64, bake=False)
-        positions = record("where", [changed, positions, nowhere])
-        flat = record("index_update", [flat, new, positions], {"axes": (0,)})
-        found: Value = record("reshape", [flat], {"shape": base.shape})
-        return found
+        return put_at(found, new, record("where", [changed, positions, nowhere]))
+
+
+def put_at(base: Value, new: Value, positions: Value) -> Value:
+    """``base`` with elements written at positions of it as if it were flat."""
+    flat = record("reshape", [base], {"shape": (base.type.size,)})
+    flat = record("index_update", [flat, new, positions], {"axes": (0,)})
+    found: Value = record("reshape", [flat], {"shape": base.shape})
+    return found
 
 
 class Real(ViewStep):

@@ -77,10 +77,11 @@ def cuda(self: Tensor, device: Any = None) -> Tensor:
     return self
 
 
-def store(self: Tensor, value: Any) -> Tensor:
+def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
     """Write a Value in place: cast and broadcast to this tensor, as PyTorch's in-place ops do.
 
-    Raises RuntimeError where the dtype would lose its kind or the shape would grow.
+    Raises RuntimeError where the dtype would lose its kind or the shape would grow, and where
+    elements are one place in memory unless that is no harm (``repeated``).
     """
     kind = self._type
     if value.dtype is not kind.dtype:
@@ -95,7 +96,7 @@ def store(self: Tensor, value: Any) -> Tensor:
                 f"output with shape {list(kind.shape)} doesn't match the broadcast shape "
                 f"{list(broadcast_shapes(value.shape, kind.shape))}")
         value = record("broadcast_to", [value], {"shape": kind.shape})
-    return self._assign(value)
+    return self._assign(value, repeated)
 
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
@@ -139,7 +140,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"value {value} cannot be converted to {self.dtype!r} without overflow")
     check_fits(value, self.dtype)
     return self._assign(overwritten(
-        operand(self), full_value(self._type.shape, value, self.dtype)))
+        operand(self), full_value(self._type.shape, value, self.dtype)), True)
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -400,11 +400,11 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         rest = len(v.shape) - at - len(m.shape)
         if rest:
             m = record("reshape", [m], {"shape": (*m.shape, *(1,) * rest)})
-        found._assign(record("where", [m, new, v]))
+        found._assign(record("where", [m, new, v]), True)
         return
     if isinstance(value, Tensor):
         same_dtype(x, value, "index_put_")
-    found._assign(_put(found, advanced, new, "set"))
+    found._assign(_put(found, advanced, new, "set"), True)
 
 
 def _put(found: Tensor, advanced: list[tuple[int, Any]], new: Any, mode: str) -> Any:

@@ -14,7 +14,7 @@ import lazyloom
 from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
-from .._tensor import Tensor, operand
+from .._tensor import Tensor, operand, requiring_too
 from . import bounds, views
 from .indexing import nonzero_values, same_dtype, store, stored
 
@@ -170,7 +170,10 @@ def _scattered(input: Tensor, dim: int, index: Tensor, src: Any, mode: str, name
     v, where, at = _along(input, dim, index, name)
     new = _source(input, src, where.shape, name)
     if not where.type.size:
-        return _copy(input)
+        copy = _copy(input)
+        if isinstance(src, Tensor) and src.requires_grad and not copy.requires_grad:
+            return Tensor._wrap(requiring_too(copy.value, operand(src)))
+        return copy
     found = store("scatter_along_axis", v, new, [where], {"axis": at}, mode)
     return _as(found, input._type.shape)
 

@@ -91,6 +91,8 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
             kept.append(v)
     if not kept:
         return _wrap(values[0])
+    if len(kept) < len(values) and len(kept[0].shape) == 1 and lazyloom.grad_enabled():
+        kept = [v for v in values if v.shape != (0,) or v.requires_grad]
     at = axis(dim, len(kept[0].shape))
     ready = _joins.get((len(kept), at))
     if ready is None:
