@@ -18,8 +18,8 @@ from setuptools.command.build_ext import build_ext
 CORE = [
     "autodiff", "cache/memory", "collect", "cuts", "dtypes", "evaluate", "execute/run", "graph",
     "interrupts", "observe", "operators", "ops/spec", "program", "pull", "push", "recording",
-    "repetition", "replay", "scalars", "settings", "source", "specs", "tape", "tensor", "types",
-    "views",
+    "repetition", "replay", "scalars", "settings", "source", "spares", "specs", "tape", "tensor",
+    "types", "views",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazyloom.errors import OutOfMemoryError
+
 from ._dtypes import CPU, check_device, device
 
 
@@ -52,10 +54,6 @@ def set_default_device(device: Any) -> None:
 def get_default_device() -> device:
     """The CPU."""
     return CPU
-
-
-class OutOfMemoryError(RuntimeError):
-    """Raised by accelerators that run out of memory; programs catch it."""
 
 
 FUNCTIONS: dict[str, Any] = {

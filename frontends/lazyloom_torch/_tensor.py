@@ -165,8 +165,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         elif self._own is None and not self._steps and value.type is self._type:
             storage = self._storage
             if storage.writable:
-                storage.value = value.as_leaf(leaf)
-                storage.version += 1
+                storage.replace(value.as_leaf(leaf))
                 return
         self._assign(value)
 

@@ -1,8 +1,9 @@
 """Random numbers: generators, seeds and the functions that draw.
 
-A generator's state is a key, an ordinary ``uint32[2]`` value. Every draw splits it by
-recorded ops, so a traced step that draws is the same program each time, and equal seeds
-give equal numbers (not PyTorch's numbers).
+A generator's state is its seed and the number of the next draw, both on the host: there is
+nothing that a program could take, or leave behind as a failure. A draw folds the number, a
+run-time parameter, into the seed's key, so a traced step that draws is the same program each
+time, and equal seeds give equal numbers (not PyTorch's numbers).
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from ._core import (
     check_shape,
     record,
     record_number,
-    record_one,
     scalar,
     sequence_by_name,
     shape_of,
@@ -38,9 +38,10 @@ from ._functions.creation import finish
 from ._tensor import Tensor, operand
 
 _DEFAULT_SEED = 67280421310721
-#: what every draw records: the state split in two, and both halves
-_SPLIT, _TAKE = spec("random_split", 1, {"num": 2}), spec("take", 2, {"axis": 0})
-_FIRST, _SECOND = scalar(0, int64), scalar(1, int64)
+#: what every draw records
+_FOLD = spec("random_fold_in", 2)
+#: the first draw's number: 0 and 1 would be part of a program's structure
+_FIRST = 2
 
 
 #: (thread, mode, number of the element) of each function that vmap maps now, innermost last
@@ -85,7 +86,10 @@ class Generator:
         self.device = _dtypes.CPU
         self._lock = threading.Lock()
         self._seed = _DEFAULT_SEED
+        self._number = _FIRST
+        #: the key of the draws whose numbers have the same upper half, and that half
         self._key: Any = None
+        self._upper = 0
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from a seed of 64 bits; a negative one counts from ``2**64`` down.
@@ -95,9 +99,18 @@ class Generator:
         number = int(seed)
         if not -(1 << 63) <= number < 1 << 64:
             raise ValueError(f"Overflow: the seed {number} has more than 64 bits")
-        self._seed = number % (1 << 64)
-        self._key = None
+        return self._place(number % (1 << 64), _FIRST)
+
+    def _place(self, seed: int, number: int) -> Generator:
+        """Go on from the draw with a number."""
+        with self._lock:
+            self._seed, self._number, self._key = seed, number, None
         return self
+
+    def _state(self) -> tuple[int, int]:
+        """What :meth:`_place` takes."""
+        with self._lock:
+            return self._seed, self._number
 
     def seed(self) -> int:
         """Start from a seed that the operating system gives; returns it."""
@@ -108,31 +121,25 @@ class Generator:
         """The seed last set."""
         return self._seed
 
-    def _state(self) -> Any:
-        if self._key is None:
-            low = self._seed & 0xFFFFFFFFFFFFFFFF
-            self._key = lazyloom.from_host(np.array([low >> 32, low & 0xFFFFFFFF], np.uint32))
-        return self._key
-
-    def draw(self, *, step: bool = False) -> Any:
-        """A fresh key; the state moves on.
-
-        ``step`` says that the draw belongs to the program around it (dropout). Otherwise
-        it creates data, and the state is made a boundary, so that a later step does not
-        contain the draws that came before it.
-        """
+    def draw(self) -> Any:
+        """A fresh key; the state moves on, whatever becomes of what is drawn with it."""
         with self._lock:
-            pair = record_one(_SPLIT, self._state())
-            state = record_number(_TAKE, pair, _FIRST)
-            self._key = state if step else lazyloom.boundary(state)
-            key = record_number(_TAKE, pair, _SECOND)
+            number = self._number
+            self._number = number + 1
+            upper = number >> 32
+            key = self._key
+            if key is None or upper != self._upper:
+                words = np.array([self._seed >> 32, self._seed & 0xFFFFFFFF], np.uint32)
+                if upper:
+                    words = np.random.SeedSequence([*words.tolist(), upper]).generate_state(2)
+                self._key = key = lazyloom.from_host(words)
+                self._upper = upper
+        key = record_number(_FOLD, key, scalar(number & 0xFFFFFFFF, int64))
         return _of_element(key) if _mappings else key
 
     def get_state(self) -> Tensor:
-        """The state: 8 bytes of key and 8 of seed, uint8. Reads the key."""
-        seed = np.array([self._seed & 0xFFFFFFFFFFFFFFFF], np.uint64)
-        data = np.concatenate([self._state().read().view(np.uint8), seed.view(np.uint8)])
-        return finish(lazyloom.from_host(data))
+        """The state: 8 bytes of seed and 8 of the next draw's number, uint8."""
+        return finish(lazyloom.from_host(np.array(self._state(), np.uint64).view(np.uint8)))
 
     def set_state(self, state: Tensor) -> Generator:
         """Go on from what :meth:`get_state` gave. Raises RuntimeError for anything else."""
@@ -141,28 +148,22 @@ class Generator:
         data = state.read()
         if data.shape != (16,):
             raise RuntimeError(f"a generator's state is uint8[16], not {state.dtype!r}{data.shape}")
-        self._key = lazyloom.from_host(data[:8].view(np.uint32))
-        self._seed = int(data[8:].view(np.uint64)[0])
-        return self
+        seed, number = data.view(np.uint64).tolist()
+        return self._place(seed, number)
 
     def clone_state(self) -> Generator:
-        """Another generator that goes on from here; reads nothing."""
-        made = Generator()
-        made._seed, made._key = self._seed, self._key
-        return made
+        """Another generator that goes on from here."""
+        return Generator()._place(*self._state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
         return self.clone_state()
 
     def __reduce__(self) -> Any:
-        return _restored, (self._seed, None if self._key is None else self._key.read())
+        return _restored, self._state()
 
 
-def _restored(seed: int, key: np.ndarray | None) -> Generator:
-    made = Generator().manual_seed(seed)
-    if key is not None:
-        made._key = lazyloom.from_host(key)
-    return made
+def _restored(seed: int, number: int) -> Generator:
+    return Generator()._place(seed, number)
 
 
 default_generator = Generator()
@@ -194,7 +195,7 @@ def drawn(
     *, step: bool = False,
 ) -> Any:
     """A Value drawn by a random op whose first operand is a fresh key."""
-    key = (generator or default_generator).draw(step=step)
+    key = (generator or default_generator).draw()
     value = record(op, [key, *operands], attributes)
     return value if step else lazyloom.boundary(value)
 
@@ -572,11 +573,11 @@ class fork_rng:  # noqa: N801
         self._enabled = enabled
 
     def __enter__(self) -> None:
-        self._before = (default_generator._seed, default_generator._key)
+        self._before = default_generator._state()
 
     def __exit__(self, *exc: object) -> None:
         if self._enabled:
-            default_generator._seed, default_generator._key = self._before
+            default_generator._place(*self._before)
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -33,7 +33,7 @@ class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
     __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places", "attached", "finished")
+                 "evaluation", "places", "attached", "finished", "failed")
 
     def __init__(
         self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
@@ -54,6 +54,8 @@ class Plan:
         #: the results have arrived, or every node has its error
         self.attached = False
         self.finished = False
+        #: some of its nodes have an error
+        self.failed = False
 
 
 def pending_of(component: Component) -> list[Node]:
@@ -322,6 +324,8 @@ def finish(plan: Plan) -> None:
     plan.finished = True
     for leaf in plan.leaves:
         leaf.holds -= 1
+        if leaf.spare and not plan.failed:
+            graph.empty(leaf)
     graph.drain()
 
 
@@ -408,6 +412,7 @@ def _release_effect(n: Node) -> None:
 
 def fail(n: Node, error: Any) -> None:
     """Make a node's results the given error."""
+    reach(n, error)
     work: list[Node] = []
     _release_effect(n)
     n.state = FAILED
@@ -415,8 +420,17 @@ def fail(n: Node, error: Any) -> None:
     n.component = None
     n.boundary = False
     n.buffers = [None] * len(n.types)
+    graph.trace.failing = True
     graph.release_inputs(n, work)
     graph.kill_all(work)
+    graph.trace.failing = False
+
+
+def reach(n: Node, error: Any) -> None:
+    """Note that a node failed with an error, for storages that wrote its result over."""
+    if type(error.reached) is not set:
+        error.reached = set()
+    error.reached.add(n.seq)
 
 
 def preview(nodes: list[Node]) -> Program:

@@ -8,6 +8,8 @@ Python programs expect (``TypeError``, ``ValueError``, ...).
 
 from __future__ import annotations
 
+from typing import Final
+
 
 class LoomError(Exception):
     """Any error raised by lazyloom."""
@@ -15,6 +17,10 @@ class LoomError(Exception):
     code = 1
     op: str | None = None
     site: str | None = None
+    #: of a failed run: a reader has been told
+    raised = False
+    #: of a failed run: the numbers of the nodes that failed with it
+    reached: frozenset[int] | set[int] = frozenset()
 
     def __init__(self, message: str, *, op: str | None = None, site: str | None = None) -> None:
         super().__init__(message)
@@ -68,6 +74,14 @@ class ExecutionError(LoomError, RuntimeError):
     """
 
     code = 6
+
+
+class OutOfMemoryError(ExecutionError, MemoryError):
+    """There was not enough memory to compile or run a program, or to copy its results.
+
+    Tensors that the program was to write in place keep what they held before, unless it had
+    taken their memory already (:func:`lazyloom.options`). Repair: compute with less at a time.
+    """
 
 
 class DonatedError(ExecutionError):
@@ -129,8 +143,14 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
+#: one number: how often readers were told of a failed run
+told: Final[list[int]] = [0]
+
+
 def again(error: LoomError) -> LoomError:
     """A fresh copy of a stored error, so that each reader gets its own traceback."""
+    error.raised = True
+    told[0] += 1
     copy = type(error)(str(error), op=error.op, site=error.site)
     copy.__cause__ = error.__cause__
     return copy

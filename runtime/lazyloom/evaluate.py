@@ -15,7 +15,13 @@ from typing import Any
 from . import checks, collect, graph, settings
 from .collect import Plan
 from .dtypes import DType
-from .errors import ExecutionError, LoomError, ReadForbiddenError, again
+from .errors import (
+    ExecutionError,
+    LoomError,
+    OutOfMemoryError,
+    ReadForbiddenError,
+    again,
+)
 from .graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from .interrupts import Deferred, let_pass
 from .observe import Evaluation, counters, new_evaluation
@@ -283,14 +289,18 @@ def _without(
         if number in renumber:
             wanted.append((renumber[number], index))
             results.append(target)
-    donatable = [leaves.index(k) for k in plan.donatable if k in leaves]
+    # what failed may have been written over these: they are what it goes back to
+    donatable = [leaves.index(k) for k in plan.donatable
+                 if k in leaves and not plan.leaves[k].spare]
     rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
                 scalars, wanted, results, donatable)
     rest.evaluation = plan.evaluation
     rest.places = plan.places
+    plan.failed = True
     with graph.trace.lock:
         for number, error in errors.items():
             n = plan.nodes[number]
+            collect.reach(n, error)
             if n.state == SCHEDULED:
                 collect.fail(n, error)
     return rest, kept
@@ -298,8 +308,10 @@ def _without(
 
 def _fail(plan: Plan, error: LoomError) -> None:
     plan.evaluation.error = error
+    plan.failed = True
     with graph.trace.lock:
         for n in plan.nodes:
+            collect.reach(n, error)
             if n.state == SCHEDULED:
                 collect.fail(n, error)
         graph.drain()
@@ -326,10 +338,17 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     lost = (
         " The inputs that the run had taken over are lost; options(donate=False) keeps them"
         if evaluation.bytes_donated else "")
-    wrapped = ExecutionError(
-        f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
+    kind = OutOfMemoryError if out_of_memory(error) else ExecutionError
+    wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error, of Python or of XLA, says that memory could not be had."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or (
+        "Out of memory" in text)
 
 
 def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
@@ -383,6 +402,8 @@ def read(value: Value, reason: str = "read") -> Any:
         data = _execution().jax_compat.to_host(buffer.array)
     except Exception as error:
         let_pass(error)
+        if out_of_memory(error):
+            _not_copied(value, buffer, error)
         raise _failed_at_read(value, buffer, error) from error
     t = value.type
     if data.dtype != t.dtype.numpy or data.shape != t.shape:
@@ -397,6 +418,18 @@ def read_for_shape(value: Value, function: str) -> Any:
     """
     counters["host_reads_of_data_dependent_shapes"] += 1
     return read(value, f"shape of {function}")
+
+
+def _not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
+    """Raise OutOfMemoryError if the value was computed, and only its copy found no memory."""
+    try:
+        _execution().jax_compat.wait(buffer.array)
+    except Exception as raised:
+        let_pass(raised)
+        return
+    raise OutOfMemoryError(
+        f"a value of type {value.type.text} was computed, and there is no memory for a copy of "
+        f"its {value.type.nbytes} bytes; read a part of it, or let go of something: {error}")
 
 
 def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError:

@@ -59,10 +59,13 @@ class Buffer:
         checks: conditions to look at before it is read (:mod:`lazyloom.checks`), or None.
         range: the least and the largest of the integers in it, where that was found out from
             data on the host.
+        spare: a storage that was written over may go back to it (:mod:`lazyloom.spares`), and
+            refers to it without being an owner.
     """
 
     __slots__ = (
-        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "slot", "epoch",
+        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "spare", "slot",
+        "epoch",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -74,6 +77,7 @@ class Buffer:
         self.origin: Any = origin
         self.checks: tuple[Any, ...] | None = None
         self.range: tuple[int, int] | None = None
+        self.spare: bool = False
         self.slot: int = 0
         self.epoch: int = 0
 
@@ -199,7 +203,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "on_growth", "check_at", "without_grad", "mapping",
+        "started", "released", "on_growth", "check_at", "without_grad", "mapping", "failing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -216,6 +220,8 @@ class Trace:
         self.without_grad: int = 0
         #: how many functions are being mapped over an axis, in all threads
         self.mapping: int = 0
+        #: nodes let go of their operands because they failed: storages go back to those
+        self.failing: bool = False
         self.set_lock(threading.Lock())
 
     def set_lock(self, lock: Any) -> None:
@@ -368,6 +374,18 @@ def drop_buffer(node: Node, index: int) -> None:
     if buffer is not None:
         buffer.owners -= 1
         node.buffers[index] = None
+        if buffer.spare:
+            if trace.failing:
+                buffer.spare = False
+            else:
+                empty(buffer)
+
+
+def empty(buffer: Buffer) -> None:
+    """Give up the memory of a spare buffer that nobody owns and no plan is about to use."""
+    if buffer.owners == 0 and buffer.holds == 0:
+        buffer.array = None
+        buffer.host = None
 
 
 def kill(node: Node) -> None:

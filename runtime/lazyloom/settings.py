@@ -36,8 +36,9 @@ def options(**changes: Any) -> Iterator[None]:
     """Set options for this thread inside a ``with`` block.
 
     Args:
-        donate: False keeps programs from reusing the memory of their inputs, so that a
-            failed run loses nothing; costs memory.
+        donate: False keeps programs from reusing the memory of their inputs, and tensors from
+            letting go of what is written over in place before the new contents are known to be
+            good, so that a failed run loses nothing; costs memory, and every run is waited for.
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
             where a program reads.
     """

@@ -35,6 +35,7 @@ from .recording import as_list, record, record_number, record_one, record_two
 from .repeated import put_repeated
 from .scalars import Scalar
 from .source import user_site
+from .spares import Spare, gone_back, written_over
 from .specs import place
 from .types import TensorType
 from .views import ViewStep
@@ -52,15 +53,32 @@ class Storage:
         version: number of writes so far.
         writable: False makes writes an AliasError (memory shared with the outside).
         born: the number of the newest node when it was made.
+        spare: what it goes back to if computing the contents fails.
     """
 
-    __slots__ = ("value", "version", "writable", "born")
+    __slots__ = ("value", "version", "writable", "born", "spare")
 
     def __init__(self, value: Value) -> None:
         self.value: Value = value
         self.version: int = 0
         self.writable: bool = True
         self.born: int = trace.sequence
+        self.spare: Spare | None = None
+
+    def replace(self, value: Value) -> None:
+        """Write all of the contents over."""
+        self.spare = written_over(self.value, self.spare)
+        self.value = value
+        self.version += 1
+
+    def recover(self) -> None:
+        """Go back to the contents from before, if a run that failed was to write the present."""
+        if self.spare is not None:
+            before = gone_back(self.value, self.spare)
+            if before is not None:
+                self.value = before
+                self.version += 1
+                self.spare = None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -72,7 +90,7 @@ class Tensor:
 
     __slots__ = (
         "_value", "_writes", "_shared", "_steps", "_type", "_cached", "_cached_version",
-        "_no_gradient", "_special", "_born",
+        "_no_gradient", "_special", "_born", "_spare",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then _shared has both
@@ -88,6 +106,8 @@ class Tensor:
     _special: bool
     #: the number of the newest node when it was made; of no meaning once it shares a storage
     _born: int
+    #: what the contents go back to while nothing shares them; then the storage has it
+    _spare: Spare | None
 
     def __init__(self, value: Value) -> None:
         if not isinstance(value, Value):
@@ -108,6 +128,7 @@ class Tensor:
         self._no_gradient = False
         self._special = False
         self._born = 0
+        self._spare = None
 
     @final
     def _hold(self, value: Value) -> None:
@@ -122,6 +143,7 @@ class Tensor:
         self._no_gradient = False
         self._special = False
         self._born = trace.sequence
+        self._spare = None
 
     @classmethod
     def _wrap(cls, value: Value) -> Self:
@@ -143,6 +165,8 @@ class Tensor:
                     shared = Storage(value)
                     shared.version = self._writes
                     shared.born = self._born
+                    shared.spare = self._spare
+                    self._spare = None
                     self._shared = shared
                     self._value = None
         return shared
@@ -156,8 +180,16 @@ class Tensor:
     def _current(self) -> Value:
         own = self._value
         if own is not None:
+            if self._spare is not None:
+                before = gone_back(own, self._spare)
+                if before is not None:
+                    self._value = own = before
+                    self._writes += 1
+                    self._spare = None
             return own.detach() if self._no_gradient else own
         storage = self._storage
+        if storage.spare is not None:
+            storage.recover()
         if not self._steps:
             found = storage.value
         elif self._cached is not None and self._cached_version == storage.version and (
@@ -169,12 +201,12 @@ class Tensor:
             found = storage.value
             if trace.without_grad and found.requires_grad:
                 # it is kept for readers that do record gradients
-                before = set_grad_enabled(True)
+                recording = set_grad_enabled(True)
                 try:
                     for step in self._steps:
                         found = step.forward(found)
                 finally:
-                    set_grad_enabled(before)
+                    set_grad_enabled(recording)
             else:
                 for step in self._steps:
                     found = step.forward(found)
@@ -216,7 +248,9 @@ class Tensor:
             value = value.detach()
         if trace.mapping:
             self._refuse_outside()
-        if self._value is not None:
+        own = self._value
+        if own is not None:
+            self._spare = written_over(own, self._spare)
             self._value = value
             self._writes += 1
             return
@@ -225,9 +259,10 @@ class Tensor:
             raise AliasError(
                 f"a tensor of type {self._type.text} is read-only; copy it to change it")
         if not self._steps:
-            storage.value = value
-            storage.version += 1
+            storage.replace(value)
             return
+        if storage.spare is not None:
+            storage.recover()
         bases = [storage.value]
         repeats = self._steps[-1].repeats
         for step in self._steps[:-1]:
@@ -241,10 +276,21 @@ class Tensor:
         new = value
         for step, base in zip(reversed(self._steps), reversed(bases), strict=True):
             new = step.put(base, new)
-        storage.value = new
-        storage.version += 1
+        storage.replace(new)
         self._cached = value
         self._cached_version = storage.version
+
+    def _followed_by(self, value: Value) -> Self:
+        """A tensor with a storage of its own that takes the place of this one.
+
+        Where a run that was to compute ``value`` fails, it holds what this one does, as a tensor
+        that was written in place would.
+        """
+        made = self._wrap(value)
+        old = self._current()
+        shared = self._shared
+        made._spare = written_over(old, self._spare if shared is None else shared.spare)
+        return made
 
     @final
     def _refuse_outside(self) -> None:

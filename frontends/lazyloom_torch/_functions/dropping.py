@@ -26,7 +26,7 @@ def _check(p: float) -> None:
 def _key() -> Any:
     from ..random import default_generator
 
-    return default_generator.draw(step=True)
+    return default_generator.draw()
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

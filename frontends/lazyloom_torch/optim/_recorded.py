@@ -220,7 +220,7 @@ class RecordedOptimizer(Optimizer):
         found = record(op, operands, attributes)
         results = iter(found if type(found) is tuple else (found,))
         for name in counters:
-            counted = Tensor._wrap(next(results))
+            counted = states[0][name]._followed_by(next(results))
             for state in states:
                 state[name] = counted
         write = Tensor._assign if lazyloom.grad_enabled() else Tensor._update

@@ -78,7 +78,7 @@ class _Run:
         # what the arguments hold now; they may be written before the second run
         self.arguments = [operand(t) if isinstance(t, Tensor) else t for t in leaves]
         self.context = context
-        self.key = default_generator._state() if keep_rng else None
+        self.random = default_generator._state() if keep_rng else None
         self.casts = autocast_state.enabled, autocast_state.dtypes["cpu"]
         self.sources: list[list[int]] = []
         self.closures: list[Value | None] = []
@@ -163,14 +163,15 @@ class _Run:
 
     @contextlib.contextmanager
     def _random_state(self) -> Iterator[None]:
-        if self.key is None:
+        if self.random is None:
             yield
             return
-        before, default_generator._key = default_generator._key, self.key
+        before = default_generator._state()
+        default_generator._place(*self.random)
         try:
             yield
         finally:
-            default_generator._key = before
+            default_generator._place(*before)
 
 
 def checkpoint_sequential(

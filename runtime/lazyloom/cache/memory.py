@@ -34,10 +34,11 @@ class Ready:
         copied: leaves whose memory it would take and which are alive: it gets copies.
         bytes_in, bytes_out, bytes_donated: sizes, for the record.
         program: for the record.
+        needs: how much memory to look for before a run, 0 where it is little.
     """
 
     __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
-                 "bytes_out", "bytes_donated", "program")
+                 "bytes_out", "bytes_donated", "program", "needs")
 
     def __init__(
         self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
@@ -46,6 +47,7 @@ class Ready:
         self.wanted = wanted
         self.donatable = donatable
         self.loaded = loaded
+        self.needs: int = loaded.needs
         self.position = position
         self.taken = taken
         self.copied = copied

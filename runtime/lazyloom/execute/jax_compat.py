@@ -128,6 +128,12 @@ def compile_text(text: str) -> Any:
     return client().compile_and_load(text, _device_list, options)
 
 
+def memory_needed(executable: Any) -> int:
+    """The bytes that a run asks for: results and what is between, less memory that it is given."""
+    found = executable.get_compiled_memory_stats()
+    return int(found.output_size_in_bytes - found.alias_size_in_bytes + found.temp_size_in_bytes)
+
+
 def serialize(executable: Any) -> bytes:
     """The executable's machine code; no pickle, no trace."""
     return bytes(client().serialize_executable(executable))
@@ -167,15 +173,17 @@ class Program:
     without waiting. It is the C++ dispatch of ``jax.jit`` built around the executable, where
     this jaxlib has it in the shape that is known here; otherwise, and once for each kind of
     argument, the executable's own ``execute_sharded``. ``direct`` says whether ``run`` is the
-    C++ dispatch itself.
+    C++ dispatch itself, and ``needs`` how much memory a run asks for, 0 where that is little.
     """
 
-    __slots__ = ("executable", "run", "direct", "_slow", "_fast")
+    __slots__ = ("executable", "run", "direct", "needs", "_slow", "_fast")
 
     def __init__(
-        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]]
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
+        needs: int = 0,
     ) -> None:
         self.executable = executable
+        self.needs = needs
         self._slow = slow = _Slow(executable, inputs, outputs)
         self._fast: Any = _dispatcher(slow) if fast_dispatch else None
         self.run: Any = slow.run

@@ -20,7 +20,7 @@ from ..interrupts import Deferred, deliver, late, let_pass
 from ..observe import Evaluation, counters
 from ..ops.spec import TABLE
 from ..program import Program, Structure, match_donations
-from . import jax_compat
+from . import jax_compat, room
 from .assemble import module_text
 from .lowering import NotLowered, lower
 
@@ -52,6 +52,8 @@ def run(plan: Plan, donate: bool) -> None:
         counters["donated_copies"] += len(ready.copied)
     if plan.scalars:
         _add_scalars(arguments, entry, plan.scalars)
+    if ready.needs:
+        room.require(ready.needs)
     evaluation.bytes_in = ready.bytes_in
     evaluation.bytes_donated = ready.bytes_donated
     counters["executions"] += 1
@@ -61,6 +63,8 @@ def run(plan: Plan, donate: bool) -> None:
     else:
         with Deferred(True):
             _launch(plan, ready, arguments)
+    if not donate:
+        _wait(plan)
     evaluation.bytes_out = ready.bytes_out
     evaluation.program = ready.program
     timings = evaluation.timings
@@ -83,6 +87,18 @@ def _launch(plan: Plan, ready: memory.Ready, arguments: list[Any]) -> None:
         # the dispatch may have asked interpreted code about arguments of a kind new to it
         if late:
             deliver()
+
+
+def _wait(plan: Plan) -> None:
+    """Wait for the results, so that a run that fails fails while its inputs are there."""
+    try:
+        for target in plan.results:
+            jax_compat.wait(target.array)
+    except Exception:
+        for target in plan.results:
+            target.array = None
+        plan.attached = False
+        raise
 
 
 def _add_scalars(
@@ -234,9 +250,12 @@ def _program(
 ) -> jax_compat.Program:
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in outputs]
+    size = sum(t.nbytes for t in structure.leaf_types)
+    for i in instructions:
+        size += sum(t.nbytes for t in i.types)
     return jax_compat.Program(
         executable, len(structure.leaf_types) + len(structure.scalar_counts),
-        [(t.shape, t.dtype.numpy) for t in types])
+        [(t.shape, t.dtype.numpy) for t in types], room.needed(executable, size))
 
 
 def _store(
