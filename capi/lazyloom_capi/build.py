@@ -243,7 +243,12 @@ def _compile(target: Path) -> None:
 
 
 def library_dir() -> Path:
-    """Where the library lies unless another folder is asked for."""
+    """Where the library lies unless another folder is asked for.
+
+    Raises BuildError where that is a folder that others can write.
+    """
+    import lazyloom
+
     given = HERE / "lib"
     try:
         given.mkdir(exist_ok=True)
@@ -253,7 +258,14 @@ def library_dir() -> Path:
         pass
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = hashlib.sha256(str(HERE).encode() + sys.executable.encode()).hexdigest()[:16]
-    return cache / "lazyloom" / f"capi-{name}"
+    folder = cache / "lazyloom" / f"capi-{name}"
+    try:
+        lazyloom.private_folder(str(folder))
+    except OSError as error:
+        raise BuildError(
+            f"{error}: a library that is loaded from there could be anybody's; give the folder "
+            "mode 700, or set XDG_CACHE_HOME to one of yours") from error
+    return folder
 
 
 def build(output: str | os.PathLike[str] | None = None, *, force: bool = False) -> Path:

@@ -7,6 +7,7 @@ of scope.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,18 +26,33 @@ def _data(x: Any) -> Any:
     return onp.asfortranarray(host) if x.flags.fnc else host
 
 
+@contextlib.contextmanager
+def _no_objects(pickles: bool) -> Iterator[None]:
+    """Make NumPy's refusal to unpickle, which names ``allow_pickle``, ours where that was given."""
+    try:
+        yield
+    except ValueError as error:
+        if not pickles or "allow_pickle" not in str(error):
+            raise
+        raise TypeError(
+            "load: the file holds pickled objects, and arrays of objects are out of scope; nothing "
+            "of it was unpickled. Use numpy.load for a file that you trust") from None
+
+
 class NpzFile(Mapping[str, ndarray]):
     """The arrays of an ``.npz`` file, each loaded when it is asked for; a context manager.
 
     See ``numpy.lib.npyio.NpzFile``.
     """
 
-    def __init__(self, archive: Any) -> None:
+    def __init__(self, archive: Any, pickles: bool) -> None:
         self._archive = archive
+        self._pickles = pickles
         self.files: list[str] = list(archive.files)
 
     def __getitem__(self, key: str) -> ndarray:
-        return array(self._archive[key])
+        with _no_objects(self._pickles):
+            return array(self._archive[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -64,15 +80,19 @@ def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_impor
          encoding: str = "ASCII", *, max_header_size: int = 10000) -> Any:  # fmt: skip
     """An array of an ``.npy`` file, or the arrays of an ``.npz`` file. See ``numpy.load``.
 
-    Raises NotImplementedError for a memory map, TypeError for pickled objects.
+    Raises NotImplementedError for a memory map, TypeError for pickled objects (ValueError where
+    ``allow_pickle`` is False), which are not unpickled.
     """
     if mmap_mode is not None:
         raise NotImplementedError(
             f"load: mmap_mode={mmap_mode!r}: memory maps are out of scope, as data lives on a "
             "device; use numpy.load, or leave mmap_mode out")
-    loaded = onp.load(file, allow_pickle=allow_pickle, fix_imports=fix_imports,
-                      encoding=encoding, max_header_size=max_header_size)  # type: ignore[call-overload]
-    return array(loaded) if isinstance(loaded, onp.ndarray) else NpzFile(loaded)
+    # NumPy takes a header of any length of a file that is trusted
+    longest = 2**64 if allow_pickle else max_header_size
+    with _no_objects(allow_pickle):
+        loaded = onp.load(file, allow_pickle=False, fix_imports=fix_imports,
+                          encoding=encoding, max_header_size=longest)  # type: ignore[call-overload]
+    return array(loaded) if isinstance(loaded, onp.ndarray) else NpzFile(loaded, allow_pickle)
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:

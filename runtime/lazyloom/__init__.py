@@ -135,6 +135,17 @@ def program_of(*values: Any) -> Program:
     return find(_values(values, "program_of"))
 
 
+def private_folder(path: str) -> None:
+    """Make a folder, and those above it that are missing, for what is loaded and run.
+
+    Raises PermissionError where it is there and belongs to somebody else, or others can write it.
+    """
+    from .cache import private
+
+    with private.folder(path, create=True):
+        pass
+
+
 def cache_dir() -> str:
     """The folder of the disk cache."""
     from .cache import disk
@@ -150,8 +161,8 @@ __all__ = [
     "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
     "known_range",
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
-    "platform", "program_of", "read_for_shape", "record", "record_number", "record_one",
-    "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
+    "platform", "private_folder", "program_of", "read_for_shape", "record", "record_number",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
     "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "sync_older",
     "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
     "value_and_grad", "views", "vjp", "vmap",

@@ -6,9 +6,11 @@ import json
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -232,16 +234,18 @@ def test_a_folder_that_refuses_every_write(
 ) -> None:
     """As a read-only or full file system does, also for root."""
     import errno
-    import tempfile
 
+    real = os.open
     for code in (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO):
 
-        def refuse(*_: Any, code: int = code, **__: Any) -> Any:
-            raise OSError(code, os.strerror(code))
+        def refuse(path: Any, flags: int, *rest: Any, code: int = code, **named: Any) -> Any:
+            if flags & os.O_CREAT and str(path).startswith(".new-"):
+                raise OSError(code, os.strerror(code))
+            return real(path, flags, *rest, **named)
 
         forget()
         with monkeypatch.context() as patch, counted() as delta:
-            patch.setattr(tempfile, "mkstemp", refuse)
+            patch.setattr(os, "open", refuse)
             result = work()
         np.testing.assert_allclose(result, (np.tanh(X) @ X.T).sum(0) * 2.5, rtol=1e-3, atol=1e-5)
         assert delta.programs_compiled == 1 and delta.disk_errors >= 1
@@ -285,6 +289,106 @@ def test_the_folder_is_made_private(fresh_cache: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
+def modes(root: Path) -> dict[str, int]:
+    return {str(p.relative_to(root)): p.lstat().st_mode & 0o777
+            for p in (root, *root.rglob("*"))}  # fmt: skip
+
+
+def test_all_folders_are_private_also_when_they_are_made_again(
+    fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = fresh_cache / "above" / "cache"
+    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(root))
+    umask = os.umask(0)
+    try:
+        for _ in range(2):
+            forget()
+            work()
+            assert stored(root)
+            found = modes(fresh_cache)
+            assert set(found.values()) == {0o700, 0o600}, found
+            shutil.rmtree(fresh_cache)
+        forget()
+        work()
+        shutil.rmtree(root / "program")
+        forget()
+        work()
+        assert set(modes(fresh_cache).values()) == {0o700, 0o600}
+    finally:
+        os.umask(umask)
+        forget()
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    aside = path.with_name("aside")
+    path.rename(aside)
+    path.symlink_to(aside)
+
+
+def writable(path: Path) -> None:
+    path.chmod(0o620)
+
+
+@pytest.mark.parametrize("change", [fifo, link, writable])
+def test_what_is_no_file_of_ours_is_not_opened(
+    filled: tuple[Path, np.ndarray], change: Callable[[Path], None]
+) -> None:
+    folder, expected = filled
+    for path in stored(folder):
+        change(path)
+    with counted() as delta:
+        np.testing.assert_array_equal(work(), expected)
+    assert delta.programs_from_disk == 0 and delta.programs_compiled == 1
+    assert delta.disk_errors > 0
+    forget()
+    with counted() as delta:
+        np.testing.assert_array_equal(work(), expected)
+    assert delta.programs_from_disk == 1  # what was there has been replaced
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("how", ["writable", "link", "another's"])
+def test_folders_below_the_root_have_to_be_private(
+    filled: tuple[Path, np.ndarray], level: int, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, expected = filled
+    for folder in root.glob("/".join("*" * level)):
+        if how == "writable":
+            folder.chmod(0o777)
+        elif how == "link":
+            aside = folder.with_name("aside-" + folder.name)
+            folder.rename(aside)
+            folder.symlink_to(aside)
+    if how == "another's":
+        inner = {p.stat().st_ino for p in root.glob("/".join("*" * level))}
+        real = os.fstat
+
+        def fstat(handle: int) -> Any:
+            info = real(handle)
+            if info.st_ino not in inner:
+                return info
+            return os.stat_result((*info[:4], info.st_uid + 1, *info[5:10]))
+
+        monkeypatch.setattr(os, "fstat", fstat)
+    with counted() as delta:
+        np.testing.assert_array_equal(work(), expected)
+    assert delta.programs_from_disk == 0 and delta.jax_traces > 0
+
+
+def test_clearing_follows_no_link(fresh_cache: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_bytes(b"x")
+    fresh_cache.mkdir(mode=0o700)
+    (fresh_cache / "program").symlink_to(elsewhere)
+    assert disk.clear() == 0 and (elsewhere / "kept").exists()
+
+
 def test_two_processes_that_fill_it_at_once(tmp_path: Path) -> None:
     env = {**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path / "c"),
            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}  # fmt: skip
@@ -315,7 +419,7 @@ def test_a_writer_that_is_killed(tmp_path: Path) -> None:
         import os, signal
         import lazyloom.cache.disk as disk
         replace = os.replace
-        disk.os.replace = lambda a, b: os.kill(os.getpid(), signal.SIGKILL)
+        disk.os.replace = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     """
     code = textwrap.dedent(kill) + textwrap.dedent(SECOND)
     done = script(code, cache=tmp_path / "c", check=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,33 @@ def test_pickled_objects_in_files_are_refused(tmp_path: Path) -> None:
         np.load(tmp_path / "o.npy")
     with pytest.raises(TypeError, match="out of scope"):
         np.load(tmp_path / "o.npy", allow_pickle=True)
+
+
+class Runs:
+    """Leaves a folder behind if it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.path),)
+
+
+def test_nothing_is_unpickled_before_it_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    objects = onp.array([Runs(trace)], object)
+    onp.save(tmp_path / "o.npy", objects, allow_pickle=True)
+    onp.savez(tmp_path / "o.npz", a=objects, b=onp.arange(2))
+    (tmp_path / "bare").write_bytes(pickle.dumps(Runs(trace)))
+    for pickles, error in ((True, TypeError), (False, ValueError)):
+        for name in ("o.npy", "bare"):
+            with pytest.raises(error):
+                np.load(tmp_path / name, allow_pickle=pickles)
+        with np.load(tmp_path / "o.npz", allow_pickle=pickles) as archive:
+            assert archive["b"].tolist() == [0, 1]
+            with pytest.raises(error):
+                archive["a"]
+    assert not trace.exists()
 
 
 def test_text_files(tmp_path: Path) -> None:

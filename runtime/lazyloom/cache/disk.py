@@ -6,7 +6,8 @@ aside and renamed into place, so readers see whole files only. Whatever goes wro
 disk costs a recompile and is counted in ``stats()["disk_errors"]``, no more.
 
 Machine code from here is run, so the folder must belong to the user and be closed to
-others; otherwise it is not used. Nothing is unpickled.
+others, as must all in it (:mod:`lazyloom.cache.private`); otherwise it is not used. Nothing is
+unpickled.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
 import struct
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..observe import counters
+from . import private
 
 _MAGIC: Final = b"LLCACHE1"
 _HEAD: Final = struct.Struct("<8s32sQ")
@@ -88,28 +88,26 @@ def _ready(root: str) -> bool:
 
 def _check(root: str) -> bool:
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
-        info = os.stat(root)
+        with private.folder(root, create=True):
+            return True
+    except private.NotPrivateError as error:
+        warnings.warn(
+            f"lazyloom: the cache folder {error} and is not used, since machine code is loaded "
+            "from it. Give it mode 700, or set LAZYLOOM_CACHE_DIR.",
+            RuntimeWarning, stacklevel=2)
     except OSError as error:
         counters["disk_errors"] += 1
         warnings.warn(
             f"lazyloom: the cache folder {root} cannot be used ({error.strerror}); programs are "
             "compiled again in each process. Set LAZYLOOM_CACHE_DIR to a folder of yours.",
             RuntimeWarning, stacklevel=2)
-        return False
-    if info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o022:
-        warnings.warn(
-            f"lazyloom: the cache folder {root} is not private to its owner (owner "
-            f"{info.st_uid}, mode {stat.S_IMODE(info.st_mode):o}) and is not used, since machine "
-            "code is loaded from it. Give it mode 700, or set LAZYLOOM_CACHE_DIR.",
-            RuntimeWarning, stacklevel=2)
-        return False
-    return True
+    return False
 
 
-def _path(root: str, kind: str, description: bytes) -> str:
+def _place(kind: str, description: bytes) -> tuple[str, str, str]:
+    """Two folders below the root, and the file's name there."""
     name = hashlib.sha256(kind.encode() + b"\0" + fingerprint() + description).hexdigest()
-    return os.path.join(root, kind, name[:2], name[2:])
+    return kind, name[:2], name[2:]
 
 
 def load(kind: str, description: bytes) -> bytes | None:
@@ -117,24 +115,25 @@ def load(kind: str, description: bytes) -> bytes | None:
     root = folder()
     if not enabled() or not _ready(root):
         return None
-    path = _path(root, kind, description)
+    *inner, name = _place(kind, description)
     try:
-        with open(path, "rb") as f:
-            data = f.read()
+        with private.folder(root, *inner) as at:
+            try:
+                payload = _verified(private.read(at, name), description)
+            except FileNotFoundError:
+                return None
+            except OSError:
+                payload = None  # no file, or none of ours
+            if payload is None:
+                counters["disk_errors"] += 1
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=at)
+            return payload
     except FileNotFoundError:
         return None
     except OSError:
         counters["disk_errors"] += 1
         return None
-    payload = _verified(data, description)
-    if payload is None:
-        counters["disk_errors"] += 1
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)
-    return payload
 
 
 def _verified(data: bytes, description: bytes) -> bytes | None:
@@ -159,21 +158,12 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
     expected = fingerprint() + description
     body = expected + payload
     data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(expected)) + body
-    path = _path(root, kind, description)
-    temporary = None
+    *inner, name = _place(kind, description)
     try:
-        # makedirs gives its mode to the last folder only
-        for inner in (os.path.join(root, kind), os.path.dirname(path)):
-            os.makedirs(inner, mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
-        with os.fdopen(handle, "wb") as f:
-            f.write(data)
-        os.replace(temporary, path)
+        with private.folder(root, *inner, create=True) as at:
+            private.write(at, name, data)
     except OSError:
         counters["disk_errors"] += 1
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         return
     with _lock:
         _written += len(data)
@@ -238,10 +228,11 @@ def info() -> dict[str, object]:
 def clear() -> int:
     """Remove all files of the cache; returns how many bytes that freed."""
     freed = 0
-    for kind in ("lowering", "program"):
-        for entry in files(os.path.join(folder(), kind)):
+    root = folder()
+    for entry in files(root):
+        if os.path.relpath(entry.path, root).split(os.sep)[0] in ("lowering", "program"):
             with contextlib.suppress(OSError):
-                size = entry.stat().st_size
+                size = entry.stat(follow_symlinks=False).st_size
                 os.unlink(entry.path)
                 freed += size
     return freed

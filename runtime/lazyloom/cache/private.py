@@ -1,0 +1,106 @@
+"""Folders and files that only this user can have written.
+
+What is loaded from them is run, or steers what is run. So whatever is opened is looked at by its
+descriptor, which nobody can exchange between the look and the use: folders and files have to
+belong to this user and be closed to writers that are not, files have to be regular files, and
+links are followed in the path to the root only. Opening never waits, as it would for a FIFO.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from typing import Final
+
+_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_FILE: Final = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class NotPrivateError(PermissionError):
+    """A file or folder is not this user's, or others can write it."""
+
+
+def check(handle: int, what: str) -> None:
+    """Raise NotPrivateError unless the open file or folder is ours and closed to other writers."""
+    info = os.fstat(handle)
+    if info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o022:
+        raise NotPrivateError(
+            f"{what} is not private to its owner (owner {info.st_uid}, mode "
+            f"{stat.S_IMODE(info.st_mode):o})")
+
+
+def make(path: str) -> None:
+    """Make a folder, and those above it that are missing, closed to others whatever the umask."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(os.path.abspath(path))
+    if above != path:
+        make(above)
+    _make(path, None)
+
+
+def _make(path: str, at: int | None) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700, dir_fd=at)
+
+
+@contextlib.contextmanager
+def folder(root: str, *inner: str, create: bool = False) -> Iterator[int]:
+    """The descriptor of a folder below ``root``, each on the way to which is private.
+
+    Raises FileNotFoundError where one is missing, unless they are to be made, NotPrivateError,
+    and OSError for what else there is in its place.
+    """
+    if create:
+        make(root)
+    here, path = os.open(root, _FOLDER), root
+    try:
+        check(here, path)
+        for name in inner:
+            path = os.path.join(path, name)
+            if create:
+                _make(name, here)
+            below = os.open(name, _FOLDER | _NO_LINK, dir_fd=here)
+            os.close(here)
+            here = below
+            check(here, path)
+        yield here
+    finally:
+        os.close(here)
+
+
+def read(at: int, name: str) -> bytes:
+    """The bytes of a file in an open folder.
+
+    Raises FileNotFoundError, NotPrivateError, and OSError for what is no regular file.
+    """
+    handle = os.open(name, os.O_RDONLY | _FILE, dir_fd=at)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{name} is no regular file")
+        check(handle, name)
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read()
+        with contextlib.suppress(OSError):
+            os.utime(handle)  # the least recently used go first
+        return data
+    finally:
+        os.close(handle)
+
+
+def write(at: int, name: str, data: bytes) -> None:
+    """Put a file in an open folder, whole or not at all."""
+    aside = f".new-{secrets.token_hex(8)}"
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=at)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(aside, name, src_dir_fd=at, dst_dir_fd=at)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside, dir_fd=at)
+        raise
