@@ -63,7 +63,7 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
-     1.2  LOOM_ERROR_STACK
+     1.2  LOOM_ERROR_STACK, LOOM_ERROR_OUT_OF_MEMORY
      1.1  LOOM_ERROR_INDEX_RANGE
      1.0  first version
 */
@@ -107,6 +107,7 @@ typedef enum loom_status {
   LOOM_ERROR_FORK = 11,            /* called in the child of a fork */
   LOOM_ERROR_READ_FORBIDDEN = 12,  /* a read while LOOM_OPTION_FORBID_READS is set */
   LOOM_ERROR_INDEX_RANGE = 13,     /* an index that was computed is out of range */
+  LOOM_ERROR_OUT_OF_MEMORY = 14,   /* as LOOM_ERROR_EXECUTION, for want of memory */
   LOOM_ERROR_NOT_INITIALIZED = 100, /* before loom_initialize() or after loom_shutdown() */
   LOOM_ERROR_START = 101,          /* the interpreter or the runtime could not be started */
   LOOM_ERROR_INTERNAL = 102,       /* a defect of lazyloom; the message says where */

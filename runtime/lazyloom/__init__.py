@@ -162,9 +162,9 @@ __all__ = [
     "known_range",
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
     "platform", "private_folder", "program_of", "read_for_shape", "record", "record_number",
-    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of", "set_grad_enabled",
-    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "sync_older",
-    "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
+    "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync",
+    "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
     "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
 

@@ -83,6 +83,8 @@ class OutOfMemoryError(ExecutionError, MemoryError):
     taken their memory already (:func:`lazyloom.options`). Repair: compute with less at a time.
     """
 
+    code = 14
+
 
 class DonatedError(ExecutionError):
     """The value's buffer was taken by a run that then failed, so it is lost.

@@ -472,3 +472,16 @@ def test_when_numbers_run_out(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SPENT, built.stdout.strip()],
                           capture_output=True, text=True, timeout=300)  # fmt: skip
     assert (done.returncode, done.stdout.strip()) == (0, "as it should be"), done.stderr
+
+
+def test_a_tensor_assigned_by_a_run_out_of_memory_holds_what_it_did(client: Client) -> None:
+    x = client.apply("add", [np.array([1, 2], np.float32), 1])
+    x.read()
+    wide = client.apply("broadcast_to", [client.apply("sum", [x])], {"shape": (1 << 41,)})
+    total = client.apply("add", [x, client.apply("sum", [wide])])
+    client.check(client.lib.loom_tensor_assign(x.handle, total.handle))
+    with pytest.raises(errors.OutOfMemoryError, match="out of memory") as caught:
+        x.read()
+    assert caught.value.code == 14
+    assert x.read().tolist() == [2, 3]
+    assert client.apply("add", [x, 1]).read().tolist() == [3, 4]
