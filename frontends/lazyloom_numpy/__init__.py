@@ -144,14 +144,10 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> _Any:
     """Only called for names that are not here yet: imports the rare ones, or says why not."""
-    if name == "testing":
+    if name in ("testing", "typing"):
         from importlib import import_module
 
-        return import_module("lazyloom_numpy.testing")
-    if name == "typing":
-        from numpy import typing
-
-        return typing
+        return import_module(f"lazyloom_numpy.{name}")
     from ._absent import refuse
 
     return refuse(name)

@@ -114,7 +114,9 @@ def _install() -> None:
     sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
     for name in _aliases():  # entries of None, which forbid an import
         del sys.modules[name]
-    importlib.import_module(_THEIRS)
+    # libraries look for some of PyTorch's modules there, which it has imported itself
+    for name in [n for n in sys.modules if n == _HERE or n.startswith(_HERE + ".")]:
+        sys.modules[_THEIRS + name[len(_HERE):]] = sys.modules[name]
     _preparation = multiprocessing.spawn.get_preparation_data
     multiprocessing.spawn.get_preparation_data = _preparing
 

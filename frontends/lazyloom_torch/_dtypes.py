@@ -113,6 +113,14 @@ def set_default_dtype(d: dtype) -> None:
     _default[0] = d
 
 
+#: eps, max and smallest normal number of dtypes that NumPy does not know
+_LIMITS = {
+    "bfloat16": (2.0**-7, (2.0 - 2.0**-7) * 2.0**127, 2.0**-126),
+    "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6), "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7),
+    "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14), "float8_e5m2fnuz": (2.0**-3, 57344.0, 2.0**-15),
+}
+
+
 class finfo:  # noqa: N801
     """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
 
@@ -121,11 +129,10 @@ class finfo:  # noqa: N801
         if not isinstance(type, dtype) or type.category < 2:
             raise TypeError(f"torch.finfo() requires a floating point dtype, not {type!r}")
         self.dtype = type.name
-        if type is bfloat16:
-            # the range of float32 with 8 bits of precision, which NumPy does not know
-            self.bits, self.eps, self.resolution = 16, 2.0**-7, 0.01
-            self.max = (2.0 - 2.0**-7) * 2.0**127
-            self.min, self.tiny = -self.max, 2.0**-126
+        if type.name in _LIMITS:
+            self.bits, self.eps = 8 * type.itemsize, _LIMITS[type.name][0]
+            self.max, self.tiny = _LIMITS[type.name][1:]
+            self.min, self.resolution = -self.max, 0.01 if type is bfloat16 else 1.0
         else:
             info = np.finfo(type.lazy.real.numpy)
             self.bits, self.eps, self.resolution = info.bits, float(info.eps), float(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 import subprocess
@@ -167,4 +168,10 @@ def test_assertions_of_numpy_testing() -> None:
         np.testing.assert_array_equal(x, x + np.array([0.0, 1.0]))
     with np.testing.assert_raises(ValueError):
         np.zeros(2) + np.zeros(3)
-    assert np.typing.NDArray is onp.typing.NDArray
+
+
+def test_names_for_annotations() -> None:
+    typing = importlib.import_module("lazyloom_numpy.typing")
+    assert np.typing is typing and typing.DTypeLike is onp.typing.DTypeLike
+    assert typing.NDArray[np.float64].__origin__ is np.ndarray
+    assert isinstance(np.zeros(2), typing.ArrayLike.__args__[0])
