@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import ndarray
@@ -33,7 +34,7 @@ def _axis_last(a: Any, axis: Any, name: str) -> tuple[ndarray, int]:
 def _order(bitorder: str) -> bool:
     """Whether the first bit is the highest."""
     if not isinstance(bitorder, str):
-        raise TypeError("bitorder must be str, not " + type(bitorder).__name__)
+        raise TypeError("bitorder must be str, not " + type_name(bitorder))
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     return bitorder == "big"

@@ -8,8 +8,12 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
+
+#: tensors of other libraries have it
+_DLPACK = "__dlpack__"
 
 
 def operand(given: Any, strict: bool = False) -> Any:
@@ -29,7 +33,7 @@ def operand(given: Any, strict: bool = False) -> Any:
         return lazyloom.Scalar(given.item(), as_dtype(given.dtype))
     if isinstance(given, (lazyloom.Value, lazyloom.Scalar)):
         return given
-    if strict and not isinstance(given, (onp.ndarray, list, tuple)):
+    if strict and not (isinstance(given, (onp.ndarray, list, tuple)) or hasattr(given, _DLPACK)):
         raise NotImplementedError
     return host_value(given)
 
@@ -52,7 +56,7 @@ def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
         from ._absent import why_no_dtype
 
         raise TypeError(
-            f"array: {type(given).__name__} gives {why_no_dtype(array.dtype)}; expected nested "
+            f"array: {type_name(given)} gives {why_no_dtype(array.dtype)}; expected nested "
             "sequences of numbers of one length")
     return array
 
@@ -62,6 +66,14 @@ def host_value(given: Any, dtype: Any = None) -> Any:
     if isinstance(given, (list, tuple)) and contains_tensor(given):
         return _stack(given, dtype)
     if hasattr(given, "__array__") and not isinstance(given, (onp.ndarray, onp.generic)):
+        if hasattr(given, _DLPACK):
+            # bfloat16, too, which __array__ has no dtype for
+            given = getattr(given, "contiguous", lambda: given)()
+            try:
+                value = lazyloom.from_dlpack(given, copy=True)
+                return as_value(value, None if dtype is None else dt.internal(dtype))
+            except (lazyloom.errors.ArgumentError, BufferError, RuntimeError):
+                pass  # the words of __array__ are what NumPy's users know
         given = given.__array__()
         if isinstance(given, lazyloom.Tensor):  # of a class written for NumPy
             return as_value(given.value, None if dtype is None else dt.internal(dtype))

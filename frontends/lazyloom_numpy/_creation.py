@@ -38,7 +38,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     _layout(order)
     if isinstance(object, lazyloom.Tensor):
         target = None if dtype is None else dt.internal(dtype)
-        if copy is not True and target in (None, object.type.dtype) and isinstance(object, ndarray):
+        same = target in (None, object._type.dtype)
+        if copy is not True and same and isinstance(object, ndarray):
             result = ndarray._wrap(object.value) if type(object) is ScalarArray else object
         else:
             if copy is False:
@@ -154,17 +155,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     array do not show in the memory.
     """
     check_device(device, "from_dlpack")
-    try:
-        return ndarray._wrap(lazyloom.from_dlpack(x, copy=copy))
-    except lazyloom.errors.ArgumentError:
-        if copy is False or not hasattr(x, "__dlpack__") or x.__dlpack_device__()[0] != _HOST:
-            raise
-    # what NumPy can take over and XLA cannot: memory with gaps, or read-only
-    return ndarray._wrap(lazyloom.from_host(onp.from_dlpack(x)))
-
-
-#: DLPack's number of host memory
-_HOST = 1
+    return ndarray._wrap(lazyloom.from_dlpack(x, copy=copy))
 
 
 # ---------------------------------------------------------------------- filled
@@ -260,7 +251,7 @@ def _number(x: Any) -> Any:
 
 def _key(x: Any) -> Any:
     if isinstance(x, lazyloom.Tensor):
-        return x.type.dtype
+        return x._type.dtype
     if isinstance(x, (onp.generic, onp.ndarray)):
         return dt.internal(x.dtype)
     return dt.BOOL if isinstance(x, bool) else type(x)

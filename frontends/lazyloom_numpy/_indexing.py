@@ -13,6 +13,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
@@ -144,9 +145,9 @@ def _basic_target(x: ndarray, simple: Any, key: Any) -> ndarray:
 
 def _item(x: ndarray, key: Any) -> Any:
     mask = _only_mask(key)
-    if mask is not None and isinstance(mask, lazyloom.Tensor) and mask.type.shape:
-        if len(mask.type.shape) <= x.ndim:
-            check_mask(mask.type.shape, x.shape, 0)
+    if mask is not None and isinstance(mask, lazyloom.Tensor) and mask._type.shape:
+        if len(mask._type.shape) <= x.ndim:
+            check_mask(mask._type.shape, x.shape, 0)
             return select(x, mask)
     parsed = parse(key, x.shape)
     if all(e.kind != "array" for e in parsed):
@@ -309,7 +310,7 @@ def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
 def _element(value: Any, dtype: Any) -> bool:
     """A sequence as one element: its truth, or the error that NumPy has for the dtype."""
     listed = isinstance(value, (list, tuple))
-    kind = type(value).__name__
+    kind = type_name(value)
     if dtype.kind == "b" and (listed or value.size == 1):
         return bool(value)
     if dtype.kind == "c":
@@ -324,7 +325,7 @@ def _element(value: Any, dtype: Any) -> bool:
 
 def _is_sequence(value: Any) -> bool:
     if isinstance(value, lazyloom.Tensor):
-        return bool(value.type.shape)
+        return bool(value._type.shape)
     return isinstance(value, (list, tuple)) or isinstance(value, onp.ndarray) and value.ndim > 0
 
 

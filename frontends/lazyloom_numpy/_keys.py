@@ -18,6 +18,7 @@ from ._array import ScalarArray, ndarray
 from ._bounds import check, check_host, out_of_bounds
 from ._convert import contains_tensor, operand
 from ._counting import coordinates, flat_positions, host_positions
+from ._layout import is_array
 
 _MASK: Final = "an index by a boolean array"
 _NO_INDEX: Final = (
@@ -59,7 +60,7 @@ def is_mask(k: Any) -> bool:
     if isinstance(k, (bool, onp.bool_)):
         return True
     if isinstance(k, lazyloom.Tensor):
-        return k.type.dtype is dt.BOOL
+        return k._type.dtype is dt.BOOL
     if isinstance(k, (list, tuple, onp.ndarray)):
         return not _holds_tensor(k) and onp.asarray(k).dtype == bool
     return False
@@ -72,6 +73,10 @@ def _holds_tensor(k: Any) -> bool:
 def _prepared(k: Any) -> Any:
     """An item as an int, slice, None, Ellipsis, tensor or NumPy array."""
     kind = type(k)
+    if isinstance(k, lazyloom.Tensor) and not is_array(k):
+        from ._creation import array
+
+        return array(k)
     if (
         k is None or k is Ellipsis or kind is int or kind is slice
         or isinstance(k, (lazyloom.Tensor, onp.ndarray, bool, onp.bool_))
@@ -91,6 +96,10 @@ def _prepared(k: Any) -> Any:
         if host.dtype.kind not in "iub":
             raise IndexError(_NO_INDEX)
         return host
+    if hasattr(k, "__dlpack__") and not isinstance(k, onp.generic):
+        from ._creation import array
+
+        return array(k)  # a mask or indices of another library
     if hasattr(k, "__index__"):
         return k.__index__()
     if hasattr(k, "__array__"):
@@ -103,7 +112,7 @@ def _width(k: Any) -> int:
     if k is None or k is Ellipsis:
         return 0
     if is_mask(k):
-        return len(k.type.shape) if isinstance(k, lazyloom.Tensor) else onp.ndim(k)
+        return len(k._type.shape) if isinstance(k, lazyloom.Tensor) else onp.ndim(k)
     return 1
 
 
@@ -196,8 +205,8 @@ def _masked(k: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
     mask: Any = k if isinstance(k, lazyloom.Tensor) else onp.asarray(k)
     check_mask(mask.shape, shape, axis)
     if isinstance(mask, lazyloom.Tensor):
-        return coordinates(flat_positions(mask.value, _MASK), mask.type.shape) if (
-            mask.type.shape) else []
+        return coordinates(flat_positions(mask.value, _MASK), mask._type.shape) if (
+            mask._type.shape) else []
     return host_positions(mask) if mask.ndim else []
 
 

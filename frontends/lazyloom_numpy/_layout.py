@@ -252,13 +252,13 @@ def keep_order(result: Result, *sources: Any) -> Result:
     if ndim < 2:
         return result
     for x in sources:
-        if isinstance(x, lazyloom.Tensor) and x._special:
+        if is_array(x) and x._special:
             break
     else:
         return result
     operands = []
     for x in sources:
-        if isinstance(x, lazyloom.Tensor) and x.type.shape:
+        if is_array(x) and x.type.shape:
             strides, own = element_strides(x), x.type.shape
             strides = tuple(0 if n == 1 else s for s, n in zip(strides, own))
             operands.append((0,) * (ndim - len(own)) + strides)
@@ -268,9 +268,14 @@ def keep_order(result: Result, *sources: Any) -> Result:
     return result
 
 
+def is_array(x: Any) -> bool:
+    """Whether it is an array of this frontend, not a tensor of another one."""
+    return isinstance(x, lazyloom.Tensor) and hasattr(type(x), "flags")
+
+
 def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
     """A fresh result with the memory order that an ``order`` argument asks for."""
-    if not isinstance(source, lazyloom.Tensor):
+    if not is_array(source):
         source = None
     if order == "F" or (order == "A" and source is not None and flagsobj(source).fnc):
         shape = result.type.shape

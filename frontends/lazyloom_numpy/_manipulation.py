@@ -11,6 +11,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import (
@@ -529,7 +530,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     """The array in another dtype. See ``numpy.astype``."""
     check_device(device, "astype")
     if not isinstance(x, ndarray):
-        raise TypeError(f"astype: x is a {type(x).__name__}, expected an array")
+        raise TypeError(f"astype: x is a {type_name(x)}, expected an array")
     return x.astype(dtype, copy=copy)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import alias, c_strides, element_strides, ndarray
@@ -261,7 +262,7 @@ def over_buffer(shape: Any, dtype: Any, buffer: Any, offset: int, strides: Any) 
     """``ndarray(shape, dtype, buffer, ...)``: a view of an array of ours."""
     if not isinstance(buffer, ndarray):
         raise TypeError(
-            f"ndarray: the memory of a {type(buffer).__name__} cannot be shared this way, expected "
+            f"ndarray: the memory of a {type_name(buffer)} cannot be shared this way, expected "
             "an array of this module; use frombuffer or asarray to copy it")
     if not buffer.flags.c_contiguous:
         raise ValueError("ndarray is not C-contiguous")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
@@ -92,7 +93,7 @@ def extract(condition: Any, arr: Any) -> Any:
     """The elements whose condition is true; reads how many. See ``numpy.extract``."""
     if isinstance(condition, lazyloom.Tensor):
         flat: Any = ndarray._wrap(
-            record("reshape", (condition.value,), {"shape": (condition.type.size,)}))
+            record("reshape", (condition.value,), {"shape": (condition._type.size,)}))
     else:
         flat = onp.asarray(condition).reshape(-1)
     return wrap(_chosen(flat, arr, None, "extract"))
@@ -102,7 +103,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     """Write the first values, repeated, where a mask is true, in order. See ``numpy.place``."""
     if not isinstance(arr, ndarray):
         raise TypeError(
-            f"place() argument 1 must be numpy.ndarray, not {type(arr).__name__}")
+            f"place() argument 1 must be numpy.ndarray, not {type_name(arr)}")
     if not is_writeable(arr):
         raise ValueError("assignment destination is read-only")
     where = value_of(mask, dt.BOOL)

@@ -120,7 +120,7 @@ def _other(given: Any, source: _Source) -> Any:
         return None
     if isinstance(given, (int, float, complex, onp.generic)):
         return given
-    if isinstance(given, lazyloom.Tensor) and not given.type.shape:
+    if isinstance(given, lazyloom.Tensor) and not given._type.shape:
         return given
     return None
 

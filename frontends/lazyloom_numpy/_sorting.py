@@ -10,7 +10,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
-from lazyloom.errors import ArgumentError
+from lazyloom.errors import ArgumentError, type_name
 
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
@@ -255,7 +255,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values, repeated, at flat indices. See ``numpy.put``."""
     if not isinstance(a, ndarray):
-        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}")
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type_name(a)}")
     if not is_writeable(a):
         raise ValueError("put: output array is read-only")
     chosen = _checked(ind, a.size, 0, mode, "put")
@@ -354,7 +354,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def putmask(a: ndarray, mask: Any, values: Any) -> None:
     """Write values (repeated to the array's size) where a mask is true. See NumPy's."""
     if not isinstance(a, ndarray):
-        raise TypeError(f"argument 1 must be numpy.ndarray, not {type(a).__name__}")
+        raise TypeError(f"argument 1 must be numpy.ndarray, not {type_name(a)}")
     if not is_writeable(a):
         raise ValueError("putmask: output array is read-only")
     if isinstance(values, (ndarray, onp.ndarray)) and not dt.can_cast(

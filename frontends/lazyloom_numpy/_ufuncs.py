@@ -13,6 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
+from lazyloom.operators import operators_of
 
 from . import _dtypes as dt
 from . import _errstate, _loops
@@ -528,6 +529,8 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         return None
     if function.__name__ == "multiply" and (_repeats(a, b) or _repeats(b, a)):
         return NotImplemented  # Python repeats the sequence
+    if _decides(a) or _decides(b):
+        return NotImplemented
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
@@ -536,6 +539,12 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         with _errstate.of_scalars():
             return wrap(function.compute_values(operands))
     return keep_order(wrap(function.compute_values(operands)), a, b)
+
+
+def _decides(x: Any) -> bool:
+    """Whether an operator is another frontend's to do: NumPy leaves them to tensors, too."""
+    return (isinstance(x, lazyloom.Tensor) and not isinstance(x, ndarray)
+            and operators_of(type(x)) is not None)  # fmt: skip
 
 
 def _repeats(sequence: Any, count: Any) -> bool:

@@ -38,7 +38,7 @@ from . import (  # noqa: E402, F401
 from ._as_torch import as_torch  # noqa: E402, F401
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
-from ._errors import naming  # noqa: E402, F401
+from ._foreign import naming  # noqa: E402, F401
 from ._formats import FUNCTIONS as _formats  # noqa: E402, F401
 from ._functions import (  # noqa: E402, F401
     copies,

@@ -10,7 +10,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Scalar, Value
 from lazyloom.dtypes import DType
-from lazyloom.errors import LoomError
+from lazyloom.errors import LoomError, type_name
 
 from . import _errors
 
@@ -92,7 +92,7 @@ def scalar(number: Any, dtype: DType, *, bake: bool = True) -> Scalar:
 def axis(dim: Any, ndim: int) -> int:
     """A dimension as an index from the front; IndexError if out of range, as PyTorch's."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise TypeError(f"dim must be an int, not {type(dim).__name__}")
+        raise TypeError(f"dim must be an int, not {type_name(dim)}")
     dim = dim.__index__()
     n = ndim if ndim > 0 else 1
     if not -n <= dim < n:
@@ -118,7 +118,7 @@ def shape_of(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     shape = []
     for d in sizes:
         if isinstance(d, bool) or not hasattr(d, "__index__"):
-            raise TypeError(f"size must be ints, not {type(d).__name__} ({d!r})")
+            raise TypeError(f"size must be ints, not {type_name(d)} ({d!r})")
         shape.append(d.__index__())
     return tuple(shape)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazyloom import dtypes as _lz
+from lazyloom.errors import type_name
 
 _REPR_ALIASES = {"bool": "bool"}
 
@@ -95,7 +96,13 @@ def as_dtype(given: Any) -> dtype:
         return bool_
     if given is complex:
         return complex128
-    raise TypeError(f"dtype must be a torch.dtype, such as torch.float32, not {given!r}")
+    if type_name(given) == "torch.dtype":  # PyTorch's own
+        found = NAMES.get(str(given).removeprefix("torch."))
+        if found is not None:
+            return found
+    raise TypeError(
+        f"dtype must be a lazyloom_torch.dtype, such as lazyloom_torch.float32, not the "
+        f"{type_name(given)} {given!r}")
 
 
 _default: list[dtype] = [float32]
@@ -212,7 +219,7 @@ CPU = device("cpu")
 def check_device(given: Any) -> None:
     """Raise RuntimeError unless the device is None or the CPU."""
     if given is not None and given is not CPU:
-        asked = device(given)
+        asked = device(str(given) if type_name(given) == "torch.device" else given)
         if asked.type != "cpu" or asked.index:
             raise RuntimeError(
                 f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the "

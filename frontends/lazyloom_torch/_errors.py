@@ -6,13 +6,10 @@ runtime's own class too, so that both kinds of ``except`` clause work.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from lazyloom import errors
-
-from ._numpy_names import plain, rename
+from lazyloom.errors import type_name
 
 
 class TorchShapeError(errors.ShapeError, RuntimeError):
@@ -49,26 +46,27 @@ def as_torch(error: errors.LoomError) -> errors.LoomError:
     return error
 
 
+def how_to_convert(x: Any) -> str:
+    """What a message says at its end where a tensor of another library was given, else ""."""
+    foreign = hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__")
+    if not foreign or isinstance(x, type) or type_name(x).startswith("lazyloom_torch."):
+        return ""
+    return ": convert it with lazyloom_torch.as_tensor(x)"
+
+
+def described(x: Any) -> str:
+    """The class of what was given for a Tensor, and what to do if it is another library's."""
+    return type_name(x) + how_to_convert(x)
+
+
+def not_a_tensor(x: Any, what: str = "") -> TypeError:
+    """The TypeError for an argument that is no Tensor of ours, but perhaps another library's."""
+    return TypeError(f"{what}expected a lazyloom_torch.Tensor, given a {described(x)}")
+
+
 def wrong_argument(name: str, error: AttributeError, args: tuple[Any, ...]) -> Exception:
     """The TypeError for an argument that lacks what was asked of it; else the error itself."""
     given = [a for x in args for a in ((x, *x) if isinstance(x, (tuple, list)) else (x,))]
-    if any(a is error.obj for a in given) and not hasattr(error.obj, "_type"):
-        return TypeError(f"{name}(): an argument must be a Tensor or a number, not "
-                         f"{type(error.obj).__name__}")
+    if any(a is error.obj for a in given) and not hasattr(error.obj, "_leaf"):
+        return not_a_tensor(error.obj, f"{name}(): ")
     return error
-
-
-def naming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose arguments of a wrong kind are TypeErrors."""
-    inner, renamed = plain(function)
-
-    @functools.wraps(inner)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if renamed and kwargs:
-            rename(kwargs)
-        try:
-            return inner(*args, **kwargs)
-        except AttributeError as error:
-            raise wrong_argument(function.__name__, error, (*args, *kwargs.values())) from None
-
-    return wrapper

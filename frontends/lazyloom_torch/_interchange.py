@@ -7,34 +7,40 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.errors import ArgumentError
+from lazyloom.errors import type_name
 
 from . import _dtypes
 from ._tensor import Tensor
 
 
-def foreign_array(data: Any) -> np.ndarray | None:
-    """The data of another library's tensor as an array, None if it is no tensor.
+def is_foreign(data: Any) -> bool:
+    """Whether it is a tensor of another library: one with ``__dlpack__`` that is no array."""
+    return hasattr(data, "__dlpack__") and not isinstance(
+        data, (Tensor, np.ndarray, np.generic, type))
 
-    It is a tensor if it has ``__dlpack__`` and is neither one of ours nor an array.
-    """
-    if isinstance(data, (Tensor, np.ndarray, np.generic)) or not hasattr(data, "__dlpack__"):
-        return None
+
+def own_copy(data: Any) -> Tensor:
+    """The data of another library's tensor, without the history of its gradients."""
+    if isinstance(data, lazyloom.Tensor):  # of another frontend: nothing has to be read
+        return Tensor._wrap(data.value.detach())
     if hasattr(data, "resolve_conj") and hasattr(data, "detach"):  # PyTorch's
-        data = data.detach().resolve_conj().resolve_neg()
-    found = Tensor._wrap(_value_of(data, copy=True)).read()
-    return found
+        data = data.detach().resolve_conj().resolve_neg().contiguous()
+    return Tensor._wrap(lazyloom.from_dlpack(data, copy=True))
 
 
-def _value_of(data: Any, copy: bool | None) -> Any:
-    try:
-        return lazyloom.from_dlpack(data, copy=copy)
-    except ArgumentError:
-        if copy is False or not hasattr(data, "__dlpack__") or data.__dlpack_device__()[0] != 1:
-            raise
-    # what NumPy can take over and XLA cannot: memory with gaps, repeated elements, read-only;
-    # what the producer does not give to anybody is its own error here
-    return lazyloom.from_host(np.from_dlpack(data))
+def operand_of(data: Any) -> Tensor:
+    """Another library's tensor as an operand of ours.
+
+    No gradient flows from one library to another: RuntimeError for a tensor that requires grad,
+    while gradients are recorded. What another frontend recorded is on the same tape.
+    """
+    if isinstance(data, lazyloom.Tensor):
+        return Tensor._wrap(data.value)
+    if getattr(data, "requires_grad", False) is True and lazyloom.grad_enabled():
+        raise RuntimeError(
+            f"a {type_name(data)} that requires grad meets a lazyloom_torch.Tensor: no gradient "
+            "flows from one library to another; detach it, or compute under no_grad()")
+    return own_copy(data)
 
 
 class _Capsule:
@@ -62,9 +68,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         if ext_tensor.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return ext_tensor.clone() if copy else ext_tensor.detach()
-    if type(ext_tensor).__name__ == "PyCapsule":
+    if type_name(ext_tensor) == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
-    made: Tensor = Tensor._wrap(_value_of(ext_tensor, copy))
+    made: Tensor = Tensor._wrap(lazyloom.from_dlpack(ext_tensor, copy=copy))
     return made
 
 

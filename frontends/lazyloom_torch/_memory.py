@@ -8,6 +8,7 @@ import lazyloom
 from lazyloom import Value
 from lazyloom.views import Broadcast, Strided
 
+from ._errors import not_a_tensor
 from ._tensor import Tensor, _new, _recorded, _still_requiring, row_major
 
 
@@ -101,7 +102,7 @@ def by_strides(self: Tensor) -> None:
 def check_gradient(self: Tensor, value: object) -> None:
     """Raise TypeError or RuntimeError for what cannot be a tensor's ``grad``."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
+        raise not_a_tensor(value, "grad: ")
     if value._type.shape != self._type.shape:
         raise RuntimeError(
             f"assigned grad has data of a different size: {list(value.shape)}, expected "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _autocast, _numpy_names, _operators, autograd, random
+from ._foreign import mixing, takes_several
 from ._functions import (
     activations,
     convert,
@@ -28,6 +29,7 @@ from ._functions import (
     strided,
     views,
 )
+from ._interchange import is_foreign
 from ._promotion import is_number
 from ._tensor import Tensor, operand
 
@@ -55,6 +57,8 @@ _FILLING = frozenset("masked_fill_ index_fill_ index_put_".split())
 
 def _inplace(name: str, function: Any) -> Any:
     filling = name in _FILLING
+    if takes_several(function):
+        function = mixing(function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return convert.store(self, operand(function(self, *args, **kwargs)), filling)
@@ -76,8 +80,14 @@ _ARITHMETIC = {
 
 
 def _pow(self: Tensor, exponent: Any) -> Any:
-    return pointwise.pow(self, exponent) if isinstance(exponent, Tensor) or is_number(
-        exponent) else NotImplemented
+    exponent = _operators.other_operand(exponent)
+    return NotImplemented if exponent is None else pointwise.pow(self, exponent)
+
+
+def _rpow(self: Tensor, base: Any) -> Any:
+    if not is_number(base) and not is_foreign(base):
+        return NotImplemented
+    return pointwise.pow(_operators.other_operand(base), self)
 
 
 def _reshape_in_place(name: str) -> Any:
@@ -119,6 +129,7 @@ def attach() -> None:
                    indexing, scattering, sorting, counting, matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
+                function = mixing(function) if takes_several(function) else function
                 setattr(cls, name, _numpy_names.taking(name, function))
         for name in getattr(module, "INPLACE", ()):
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
@@ -146,7 +157,7 @@ def attach() -> None:
     cls.__ne__ = _operators.general("not_equal", "compare")
     cls.__hash__ = lambda self: id(self)
     cls.__pow__ = _pow
-    cls.__rpow__ = lambda self, base: pointwise.pow(base, self)
+    cls.__rpow__ = _rpow
     cls.__ipow__ = _inplace("__ipow__", pointwise.pow)
     cls.__rdiv__ = cls.__rtruediv__
     cls.__pos__ = pointwise.FUNCTIONS["positive"]

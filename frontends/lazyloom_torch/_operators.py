@@ -17,6 +17,7 @@ from lazyloom import dtypes
 from lazyloom.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
 
 from ._functions import convert, creation, linear, pointwise
+from ._interchange import is_foreign, operand_of
 from ._promotion import is_number
 from ._tensor import Tensor
 
@@ -31,10 +32,15 @@ _NUMBERS = ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge")
 
 
 def other_operand(other: Any) -> Any:
-    """The other operand of an operator; a host array becomes a tensor. None: not supported."""
+    """The other operand of an operator; another library's array or tensor becomes one of ours.
+
+    None: not supported.
+    """
     if isinstance(other, Tensor) or is_number(other):
         return other
-    return creation.as_tensor(other) if isinstance(other, np.ndarray) else None
+    if isinstance(other, np.ndarray):
+        return creation.as_tensor(other)
+    return operand_of(other) if is_foreign(other) else None
 
 
 def general(op: str, kind: str) -> Callable[[Any, Any], Any]:
@@ -43,7 +49,9 @@ def general(op: str, kind: str) -> Callable[[Any, Any], Any]:
 
     def operator(a: Any, b: Any) -> Any:
         if not isinstance(a, Tensor):
-            if not is_number(a):
+            if is_foreign(a):
+                a = operand_of(a)
+            elif not is_number(a):
                 return NotImplemented  # as in PyTorch: an array has to be made a tensor first
         elif not isinstance(b, Tensor):
             b = other_operand(b)
@@ -73,6 +81,11 @@ def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
 
 
 def _matmul(a: Any, b: Any) -> Any:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return linear.matmul(a, b)
+    if isinstance(a, np.ndarray):
+        return NotImplemented
+    a, b = other_operand(a), other_operand(b)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return linear.matmul(a, b)
     return NotImplemented

@@ -16,7 +16,8 @@ import lazyloom
 
 from . import _dtypes
 from ._core import cast
-from ._errors import wrong_argument
+from ._errors import not_a_tensor
+from ._foreign import again, mixing, takes_several
 from ._numpy_names import plain, rename
 from ._promotion import can_cast
 from ._tensor import Tensor
@@ -89,7 +90,7 @@ def _check_apart(name: str, out: Any, args: tuple[Any, ...]) -> None:
 
 def _write(out: Any, made: Tensor) -> Tensor:
     if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+        raise not_a_tensor(out, "out: ")
     value = made._operand()
     if lazyloom.grad_enabled() and (value.requires_grad or out.requires_grad):
         raise RuntimeError(
@@ -142,7 +143,7 @@ def into(out: Any, made: Any) -> Any:
 def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a keyword argument ``out`` besides its own."""
     if "out" in inspect.signature(function).parameters:
-        return function
+        return mixing(function) if takes_several(function) else function
     name = function.__name__
     typed, apart = name in _TYPED, name in _APART
     inner, renamed = plain(function)
@@ -154,8 +155,8 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None:
             try:
                 return inner(*args, **kwargs)
-            except AttributeError as error:
-                raise wrong_argument(name, error, (*args, *kwargs.values())) from None
+            except (TypeError, AttributeError) as error:
+                return again(inner, name, error, args, kwargs)
         if typed and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out.dtype
         if apart:

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _dtypes
 from ._dtypes import dtype
+from ._errors import described
 
 _FLOAT_ORDER = {"float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
 
@@ -76,7 +77,8 @@ def number_dtype(number: Any) -> dtype:
         return _dtypes.get_default_dtype()
     if isinstance(number, (complex, np.complexfloating)):
         return _dtypes.get_default_dtype().to_complex()
-    raise TypeError(f"expected a Tensor or a Python number, not {type(number).__name__}")
+    raise TypeError(
+        f"expected a lazyloom_torch.Tensor or a Python number, given a {described(number)}")
 
 
 def is_number(x: Any) -> bool:

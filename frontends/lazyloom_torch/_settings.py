@@ -10,6 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from lazyloom.errors import type_name
+
 _kept: dict[str, Any] = {
     "deterministic": False, "warn_only": False, "precision": "highest",
     "threads": os.cpu_count() or 1, "interop_threads": 1, "warn_always": False,
@@ -25,7 +27,7 @@ def compile(model: Any = None, **options: Any) -> Any:
         found: Callable[[Any], Any] = lambda m: compile(m, **options)  # noqa: E731
         return found
     if not callable(model):
-        raise TypeError(f"compile() takes a module or function, not {type(model).__name__}")
+        raise TypeError(f"compile() takes a module or function, not {type_name(model)}")
     return model
 
 

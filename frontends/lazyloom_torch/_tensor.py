@@ -24,7 +24,7 @@ from lazyloom import Value
 from . import _dtypes
 from ._core import axis
 from ._dtypes import CPU, Size, dtype
-from ._errors import as_torch
+from ._errors import as_torch, not_a_tensor
 from ._formats import strided
 
 
@@ -524,6 +524,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """PyTorch's own functions that meet this tensor ask for ours."""
+        from ._foreign import torch_function
+
+        return torch_function(func, args, kwargs or {})
+
     def __bool__(self) -> bool:
         if self._type.size != 1:
             many = "no values" if self._type.size == 0 else "more than one value"
@@ -675,12 +682,9 @@ def to_array(data: Any) -> Any:
         return data.read()
     if isinstance(data, (list, tuple)):
         return [d._only() if isinstance(d, Tensor) else to_array(d) for d in data]
-    if hasattr(data, "__dlpack__"):
-        from ._interchange import foreign_array
+    from ._interchange import is_foreign, own_copy
 
-        found = foreign_array(data)
-        return data if found is None else found
-    return data
+    return own_copy(data).read() if is_foreign(data) else data
 
 
 def wrap(value: Any) -> Any:
@@ -694,4 +698,4 @@ def operand(x: Any) -> Value:
     """The value of a Tensor to record with. Raises TypeError for anything else."""
     if isinstance(x, Tensor):
         return x._operand() if x._special else x.value
-    raise TypeError(f"expected a Tensor, not {type(x).__name__}")
+    raise not_a_tensor(x)

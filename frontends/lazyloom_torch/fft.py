@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazyloom.dtypes import complex64, complex128
+from lazyloom.errors import type_name
 
 from . import _autocast, _dtypes
 from ._core import cast, record, scalar
@@ -49,7 +50,7 @@ def _complex(v: Any) -> Any:
 
 def _axis(dim: Any, ndim: int) -> int:
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise TypeError(f"dim must be an int, not {type(dim).__name__}")
+        raise TypeError(f"dim must be an int, not {type_name(dim)}")
     if not -ndim <= dim < ndim:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "

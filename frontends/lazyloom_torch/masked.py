@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _absent, _dtypes, linalg
 from ._core import axis
+from ._errors import not_a_tensor
 from ._functions import (
     activations,
     creation,
@@ -41,7 +42,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 def _mask(input: Tensor, mask: Tensor) -> Tensor:
     """The mask as a bool tensor of the input's shape. Raises TypeError, IndexError."""
     if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a Tensor or None, not {type(mask).__name__}")
+        raise not_a_tensor(mask, "mask: ")
     if mask.ndim > input.ndim:
         raise IndexError(
             "mask must have at most as many dimensions as the input, got "

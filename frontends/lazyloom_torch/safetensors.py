@@ -19,6 +19,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import dtypes as _lz
+from lazyloom.errors import type_name
 
 from . import _dtypes
 from ._tensor import Tensor
@@ -53,14 +54,14 @@ def replacing(path: str) -> Iterator[Any]:
 
 def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) -> None:
     if not isinstance(tensors, Mapping):
-        raise ValueError(f"save: expected a dict of tensors, not {type(tensors).__name__}")
+        raise ValueError(f"save: expected a dict of tensors, not {type_name(tensors)}")
     storages: dict[int, str] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str):
             raise ValueError(f"save: the name {name!r} is no string")
         if not isinstance(tensor, Tensor):
             raise ValueError(
-                f"save: {name!r} is a {type(tensor).__name__}, expected a Tensor: a safetensors "
+                f"save: {name!r} is a {type_name(tensor)}, expected a Tensor: a safetensors "
                 "file holds tensors only; torch.save holds nested containers")
         if tensor.dtype.name not in _CODES:
             raise ValueError(f"save: {name!r} has dtype {tensor.dtype!r}, which the format lacks; "
@@ -235,7 +236,7 @@ def load_model(
     missing = [n for n in here if n not in found and id(here[n]._storage) not in given]
     unexpected = [n for n in found if n not in here]
     if strict and (missing or unexpected):
-        raise RuntimeError(f"Error(s) in loading state_dict for {type(model).__name__}: missing "
+        raise RuntimeError(f"Error(s) in loading state_dict for {type_name(model)}: missing "
                            f"keys {missing}, unexpected keys {unexpected}")
     model.load_state_dict(found, strict=False)
     return missing, unexpected

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lazyloom.errors import type_name
+
 from . import _dtypes
 from ._dtypes import dtype as _dtype
+from ._interchange import is_foreign, own_copy
 from ._tensor import Tensor
 
 #: relative and absolute tolerance by dtype, PyTorch's defaults
@@ -59,8 +62,10 @@ def assert_close(
             for i, (x, y) in enumerate(zip(a, b, strict=True)):
                 compare(x, y, f"{place}[{i}]")
             return
+        if is_foreign(a) or is_foreign(b):
+            a, b = (own_copy(x) if is_foreign(x) else x for x in (a, b))
         if isinstance(a, Tensor) != isinstance(b, Tensor):
-            raise TypeError(f"cannot compare {type(a).__name__} with {type(b).__name__}")
+            raise TypeError(f"cannot compare {type_name(a)} with {type_name(b)}")
         _compare(a, b, where)
 
     def _compare(a: Any, b: Any, where: str) -> None:
@@ -75,7 +80,7 @@ def assert_close(
             x, y = np.asarray(a), np.asarray(b)
             kinds = tuple(_number_dtype(v) for v in (x, y))
             if check_dtype and type(a) is not type(b):
-                refuse(f"The types do not match: {type(a).__name__} != {type(b).__name__}.{where}")
+                refuse(f"The types do not match: {type_name(a)} != {type_name(b)}.{where}")
         relative, absolute = _tolerance(kinds, rtol, atol)
         _close(x, y, relative, absolute, where)
 

@@ -11,6 +11,17 @@ from __future__ import annotations
 from typing import Final
 
 
+def type_name(x: object) -> str:
+    """The class of an object with the package it is from, such as ``torch.Tensor`` or ``int``.
+
+    For messages: what is given is often named as what is expected.
+    """
+    cls = type(x)
+    parts = [] if cls.__module__ == "builtins" else cls.__module__.split(".")
+    private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
+    return ".".join([*parts[:private], cls.__qualname__])
+
+
 class LoomError(Exception):
     """Any error raised by lazyloom."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from .dtypes import as_dtype, dtype_named
-from .errors import ArgumentError
+from .errors import ArgumentError, type_name
 from .graph import Buffer, Node, Value, check_process, leaf_value
 from .types import tensor_type
 
@@ -49,21 +49,27 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
         copy: True for memory of its own, False for an error where memory cannot be shared.
 
     Shared memory is never donated. Raises ArgumentError for an object without
-    ``__dlpack__``, or data that cannot be taken over.
+    ``__dlpack__``, or data that cannot be taken over, and what the object raises itself.
     """
     if not hasattr(source, "__dlpack__"):
         raise ArgumentError(
-            f"from_dlpack: a {type(source).__name__} was given, expected an object with "
+            f"from_dlpack: a {type_name(source)} was given, expected an object with "
             "__dlpack__ and __dlpack_device__")
     from .execute import jax_compat
 
     try:
         array = jax_compat.from_dlpack(source, copy)
     except Exception as error:
-        raise ArgumentError(f"from_dlpack: {error}") from error
+        if copy is False or source.__dlpack_device__()[0] != _HOST:
+            raise ArgumentError(f"from_dlpack: {error}") from error
+        # what NumPy can take over and XLA cannot: memory with gaps, repeated elements, read-only
+        return from_host(np.from_dlpack(source))
     dtype = dtype_named(str(array.dtype))
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
 
+
+#: DLPack's number of host memory
+_HOST: Final = 1
 
 #: results that are positions along the op's axis
 _POSITIONS: Final = frozenset([("argsort", 0), ("sort_with_indices", 1)])

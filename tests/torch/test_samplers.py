@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -77,3 +78,23 @@ def test_rows_without_replacement_have_no_repetition() -> None:
 def test_a_class_of_weight_zero_is_never_drawn() -> None:
     rows = torch.multinomial(torch.tensor([[0.0, 1, 2, 0]]).expand(40, 4), 2).numpy()
     assert set(rows.ravel()) == {1, 2}
+
+
+def test_many_draws_with_replacement_are_made_as_they_are_needed() -> None:
+    data = torch.utils.data
+    sampler = data.RandomSampler(range(5), replacement=True, num_samples=10**10)
+    assert len(sampler) == 10**10
+    first = list(itertools.islice(iter(sampler), 70_000))
+    assert set(first) == set(range(5))
+    assert first[:100] != first[65_536:65_636]
+    weighted = data.WeightedRandomSampler([0.0, 1.0, 3.0], 10**10)
+    drawn = list(itertools.islice(iter(weighted), 1000))
+    assert set(drawn) == {1, 2} and drawn.count(2) > drawn.count(1)
+    loader = data.DataLoader(data.TensorDataset(torch.arange(5)), batch_size=4, sampler=sampler)
+    assert next(iter(loader))[0].shape == (4,)
+    torch.manual_seed(3)
+    one = list(itertools.islice(iter(sampler), 10))
+    torch.manual_seed(3)
+    assert one == list(itertools.islice(iter(sampler), 10))
+    exact = data.RandomSampler(range(5), replacement=True, num_samples=70_000)
+    assert sum(1 for _ in exact) == 70_000

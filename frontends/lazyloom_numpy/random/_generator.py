@@ -10,6 +10,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType
+from lazyloom.errors import type_name
 
 from .. import _dtypes as dt
 from .. import linalg
@@ -194,7 +195,7 @@ class Generator(Distributions):
                 raise NotImplementedError("Axis argument is only supported on ndarray objects")
             if not isinstance(x, MutableSequence):
                 len(x)
-                raise TypeError(f"{type(x).__name__!r} object does not support item assignment")
+                raise TypeError(f"{type_name(x)!r} object does not support item assignment")
             x[:] = [x[i] for i in self.permutation_of(len(x)).read().tolist()]
             return
         if not x.shape:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as onp
 
+from lazyloom.errors import type_name
+
 from .._array import ndarray
 from . import _checks as checks
 from ._bits import MT19937, BitGenerator, SeedSequence
@@ -28,7 +30,7 @@ def _seed_sequence(seed: Any) -> Any:
     if not words.size:
         raise ValueError("Seed must be non-empty")
     if words.dtype.kind not in "iub":
-        raise TypeError(f"seed: {type(seed).__name__} {seed!r} was given, expected integers")
+        raise TypeError(f"seed: {type_name(seed)} {seed!r} was given, expected integers")
     if words.ndim > 1:
         raise ValueError("Seed array must be 1-d")
     if words.min() < 0 or words.max() >= 2**32:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import lazyloom
+
 from .. import _dtypes
 from .._core import broadcast_shapes, cast, record, scalar
 from .._grad_mode import is_grad_enabled
+from .._interchange import is_foreign
 from .._promotion import can_cast, is_number
 from .._tensor import Tensor, operand
 from .creation import as_tensor, check_fits, full_value
@@ -19,7 +22,9 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
     """The tensor in another dtype: ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or
     ``to(other)``. Itself if nothing changes and ``copy`` is False."""
     for a in args:
-        if isinstance(a, Tensor):
+        if isinstance(a, lazyloom.Tensor):
+            dtype = a._type.dtype
+        elif is_foreign(a):
             dtype = a.dtype
         elif isinstance(a, (str, _dtypes.device)):
             device = a
@@ -43,7 +48,7 @@ def _converter(name: str, target: _dtypes.dtype) -> Any:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    return to(self, other.dtype)
+    return to(self, other)
 
 
 def type(self: Tensor, dtype: Any = None) -> Any:

@@ -14,12 +14,13 @@ import numpy as np
 
 import lazyloom
 from lazyloom.dtypes import bfloat16 as _lz_bfloat16
+from lazyloom.errors import type_name
 
 from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
-from .._errors import TorchArgumentError
-from .._interchange import foreign_array, from_dlpack
+from .._errors import TorchArgumentError, not_a_tensor
+from .._interchange import from_dlpack, is_foreign, own_copy
 from .._promotion import is_number, number_dtype, promote_types
 from .._tensor import Tensor, operand
 
@@ -61,7 +62,11 @@ def _plain(data: Any, found: set[dtype]) -> Any:
         if isinstance(d, (list, tuple)):
             made.append(_plain(d, found))
             continue
-        if isinstance(d, Tensor):
+        if is_foreign(d):
+            own = own_copy(d)
+            found.add(own.dtype)
+            d = own._only() if own._type.size == 1 else own.read()
+        elif isinstance(d, Tensor):
             if d.dtype.category < 2 and d._type.size != 1:
                 d.__index__()  # raises
             found.add(d.dtype)
@@ -88,11 +93,11 @@ def _uninferred(data: Any, array: np.ndarray) -> Exception:
         return ValueError(f"tensor(): the elements are no numbers (NumPy sees {array.dtype})")
     if isinstance(odd, (str, bytes, np.ndarray)):
         return TypeError(
-            f"tensor(): new(): invalid data type '{type(data).__name__}' (NumPy sees "
+            f"tensor(): new(): invalid data type '{type_name(data)}' (NumPy sees "
             f"{array.dtype})")
     if isinstance(odd, int):
         return ValueError(f"tensor(): {odd} is beyond int64")
-    return RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
+    return RuntimeError(f"Could not infer dtype of {type_name(odd)}")
 
 
 def tensor(
@@ -111,10 +116,9 @@ def tensor(
         if dtype is not None:
             value = cast(value, _dtypes.as_dtype(dtype).lazy)
         return finish(value, requires_grad)
+    if is_foreign(data):
+        return tensor(own_copy(data), dtype=dtype, requires_grad=requires_grad)
     kinds: set[_dtypes.dtype] = set()
-    foreign = foreign_array(data)
-    if foreign is not None:
-        data = foreign
     try:
         array = np.asarray(
             _plain(data, kinds) if isinstance(data, (list, tuple)) else data)
@@ -170,7 +174,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor with a copy of the array. Raises TypeError for what is no array."""
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+        raise TypeError(f"expected np.ndarray (got {type_name(array)})")
     return tensor(array)
 
 
@@ -263,6 +267,8 @@ def full_like(
 ) -> Tensor:
     """A constant tensor of the input's shape and, by default, dtype."""
     _dtypes.check_device(device)
+    if not isinstance(input, Tensor):
+        raise not_a_tensor(input, "full_like(): ")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     return finish(full_value(input._type.shape, fill_value, kind), requires_grad)
 
@@ -284,7 +290,7 @@ def _numbers(values: tuple[Any, ...]) -> list[Any]:
     found = [v.item() if isinstance(v, Tensor) else v for v in values]
     for v in found:
         if not is_number(v):
-            raise TypeError(f"expected a number, not {type(v).__name__}")
+            raise TypeError(f"expected a number, not {type_name(v)}")
     return found
 
 
@@ -363,7 +369,7 @@ def _ends(name: str, ends: tuple[Any, Any], kind: dtype, wide: dtype) -> list[An
 def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, wide: Any) -> Any:
     """Evenly spaced numbers, and the dtype that they are wanted in."""
     if not hasattr(steps, "__index__") or isinstance(steps, bool):
-        raise TypeError(f"{name}(): steps must be an int, not {type(steps).__name__}")
+        raise TypeError(f"{name}(): steps must be an int, not {type_name(steps)}")
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but it is {steps}")
     kinds = [number_dtype(x) if not isinstance(x, Tensor) else x.dtype for x in (start, end)]

@@ -13,9 +13,12 @@ import numpy as np
 
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
+from lazyloom.errors import type_name
 from lazyloom.views import Pick, index_key
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
+from .._errors import not_a_tensor
+from .._interchange import is_foreign, operand_of
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import bounds, views
@@ -123,6 +126,8 @@ class _Entries:
                 self._array(found)
         elif isinstance(item, Tensor):
             self._tensor(item)
+        elif is_foreign(item):
+            self._tensor(operand_of(item))
         elif hasattr(item, "__index__"):
             self._integer(item.__index__())
         elif isinstance(item, str):
@@ -130,7 +135,7 @@ class _Entries:
         else:
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte tensors "
-                f"are valid indices (got {type(item).__name__})")
+                f"are valid indices (got {type_name(item)})")
 
     def _integer(self, i: int) -> None:
         size = self._size()
@@ -339,6 +344,8 @@ def stored(
     ``whole``: the value is copied over all of x, so that of complex ones the real part is.
     """
     lazy = x._type.dtype
+    if is_foreign(value):
+        value = operand_of(value)
     if isinstance(value, Tensor):
         if value._type.dtype.is_complex and not lazy.is_complex and not whole:
             raise RuntimeError(f"a complex value cannot be stored in a {x.dtype!r} tensor")
@@ -353,7 +360,7 @@ def stored(
 
         return cast(operand(tensor(value)), lazy)
     raise TypeError(
-        f"can't assign a {type(value).__name__} to a {x.dtype!r} tensor; {what} must be a tensor "
+        f"can't assign a {type_name(value)} to a {x.dtype!r} tensor; {what} must be a tensor "
         "or a number")
 
 
@@ -463,7 +470,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     if isinstance(indices, Tensor) or not all(i is None or isinstance(i, Tensor) for i in indices):
         raise TypeError("index_put(): indices must be a tuple of Tensors, or None for a dimension")
     if not isinstance(values, Tensor):
-        raise TypeError(f"index_put(): values must be a Tensor, not {type(values).__name__}")
+        raise not_a_tensor(values, "index_put(): values: ")
     if len(indices) > input.ndim:
         raise IndexError(
             f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _dtypes, linalg
 from .._core import record
+from .._errors import not_a_tensor
 from .._tensor import Tensor, operand
 from ..linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
 from ..linalg._equations import triangular
@@ -242,7 +243,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
          dtype: Any = None) -> Tensor:
     """The norm of order p over dimensions, or of all elements; "nuc" for matrices."""
     if not isinstance(input, Tensor):
-        raise TypeError(f"norm(): input must be a Tensor, not {type(input).__name__}")
+        raise not_a_tensor(input, "norm(): ")
     if p == "nuc":
         if dim is None:
             if input.ndim != 2:

@@ -11,6 +11,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Scalar
+from lazyloom.errors import type_name
 
 from .. import _dtypes, _errors
 from .._core import (
@@ -23,6 +24,8 @@ from .._core import (
     spec,
 )
 from .._dtypes import bool_, dtype
+from .._errors import not_a_tensor
+from .._foreign import together
 from .._grad_mode import is_grad_enabled
 from .._out import into
 from .._promotion import combine, is_number, number_dtype
@@ -92,6 +95,8 @@ def promoted(operands: tuple[Any, ...], floating: bool = False) -> tuple[list[An
 
     ``floating`` makes an integer or bool result the default floating-point dtype.
     """
+    if not all(isinstance(x, Tensor) or is_number(x) for x in operands):
+        operands = together(operands)
     common = combine(ranked(x) for x in operands)
     if floating and common.category < 2:
         common = _dtypes.get_default_dtype()
@@ -127,6 +132,8 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
 
 
 def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
+    if not ((isinstance(a, Tensor) or is_number(a)) and (isinstance(b, Tensor) or is_number(b))):
+        a, b = together((a, b))
     if kind == "logic":
         return _made(record(op, [operand(a), operand(b)]))
     if op in _OF_NUMBERS and not isinstance(a, Tensor) and not isinstance(b, Tensor):
@@ -239,8 +246,10 @@ def only_tensors(name: str, *operands: Any) -> None:
     """Raise TypeError unless all operands are Tensors."""
     for x in operands:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name}() takes a Tensor here, not {type(x).__name__} ({x!r}); make "
-                            "it one with torch.tensor()")
+            if is_number(x):
+                raise TypeError(f"{name}() takes a Tensor here, not {type_name(x)} ({x!r}); make "
+                                "it one with torch.tensor()")
+            raise not_a_tensor(x, f"{name}(): ")
 
 
 def make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:

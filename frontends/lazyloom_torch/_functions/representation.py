@@ -41,6 +41,7 @@ def isclose(
 
     Raises RuntimeError for two dtypes and for negative tolerances.
     """
+    pointwise.only_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype!r} did not match {other.dtype!r}")
     if rtol < 0 or atol < 0:

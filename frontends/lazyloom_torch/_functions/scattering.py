@@ -14,6 +14,7 @@ import lazyloom
 from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
+from .._errors import described
 from .._tensor import Tensor, operand, requiring_too
 from . import bounds, views
 from .indexing import nonzero_values, same_dtype, store, stored
@@ -24,7 +25,7 @@ _wrap = Tensor._wrap
 def _index(index: Any, name: str, dtypes: tuple[str, ...] = ("int32", "int64")) -> Any:
     """An index tensor's value. Raises TypeError, RuntimeError."""
     if not isinstance(index, Tensor):
-        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {described(index)}")
     if index._type.dtype.name not in dtypes and index._type.size:
         raise RuntimeError(
             f"{name}(): Expected dtype {'/'.join(dtypes)} for index, got {index.dtype!r}")
@@ -350,7 +351,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 
 def _mask(mask: Any, name: str) -> Any:
     if not isinstance(mask, Tensor):
-        raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
+        raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {described(mask)}")
     if mask._type.dtype.kind != "b":
         raise RuntimeError(
             f"{name}() only supports boolean masks, but got mask with dtype {mask.dtype!r}")

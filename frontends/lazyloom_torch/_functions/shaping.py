@@ -22,7 +22,7 @@ from .._core import (
     shape_of,
     spec,
 )
-from .._errors import TorchArgumentError
+from .._errors import TorchArgumentError, described
 from .._promotion import combine
 from .._tensor import Tensor, operand
 from . import pointwise, views
@@ -38,7 +38,7 @@ def _promoted(tensors: Any, name: str) -> list[Any]:
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+                f"expected Tensor as element {i} in argument 0, but got {described(t)}")
     first = tensors[0]._type.dtype
     for t in tensors:
         if t._type.dtype is not first:

@@ -9,6 +9,7 @@ import numpy as np
 from lazyloom.dtypes import bool_, int32, int64
 
 from .._core import axis, cast, record, scalar
+from .._errors import described
 from .._promotion import combine, is_number
 from .._tensor import Tensor, operand
 from ..return_types import named
@@ -220,7 +221,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
             f"{name}: boundaries tensor should have positive dimension, but got 0 dimension")
     number = not isinstance(input, Tensor)
     if number and not is_number(input):
-        raise TypeError(f"{name}: input must be a Tensor or a number, not {type(input).__name__}")
+        raise TypeError(f"{name}: input must be a Tensor or a number, not {described(input)}")
     if number or not input.ndim:
         if sorted_sequence.ndim != 1:
             raise RuntimeError(

@@ -14,6 +14,7 @@ from lazyloom.views import Strided
 
 from .. import _dtypes
 from .._core import numel, shape_of
+from .._errors import described
 from .._tensor import Tensor, row_major
 from . import convert, creation, strided
 
@@ -88,7 +89,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         size = (whole.numel(),) if size is None else size
         source = whole
     if not isinstance(source, Tensor):
-        raise TypeError(f"set_() takes a Tensor or a storage, not {type(source).__name__}")
+        raise TypeError(f"set_() takes a Tensor or a storage, not {described(source)}")
     if size is not None:
         shape = shape_of((size,))
         source = strided.as_strided(

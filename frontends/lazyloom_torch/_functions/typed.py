@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyloom.errors import type_name
+
 from .. import _dtypes
 from .._tensor import Tensor
 
@@ -36,7 +38,7 @@ class _Kind(type):
                 return data[0].detach()
             if not isinstance(data[0], (list, tuple, np.ndarray)):
                 raise TypeError(f"{cls.__name__}() takes sizes, a sequence, an array or a tensor, "
-                                f"not {type(data[0]).__name__}")
+                                f"not {type_name(data[0])}")
             return creation.FUNCTIONS["tensor"](data[0], dtype=kind)
         return creation.FUNCTIONS["zeros"](*data, dtype=kind)
 

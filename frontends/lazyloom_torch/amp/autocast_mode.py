@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from lazyloom.errors import type_name
 from lazyloom.operators import set_operators
 
 from .. import _dtypes, _operators
@@ -166,7 +167,7 @@ class autocast:  # noqa: N801
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
             raise TypeError("autocast()(function) requires a callable, but got "
-                            f"{type(function).__name__}; use it as a context manager otherwise")
+                            f"{type_name(function)}; use it as a context manager otherwise")
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:

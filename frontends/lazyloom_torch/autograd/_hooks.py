@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyloom import Value
+from lazyloom.errors import type_name
 
 from .._core import record
 from .._tensor import RemovableHandle, Tensor, operand
@@ -89,7 +90,7 @@ def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
             continue
         if not isinstance(changed, Tensor):
             raise TypeError(
-                f"a hook returned a {type(changed).__name__}, expected None or the gradient to "
+                f"a hook returned a {type_name(changed)}, expected None or the gradient to "
                 "go on with")
         after = operand(changed)
         if after.type is not gradient.type:

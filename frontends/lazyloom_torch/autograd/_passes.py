@@ -13,6 +13,7 @@ import lazyloom
 from lazyloom import Value
 
 from .._core import cast, record
+from .._errors import not_a_tensor
 from .._tensor import Leaf, Tensor, operand
 from . import anomaly_mode
 from ._hooks import (
@@ -34,7 +35,7 @@ def _listed(given: Any, what: str) -> list[Any]:
         if isinstance(t, GradientEdge):
             found[i] = t.node.tensor(t.output_nr)
         elif not isinstance(t, Tensor):
-            raise TypeError(f"{what}: element {i} is a {type(t).__name__}, expected a Tensor")
+            raise not_a_tensor(t, f"{what}: element {i}: ")
     return found
 
 

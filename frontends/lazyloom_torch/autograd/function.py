@@ -11,6 +11,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.errors import type_name
 
 from .._core import cast, record
 from .._tensor import Tensor, operand
@@ -49,7 +50,7 @@ class FunctionCtx:
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument is of type "
-                    f"{type(t).__name__}; keep it as an attribute")
+                    f"{type_name(t)}; keep it as an attribute")
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -323,7 +324,7 @@ class _Rule:
 
     def _checked(self, found: tuple[Any, ...]) -> list[Value | None]:
         """The cotangents of the tensors among the arguments."""
-        name, types = type(self.ctx).__name__, self.types
+        name, types = type_name(self.ctx), self.types
         if len(found) != len(types):
             if len(found) < len(types) or any(g is not None for g in found[len(types):]):
                 raise RuntimeError(
@@ -343,7 +344,7 @@ class _Rule:
                 continue
             if not isinstance(g, Tensor):
                 raise TypeError(
-                    f"function {name} returned a {type(g).__name__} at position {i + 1}, expected "
+                    f"function {name} returned a {type_name(g)} at position {i + 1}, expected "
                     "a Tensor or None")
             result.append(fitted(g, t, f"Function {name} returned an invalid gradient at index {i}")
                           if t.dtype.is_inexact else None)

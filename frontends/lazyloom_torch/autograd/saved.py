@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyloom import Value
+from lazyloom.errors import type_name
 
 from .._tensor import Tensor, operand
 
@@ -54,7 +55,7 @@ class Saved:
             if not isinstance(found, Tensor):
                 raise TypeError(
                     f"Output of saved tensor unpack_hook expected to be a Tensor but got result of "
-                    f"type {type(found).__name__}")
+                    f"type {type_name(found)}")
             return found
         if self.data is not None:
             if result_of is not None and self.result is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._errors import described
 from .._tensor import Tensor
 
 
@@ -17,6 +18,6 @@ class Variable(metaclass=_VariableMeta):
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: Any = None) -> Any:
         if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {described(data)}")
         found = data.detach()
         return found.requires_grad_() if requires_grad else found

@@ -7,6 +7,7 @@ from typing import Any
 
 import lazyloom
 import lazyloom_torch as torch
+from lazyloom.errors import type_name
 from lazyloom_torch import Tensor
 
 from .._tensor import operand
@@ -49,7 +50,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         if not isinstance(v, Tensor) and not is_number(v):
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects "
-                f"implementing __torch_function__, not {type(v).__name__}.")
+                f"implementing __torch_function__, not {type_name(v)}.")
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = torch.get_default_dtype() if like is None else like.dtype
     made = []

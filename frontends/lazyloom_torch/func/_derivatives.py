@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import lazyloom
-from lazyloom.errors import LoomError
+from lazyloom.errors import LoomError, type_name
 
 from .._errors import as_torch
 from .._tensor import Tensor, operand
@@ -132,7 +132,7 @@ def jvp(
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
             raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be a tuple, got "
-                               f"{type(given).__name__}")
+                               f"{type_name(given)}")
         if not given:
             raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be a non-empty "
                                "tuple")
@@ -223,7 +223,7 @@ def _check_results(results: Any, name: str) -> tuple[list[Tensor], Any]:
     for t in leaves:
         if not isinstance(t, Tensor):
             raise RuntimeError(
-                f"{name}: Expected f to return only Tensors, got a {type(t).__name__}")
+                f"{name}: Expected f to return only Tensors, got a {type_name(t)}")
         if not t._type.dtype.is_inexact:
             raise RuntimeError(
                 f"{name}: Expected all outputs to be floating-point or complex tensors but got a "

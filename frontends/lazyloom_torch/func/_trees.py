@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from .._tensor import Tensor, operand
 
@@ -48,4 +49,4 @@ def check_tensors(tree: Any, what: str) -> None:
     """Raise RuntimeError unless every leaf is a Tensor."""
     for leaf in flatten(tree)[0]:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(f"{what} must be Tensors, got {type(leaf).__name__}")
+            raise RuntimeError(f"{what} must be Tensors, got {type_name(leaf)}")

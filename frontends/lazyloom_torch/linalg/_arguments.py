@@ -10,6 +10,7 @@ import lazyloom
 
 from .._core import broadcast_shapes, cast, record
 from .._dtypes import dtype
+from .._errors import not_a_tensor
 from .._tensor import Tensor, operand
 
 _wrap = Tensor._wrap
@@ -33,7 +34,7 @@ def check_inexact(name: str, *tensors: Tensor) -> None:
     """RuntimeError unless all are of one dtype, float32, float64 or complex."""
     for x in tensors:
         if not isinstance(x, Tensor):
-            raise TypeError(f"linalg.{name}: expected a Tensor, not {type(x).__name__}")
+            raise not_a_tensor(x, f"linalg.{name}: ")
         if not x._type.dtype.is_inexact:
             raise RuntimeError(
                 f"linalg.{name}: Expected a floating point or complex tensor as input. Got "

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _dtypes
 from .._core import axes, axis
+from .._errors import not_a_tensor
 from .._functions import pointwise, reductions
 from .._functions.creation import as_tensor
 from .._tensor import Tensor
@@ -18,7 +19,7 @@ from ._factors import eigvalsh, svdvals
 
 def _checked(name: str, x: Tensor, dtype: Any) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"linalg.{name}: expected a Tensor, not {type(x).__name__}")
+        raise not_a_tensor(x, f"linalg.{name}: ")
     if not x._type.dtype.is_inexact:
         raise RuntimeError(
             f"linalg.{name}: Expected a floating point or complex tensor as input. Got "

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lazyloom.errors import type_name
+
 from .._tensor import Tensor
 from .optimizer import Optimizer
 
@@ -162,7 +164,7 @@ class _Functions(LRScheduler):
         for function in given:
             if not callable(function):
                 raise TypeError(
-                    f"lr_lambda should be a function, but got {type(function).__name__}")
+                    f"lr_lambda should be a function, but got {type_name(function)}")
         self.lr_lambdas: list[Callable[[int], float]] = list(given)
         super().__init__(optimizer, last_epoch)
 

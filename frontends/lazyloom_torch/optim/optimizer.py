@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import lazyloom
-from lazyloom.errors import LoomError
+from lazyloom.errors import LoomError, type_name
 
-from .._errors import as_torch
+from .._errors import as_torch, described
 from .._grad_mode import set_grad_enabled
 from .._tensor import RemovableHandle, Tensor
 
@@ -115,7 +115,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts,"
-                f" but got {type(params).__name__}")
+                f" but got {type_name(params)}")
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -178,7 +178,7 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(p).__name__}")
+                    f"{described(p)}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, value in self.defaults.items():

@@ -9,6 +9,7 @@ from typing import Any
 import lazyloom
 
 from ..._grad_mode import no_grad
+from ..._interchange import is_foreign, own_copy
 from ..._tensor import RemovableHandle, Tensor
 from ..parameter import Parameter, is_lazy
 from ._hooks import register
@@ -214,10 +215,8 @@ class Stateful:
 
 def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: bool) -> str | None:
     """Load one tensor, PyTorch's too; what is wrong with it, or None."""
-    if not isinstance(given, Tensor) and hasattr(given, "detach"):
-        from ..._functions.creation import as_tensor
-
-        given = as_tensor(given)
+    if is_foreign(given):
+        given = own_copy(given)
     if not isinstance(given, Tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                 f"object from checkpoint but received {type(given)}")

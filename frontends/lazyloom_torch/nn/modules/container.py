@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self
 
+from lazyloom.errors import type_name
+
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from .module import Module
@@ -164,7 +166,7 @@ class ModuleList(_Listed):
         """Add modules at the end."""
         if not isinstance(modules, container_abcs.Iterable):
             raise TypeError("ModuleList.extend should be called with an iterable, but got "
-                            + type(modules).__name__)
+                            + type_name(modules))
         for m in list(modules):
             self.append(m)
         return self
@@ -253,14 +255,14 @@ def _pairs(given: Any, kind: str) -> Iterator[tuple[str, Any]]:
     """The pairs of a mapping, or of an iterable of them."""
     if not isinstance(given, container_abcs.Iterable):
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but "
-                        f"got {type(given).__name__}")
+                        f"got {type_name(given)}")
     if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
         yield from given.items()
         return
     for i, pair in enumerate(given):
         if not isinstance(pair, container_abcs.Iterable):
             raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is "
-                            f"{type(pair).__name__}")
+                            f"{type_name(pair)}")
         if len(pair) != 2:  # type: ignore[arg-type]
             raise ValueError(f"{kind} update sequence element #{i} has length "
                              f"{len(pair)}; 2 is required")  # type: ignore[arg-type]
@@ -275,7 +277,7 @@ def _as_parameter(value: Any) -> Any:
 
 def _text(value: Any, dtype_first: bool) -> str:
     if not isinstance(value, Tensor):
-        return f"Object of type: {type(value).__name__}"
+        return f"Object of type: {type_name(value)}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     what = repr(value.dtype) if dtype_first else value.type()
     return f"{kind} containing: [{what} of size {'x'.join(map(str, value.size()))}]"
@@ -317,7 +319,7 @@ class ParameterList(Module):
         """Add values at the end."""
         if not isinstance(values, container_abcs.Iterable) or isinstance(values, Tensor):
             raise TypeError("ParameterList.extend should be called with an iterable, but got "
-                            + type(values).__name__)
+                            + type_name(values))
         for v in values:
             self.append(v)
         return self
@@ -343,7 +345,7 @@ class ParameterDict(Module):
         if not isinstance(key, str):
             raise TypeError(
                 f"Index given to ParameterDict cannot be used as a key as it is not a string (type "
-                f"is '{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+                f"is '{type_name(key)}'). Open an issue on github if you need non-string keys.")
         return key
 
     def __len__(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazyloom.errors import type_name
+
 from ..._tensor import Tensor
 from ._declared import Declared
 from .module import Module
@@ -32,12 +34,12 @@ class Unflatten(Module):
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type "
-                f"{type(unflattened_size).__name__}")
+                f"{type_name(unflattened_size)}")
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
                     f"unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {i}")
+                    f"{type_name(size)} at pos {i}")
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import lazyloom
+from lazyloom.errors import type_name
 
 from ... import _dtypes
+from ..._errors import how_to_convert
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, is_lazy
@@ -84,8 +86,8 @@ class Module(Hooked, Stateful):
         elif name in groups.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)")
+                    f"cannot assign '{type_name(value)}' as parameter '{name}' "
+                    "(lazyloom_torch.nn.Parameter or None expected)")
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             if "_modules" not in groups:
@@ -95,8 +97,8 @@ class Module(Hooked, Stateful):
         elif name in groups.get("_modules", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as child module '{name}' "
-                    "(torch.nn.Module or None expected)")
+                    f"cannot assign '{type_name(value)}' as child module '{name}' "
+                    "(lazyloom_torch.nn.Module or None expected)")
             self._modules[name] = None
         elif isinstance(value, Buffer):
             self._forget(name, "_buffers")
@@ -104,8 +106,9 @@ class Module(Hooked, Stateful):
         elif name in groups.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{type(value).__name__}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)")
+                    f"cannot assign '{type_name(value)}' as buffer '{name}' "
+                    "(lazyloom_torch.nn.Buffer, lazyloom_torch.Tensor or None expected)"
+                    f"{how_to_convert(value)}")
             self._buffers[name] = _hooks.registered(Global.buffers, self, name, value)
         else:
             object.__setattr__(self, name, value)
@@ -150,7 +153,7 @@ class Module(Hooked, Stateful):
         if group not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+            raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."; got {name!r}')
         if name == "":
@@ -168,7 +171,7 @@ class Module(Hooked, Stateful):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                    f"cannot assign '{type_name(param)}' object to parameter '{name}' "
                     "(torch.nn.Parameter or None required)")
             param = _hooks.registered(Global.parameters, self, name, param)
         self._parameters[name] = param
@@ -181,8 +184,8 @@ class Module(Hooked, Stateful):
         self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor "
-                "or None required)")
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' "
+                f"(lazyloom_torch.Tensor or None required){how_to_convert(tensor)}")
         self._buffers[name] = _hooks.registered(Global.buffers, self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else
          self._non_persistent_buffers_set.add)(name)

@@ -7,6 +7,8 @@ import numbers
 import warnings
 from typing import Any
 
+from lazyloom.errors import type_name
+
 from ... import _dtypes
 from ..._autocast import casting
 from ..._functions import recurrent
@@ -83,7 +85,7 @@ class RNNBase(Module):
                 f"num_layers={self.num_layers}", stacklevel=4)
         if not isinstance(self.hidden_size, int):
             raise TypeError(
-                f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
+                f"hidden_size should be of type int, got: {type_name(self.hidden_size)}")
         if self.hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if self.num_layers <= 0:

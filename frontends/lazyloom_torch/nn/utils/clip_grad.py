@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from lazyloom.errors import type_name
+
 from ..._functions import reductions, shaping
 from ..._functions.creation import tensor
 from ..._grad_mode import no_grad
@@ -98,7 +100,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let the parts of a vector be the data of parameters. TypeError for what is no tensor."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+        raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
     start = 0
     with no_grad():
         for p in parameters:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lazyloom.errors import type_name
+
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList
@@ -45,7 +47,7 @@ def _register(module: Module, name: str, value: Tensor) -> None:
 
 def _check_type(before: Tensor, after: Any, what: str) -> None:
     if not isinstance(after, Tensor):
-        raise ValueError(f"{what} must return a tensor. Got {type(after).__name__}.")
+        raise ValueError(f"{what} must return a tensor. Got {type_name(after)}.")
     for attribute in ("dtype", "shape"):
         old, new = getattr(before, attribute), getattr(after, attribute)
         if old != new:
@@ -80,7 +82,7 @@ class ParametrizationList(ModuleList):
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(new).__name__}")
+                f"Got {type_name(new)}")
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
@@ -96,7 +98,7 @@ class ParametrizationList(ModuleList):
                     raise ValueError(
                         "'right_inverse' must return a Tensor or a Sequence of tensors (list, "
                         f"tuple...). Got element {i} of the sequence with type "
-                        f"{type(part).__name__}.")
+                        f"{type_name(part)}.")
                 if isinstance(original, Parameter):
                     part = Parameter(part.detach(), original.requires_grad)
                 else:
@@ -117,17 +119,17 @@ class ParametrizationList(ModuleList):
                 f"original{i}" for i in range(self.ntensors)]
             if self.is_tensor and not isinstance(value, Tensor):
                 raise ValueError(
-                    f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+                    f"`right_inverse` should return a tensor. Got {type_name(value)}")
             given = [value] if self.is_tensor else value
             if not isinstance(given, Sequence) or len(given) != len(names):
                 raise ValueError("'right_inverse' must return a sequence of tensors of length "
-                                 f"{self.ntensors}. Got {type(given).__name__}.")
+                                 f"{self.ntensors}. Got {type_name(given)}.")
             for name, tensor in zip(names, given, strict=True):
                 here = getattr(self, name)
                 if not isinstance(tensor, Tensor) or tensor.dtype is not here.dtype:
                     raise ValueError(
                         f"what `right_inverse` returned for `{name}` should be a tensor of dtype "
-                        f"{here.dtype}, but is {getattr(tensor, 'dtype', type(tensor).__name__)}")
+                        f"{here.dtype}, but is {getattr(tensor, 'dtype', type_name(tensor))}")
                 _set(here, tensor)
 
     def forward(self) -> Any:

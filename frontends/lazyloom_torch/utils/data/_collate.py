@@ -13,6 +13,7 @@ import lazyloom
 from ..._dtypes import float64
 from ..._functions.creation import as_tensor, tensor
 from ..._functions.shaping import is_part, stack
+from ..._interchange import is_foreign
 from ..._tensor import Tensor
 from ._worker import get_worker_info
 
@@ -30,8 +31,9 @@ def default_collate(batch: Any) -> Any:
         RuntimeError: sequences of different lengths, or tensors of different shapes.
     """
     first = batch[0]
-    if isinstance(first, Tensor):
-        return _stacked(batch)
+    if isinstance(first, Tensor) or is_foreign(first):
+        # another library's are data: what they require of gradients ends here
+        return _stacked([b if isinstance(b, Tensor) else as_tensor(b) for b in batch])
     if isinstance(first, np.ndarray):
         if first.dtype.kind in _NO_NUMBERS:
             raise _no_batch(first.dtype)
@@ -117,6 +119,8 @@ def default_convert(data: Any) -> Any:
     """A sample with its arrays and NumPy numbers as tensors, in containers too."""
     if isinstance(data, Tensor):
         return data
+    if is_foreign(data):
+        return as_tensor(data)
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in _NO_NUMBERS else as_tensor(data)
     if isinstance(data, (str, bytes)):

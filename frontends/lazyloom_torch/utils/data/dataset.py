@@ -19,6 +19,7 @@ import numpy as np
 import lazyloom
 
 from ..._core import record
+from ..._interchange import is_foreign, own_copy
 from ..._tensor import Tensor, operand
 from ...random import Generator
 
@@ -66,6 +67,7 @@ class TensorDataset(Dataset):
     """Tensors of equal first dimension, indexed together."""
 
     def __init__(self, *tensors: Tensor) -> None:
+        tensors = tuple(own_copy(t) if is_foreign(t) else t for t in tensors)
         sizes = {t.size(0) for t in tensors}
         if len(sizes) != 1:
             raise AssertionError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..._tensor import Tensor
 from ...random import Generator, multinomial, randint, randperm
 
 
@@ -25,6 +26,27 @@ class Sampler:
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("subclasses of Sampler should implement __iter__")
+
+
+#: so many independent draws are made at once
+_BLOCK = 1 << 16
+
+
+def _drawn(draw: Callable[[int, Generator | None], Tensor], count: int,
+           generator: Generator | None) -> Iterator[int]:  # fmt: skip
+    """Independent draws, which are made as they are needed where they are many.
+
+    Those come from a generator of their own: what else the program draws meanwhile changes
+    nothing.
+    """
+    if count <= _BLOCK:
+        yield from draw(count, generator).tolist()
+        return
+    if generator is None:
+        generator = Generator()
+        generator.manual_seed(int(randint(0, (1 << 63) - 1, (1,)).item()))
+    for start in range(0, count, _BLOCK):
+        yield from draw(_BLOCK, generator).tolist()[: count - start]
 
 
 class SequentialSampler(Sampler):
@@ -59,7 +81,8 @@ class RandomSampler(Sampler):
     def __iter__(self) -> Iterator[int]:
         n = len(self.data_source)
         if self.replacement:
-            yield from randint(0, n, (self.num_samples,), generator=self.generator).tolist()
+            yield from _drawn(lambda count, generator: randint(
+                0, n, (count,), generator=generator), self.num_samples, self.generator)
             return
         left = self.num_samples
         while left > 0:
@@ -105,8 +128,10 @@ class WeightedRandomSampler(Sampler):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = multinomial(self.weights, self.num_samples, self.replacement,
-                            generator=self.generator)
+        if self.replacement:
+            return _drawn(lambda count, generator: multinomial(
+                self.weights, count, True, generator=generator), self.num_samples, self.generator)
+        drawn = multinomial(self.weights, self.num_samples, False, generator=self.generator)
         return iter(drawn.tolist())
 
     def __len__(self) -> int:
