@@ -48,6 +48,9 @@ class vectorize:
         for c in self.otypes or "":
             lazyloom.dtypes.as_dtype(c)
 
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.pyfunc, self._options)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._inner is None:  # @vectorize(otypes=...) decorates
             self._take(args[0])
@@ -59,6 +62,10 @@ class vectorize:
         if isinstance(result, tuple):
             return tuple([_array(r) for r in result])
         return _array(result)
+
+
+def _rebuilt(pyfunc: Any, options: dict[str, Any]) -> vectorize:
+    return vectorize(pyfunc, **options)
 
 
 def _read(given: Any) -> Any:

@@ -72,6 +72,7 @@ from ._grad_mode import (  # noqa: E402, F401
 from ._out import NAMES as TAKES_OUT  # noqa: E402, F401
 from ._out import taking_out  # noqa: E402, F401
 from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
+from ._publishing import publish as _publish  # noqa: E402
 from ._repr import set_printoptions  # noqa: E402, F401
 from ._settings import FUNCTIONS as _settings  # noqa: E402, F401
 from ._tensor import Tensor  # noqa: E402, F401
@@ -219,5 +220,12 @@ globals().update(_typed)
 Tensor.hardshrink = _layers["hardshrink"]  # type: ignore[attr-defined]
 Tensor.prelu = _layers["prelu"]  # type: ignore[attr-defined]
 _autocast.apply(globals(), _autocast.GENERAL)
+
+for _name, _module in (
+    ("", None), (".nn.functional", nn.functional), (".linalg", linalg), (".fft", fft),
+    (".special", special), (".backends.cuda", backends.cuda),
+):
+    _publish(globals() if _module is None else vars(_module), f"{__name__}{_name}")
+_publish(vars(Tensor), __name__, "Tensor")
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]
