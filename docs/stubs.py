@@ -118,6 +118,10 @@ def functions(module: Any, space: dict[str, set[str]], public: Any) -> list[str]
     return lines
 
 
+#: what is for ``isinstance`` and ``hasattr``, not for type checkers
+_ASKED: Final = ("__class__", "__getattr__", "__torch_function__")
+
+
 def members(cls: Any, space: dict[str, set[str]]) -> list[str]:
     """The methods, properties and operators of one of the frontend's classes."""
     lines = []
@@ -128,7 +132,7 @@ def members(cls: Any, space: dict[str, set[str]]) -> list[str]:
                 seen.setdefault(name, thing)
     for name in sorted(seen):
         thing = seen[name]
-        if name.startswith("_") and not name.startswith("__"):
+        if name.startswith("_") and not name.startswith("__") or name in _ASKED:
             continue
         if isinstance(thing, property):
             result = returned(name, thing.fget, space)

@@ -7,7 +7,6 @@ dtype objects, strides (which decide where a reshape is a view), operators and m
 from __future__ import annotations
 
 import math
-import numbers
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import as_dtype
 
-from . import _info
+from . import _info, _scalars
 from ._dtypes import internal
 from ._layout import (
     ViewInfo,
@@ -218,7 +217,9 @@ class ndarray(lazyloom.Tensor):
             return NotImplemented
         if type(other) is int and not self._special and self._type.dtype.is_inexact:
             return wrap(_u.integer_power(self.value, other))
-        if self._type.dtype.kind == "b" and type(other) is int and other == 2:
+        if self._type.dtype.kind == "b" and type(other) is int and other == 2 and (
+            type(self) is not ScalarArray
+        ):
             # NumPy squares here, and the square of bool is int8
             return _t["square"](self)
         return _u.binary(_power, self, other)
@@ -369,16 +370,14 @@ class ndarray(lazyloom.Tensor):
 
     def __index__(self) -> int:
         if self.shape or self.type.dtype.kind not in "iu":
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+            raise TypeError("only integer scalar arrays can be converted to a scalar index; for a "
+                            "Python number, give x.item()")
         return int(self.read().item())
 
     def _one_element(self) -> Any:
         if self.size != 1 or self.ndim > 0:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        element = self.read()[()]
-        if self.type.dtype.kind == "c":
-            return complex(element)
-        return element
+        return self.read()[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
         if copy is False:
@@ -611,18 +610,31 @@ class ScalarArray(ndarray):
     """
 
     __slots__ = ()
+    __iter__ = None  # type: ignore[assignment]
+    __len__ = _scalars.Missing("a 0-d result has no len()")  # type: ignore[assignment]
+
+    def __init__(self, value: Any = 0.0) -> None:
+        self._hold(lazyloom.from_host(_scalars.host_number(value)))
+
+    @property
+    def __class__(self) -> Any:
+        """NumPy's type of such scalars, as ``isinstance`` asks; ``type(x)`` is the array's."""
+        return self._type.dtype.numpy.type
+
+    def __getattr__(self, name: str) -> Any:
+        return _scalars.attribute(self, name)
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.item())
 
     def __round__(self, ndigits: Any = None) -> Any:
-        return self.read()[()].__round__(ndigits)
+        return round(self.read()[()], ndigits)
 
     def __trunc__(self) -> int:
         return math.trunc(float(self))
 
 
-numbers.Number.register(ScalarArray)  # so that numpy.isscalar says yes, as for NumPy's scalars
+_scalars.teach_json(ndarray, ScalarArray)
 
 
 def wrap(value: Any) -> Any:
@@ -664,6 +676,8 @@ def assign(target: ndarray, value: Any, what: str = "assignment destination") ->
 def _unlike(a: ndarray, b: Any, answer: bool) -> Any:
     """The comparison with what is no number, where NumPy has an answer."""
     if b is None or isinstance(b, str):
+        if b is None and type(a) is ScalarArray:
+            return answer
         return wrap(_u.full_value(a.shape, answer, as_dtype(bool)))
     return NotImplemented
 

@@ -38,6 +38,11 @@ def operand(given: Any, strict: bool = False) -> Any:
     return host_value(given)
 
 
+def is_number(x: Any) -> bool:
+    """Whether it is a number that the host has: 0-d results say that they are numbers, too."""
+    return isinstance(x, (int, float, complex, onp.generic)) and not isinstance(x, lazyloom.Tensor)
+
+
 def operand_key(x: Any) -> DType | type:
     """What promotion looks at: a dtype, or the type of a weak Python number."""
     if isinstance(x, (lazyloom.Value, lazyloom.Scalar)):
@@ -92,7 +97,7 @@ def contains_tensor(given: Any) -> bool:
 def _stack(given: Any, dtype: Any) -> Any:
     parts: list[Any] = []
     for x in given:
-        if isinstance(x, (bool, int, float, complex)):
+        if isinstance(x, (bool, int, float, complex)) and is_number(x):
             parts.append(x)
         else:
             parts.append(x.value if isinstance(x, lazyloom.Tensor) else host_value(x))

@@ -11,7 +11,7 @@ import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, operand_key, param, value_of
+from ._convert import as_value, is_number, operand, operand_key, param, value_of
 from ._layout import keep_order
 from ._reductions import finish
 from ._ufuncs import TABLE, store
@@ -141,7 +141,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
     value = value_of(x)
     if value.type.dtype.kind not in "fc":
         return wrap(value)
-    if all(n is None or isinstance(n, (int, float)) for n in (nan, posinf, neginf)):
+    if all(n is None or is_number(n) for n in (nan, posinf, neginf)):
         result = record(
             "nan_to_num", (value,), {"nan": float(nan), "posinf": posinf, "neginf": neginf})
     else:

@@ -18,7 +18,7 @@ from lazyloom.errors import type_name
 from . import _dtypes as dt
 from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
 from ._assigning import assigned, fitted, no_fit_indexed, shape_text
-from ._convert import as_value, operand
+from ._convert import as_value, is_number, operand
 from ._flat import flatiter
 from ._index_functions import ix_, ravel_multi_index, unravel_index
 from ._keys import Entry, as_tuple, check_mask, copies, is_mask, parse
@@ -291,7 +291,7 @@ def _mask_error(x: ndarray, key: Any, otherwise: Any) -> Any:
 
 def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
     """Write to a view that an index of integers and slices makes."""
-    if value.__class__ is target.__class__ and target._same_place(value):
+    if type(value) is type(target) and target._same_place(value):
         # the second half of x[key] += y: the view was written in place already
         return
     if mode != "set":
@@ -353,7 +353,7 @@ def _set_by_mask(x: ndarray, key: Any, value: Any) -> bool:
     given_mask = _only_mask(key)
     if given_mask is None:
         return False
-    if isinstance(given_mask, (bool, onp.bool_)):
+    if isinstance(given_mask, (bool, onp.bool_)) and is_number(given_mask):
         given_mask = onp.array(given_mask)
     mask = operand(given_mask)
     if len(mask.type.shape) > x.ndim:

@@ -10,6 +10,7 @@ import numpy as onp
 
 from . import _dtypes as dt
 from ._array import ndarray
+from ._convert import is_number
 from ._creation import arange, array, asarray, indices, ones
 from ._joining import concatenate
 from ._manipulation import ravel, transpose
@@ -110,7 +111,7 @@ class _Concatenator:
                     part = part if place == -1 else part.swapaxes(-1, place)
                 parts.append(part)
                 keys.append(part.type.dtype)
-            elif isinstance(entry, (bool, int, float, complex, onp.generic)):
+            elif is_number(entry):
                 parts.append(entry)
                 keys.append(
                     type(entry) if type(entry) in dt.WEAK else dt.internal(onp.asarray(entry).dtype)

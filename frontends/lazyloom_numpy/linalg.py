@@ -20,7 +20,7 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _linalg, _manipulation
 from ._array import ndarray, wrap
-from ._convert import as_value, operand, value_of
+from ._convert import as_value, is_number, operand, value_of
 from ._elementwise import where
 from ._norms import matrix_norm, norm, vector_norm
 from ._reductions import finish
@@ -432,7 +432,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 def _per_matrix(given: Any) -> Any:
     """A tolerance, or one for each matrix of a batch, to compare singular values with."""
-    if isinstance(given, (int, float)):
+    if is_number(given):
         return given
     return wrap(value_of(given))[..., None]
 
@@ -455,7 +455,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
     if x.size == 0 and not _product(x.shape[-2:]):
         return _manipulation.swapaxes(x, -1, -2).copy()
     value, target = _matrix(x)
-    if isinstance(rcond, (int, float)) and rcond >= 0 and not hermitian:
+    if is_number(rcond) and rcond >= 0 and not hermitian:
         result = record("pinv", (value,), {"rtol": float(rcond)})
         return _as(*_checked("pinv", _nan(result), result), target)
     u, s, vh = svd(wrap(value), full_matrices=False, hermitian=hermitian)

@@ -15,8 +15,9 @@ from ._tensor import Tensor
 
 def is_foreign(data: Any) -> bool:
     """Whether it is a tensor of another library: one with ``__dlpack__`` that is no array."""
-    return hasattr(data, "__dlpack__") and not isinstance(
-        data, (Tensor, np.ndarray, np.generic, type))
+    if isinstance(data, lazyloom.Tensor):
+        return not isinstance(data, Tensor)
+    return hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic, type))
 
 
 def own_copy(data: Any) -> Tensor:

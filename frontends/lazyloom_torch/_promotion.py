@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import lazyloom
+
 from . import _dtypes
 from ._dtypes import dtype
 from ._errors import described
@@ -83,7 +85,10 @@ def number_dtype(number: Any) -> dtype:
 
 def is_number(x: Any) -> bool:
     """Whether x is a Python or NumPy scalar."""
-    return isinstance(x, (int, float, complex, np.generic))
+    kind = type(x)
+    if kind is float or kind is int:
+        return True
+    return isinstance(x, (int, float, complex, np.generic)) and not isinstance(x, lazyloom.Tensor)
 
 
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:

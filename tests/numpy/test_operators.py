@@ -211,7 +211,11 @@ def test_numpy_arrays_and_scalars_on_the_left_leave_it_to_ours():
 
 def test_tensors_of_another_frontend_are_operands():
     x, t = np.arange(3.0), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    assert type(x + t) is np.ndarray and (x + t).tolist() == [1.0, 3.0, 5.0]
+    # a tensor's: PyTorch's come before NumPy's arrays, and carry gradients
+    for total in (x + t, t + x):
+        assert type(total) is torch.Tensor and total.tolist() == [1.0, 3.0, 5.0]
+    x += t
+    assert type(x) is np.ndarray and x.tolist() == [1.0, 3.0, 5.0]
 
 
 def test_threads_operate_on_one_array():

@@ -158,7 +158,8 @@ def test_the_numpy_like_frontend_takes_tensors_of_others() -> None:
         a = np.array(DATA)
         for got, expected in [
             (a + theirs, 2 * DATA), (theirs + a, 2 * DATA), (a @ theirs.T, DATA @ DATA.T),
-            (theirs < a, DATA < DATA), (np.add(theirs, a), 2 * DATA), (a[theirs > 3], DATA[DATA > 3]),
+            (theirs < a, DATA < DATA), (np.add(theirs, a), 2 * DATA),
+            (a[theirs > 3], DATA[DATA > 3]),
         ]:  # fmt: skip
             assert isinstance(got, np.ndarray)
             numpy.testing.assert_allclose(got, expected)

@@ -25,7 +25,7 @@ _HOST: Final = (int, float, onp.generic)
 
 
 def _contains(x: Any) -> str:
-    return "is NaN" if isinstance(x, float) else "contains NaNs"
+    return "is NaN" if type(x) is float else "contains NaNs"
 
 
 def non_negative(x: Any, name: str) -> None:
@@ -95,7 +95,7 @@ def real(given: Any, name: str, check: Any = None) -> Any:
         return wrap(value_of(device, dt.FLOAT64))
     if check is not None:
         check(x, name)
-    return x if isinstance(x, float) else wrap(host_value(x))
+    return x if type(x) is float else wrap(host_value(x))
 
 
 def ordered(names: Sequence[str], *given: Any) -> None:

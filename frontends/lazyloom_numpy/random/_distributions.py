@@ -149,7 +149,7 @@ class Distributions:
         """Weibull numbers of scale 1. As ``numpy.random.Generator.weibull``."""
         a = real(a, "a", checks.non_negative)
         base = self._standard("exponential", shape_of(size, *_shapes(a)))
-        if isinstance(a, float):
+        if type(a) is float:
             return finish(call("power", base, 1.0 / a) if a else base * 0.0, size)
         return finish(where(a == 0.0, 0.0, call("power", base, 1.0 / a)), size)
 
@@ -198,14 +198,14 @@ class Distributions:
 
     def _noncentral(self, df: Any, nonc: Any, dims: tuple[int, ...]) -> Any:
         def shift() -> Any:
-            root = math.sqrt(nonc) if isinstance(nonc, float) else call("sqrt", nonc)
+            root = math.sqrt(nonc) if type(nonc) is float else call("sqrt", nonc)
             return call("square", self._standard("normal", dims) + root)
 
         def mixed() -> Any:
             return df + call("multiply", self._draw("random_poisson", dims, nonc * 0.5), 2.0)
 
         # a degree of freedom that the normal number takes, or a random number more of them
-        if isinstance(df, float):
+        if type(df) is float:
             if df > 1.0:
                 return self._chisquare(df - 1.0, dims) + shift()
             return self._chisquare(mixed(), dims) + nonc * 0.0  # a NaN stays one
@@ -296,7 +296,7 @@ class Distributions:
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Failures before n successes, int64. As NumPy's ``Generator.negative_binomial``."""
         n, p = real(n, "n", checks.positive), real(p, "p", checks.likely)
-        if isinstance(n, float) and isinstance(p, float):
+        if type(n) is float and type(p) is float:
             if (1.0 - p) * (n + 10.0 * math.sqrt(n)) > p * checks.POISSON_LAM_MAX:
                 raise ValueError(
                     "n too large or p too small: the counts would not fit int64")
@@ -311,7 +311,7 @@ class Distributions:
         u = -self._draw("random_uniform", dims, -1.0, 0.0)
         v = -self._draw("random_uniform", dims, -1.0, 0.0)
         # Kemp 1981: given u the number is geometric, of failure probability q
-        exponent = u * (math.log1p(-p) if isinstance(p, float) else call("log1p", -p))
+        exponent = u * (math.log1p(-p) if type(p) is float else call("log1p", -p))
         q = -call("expm1", exponent)
         many = call("floor", 1.0 + call("log", v) / call("log1p", -call("exp", exponent)))
         few = where(v >= q, 1.0, 2.0)

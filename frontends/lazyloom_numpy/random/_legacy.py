@@ -167,7 +167,7 @@ class RandomState(Distributions):
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of a range or of a 1-d array. As ``numpy.random.choice``."""
-        if isinstance(a, float):
+        if type(a) is float:
             raise ValueError("a must be 1-dimensional or an integer")
         ndim = len(a.shape) if isinstance(a, (ndarray, onp.ndarray)) else onp.ndim(a)
         if ndim > 1:
