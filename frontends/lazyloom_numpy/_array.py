@@ -6,7 +6,6 @@ dtype objects, strides (which decide where a reshape is a view), operators and m
 
 from __future__ import annotations
 
-import math
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import as_dtype
 
-from . import _info, _scalars
+from . import _info
 from ._dtypes import internal
 from ._layout import (
     ViewInfo,
@@ -601,42 +600,6 @@ class ndarray(lazyloom.Tensor):
         return _sorting.searchsorted(self, v, side, sorter)
 
 
-class ScalarArray(ndarray):
-    """A 0-d result: what NumPy returns as a scalar.
-
-    Like NumPy's scalars it is no view, ``s += 1`` makes a new one, and it is hashable (which
-    reads it); unlike them it is an ``ndarray``, so that it stays pending and, as the array API
-    standard has it for arrays of no dimension, ``s[...] = 1`` writes to it.
-    """
-
-    __slots__ = ()
-    __iter__ = None  # type: ignore[assignment]
-    __len__ = _scalars.Missing("a 0-d result has no len()")  # type: ignore[assignment]
-
-    def __init__(self, value: Any = 0.0) -> None:
-        self._hold(lazyloom.from_host(_scalars.host_number(value)))
-
-    @property
-    def __class__(self) -> Any:
-        """NumPy's type of such scalars, as ``isinstance`` asks; ``type(x)`` is the array's."""
-        return self._type.dtype.numpy.type
-
-    def __getattr__(self, name: str) -> Any:
-        return _scalars.attribute(self, name)
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(self.item())
-
-    def __round__(self, ndigits: Any = None) -> Any:
-        return round(self.read()[()], ndigits)
-
-    def __trunc__(self) -> int:
-        return math.trunc(float(self))
-
-
-_scalars.teach_json(ndarray, ScalarArray)
-
-
 def wrap(value: Any) -> Any:
     """An array of a recorded result; 0-d ones are scalars, as NumPy's functions return."""
     cls = ndarray if value.shape else ScalarArray
@@ -683,6 +646,7 @@ def _unlike(a: ndarray, b: Any, answer: bool) -> Any:
 
 
 # at the end, because these modules need the class
+from ._scalars import ScalarArray  # noqa: E402, I001
 from . import (  # noqa: E402
     _elementwise,
     _flat,

@@ -8,15 +8,22 @@ ask, it looks at the type itself: what it takes is known by the slots for ``floa
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as onp
 
+import lazyloom
+
+from ._array import ndarray
+
 
 def attribute(x: Any, name: str) -> Any:
     """What NumPy's scalar has and arrays do not, such as ``is_integer``; its methods read."""
+    if name.startswith("_"):  # the slot of an array that is no view, mostly
+        raise AttributeError(name)
     kind = x._type.dtype.numpy.type
-    if name.startswith("_") or not hasattr(kind, name):
+    if not hasattr(kind, name):
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
     if not callable(getattr(kind, name)):
         return getattr(x.read()[()], name)
@@ -53,7 +60,40 @@ class Missing:
         raise NoLength(self.text)
 
 
-def teach_json(array: type, scalar: type) -> None:
+class ScalarArray(ndarray):
+    """A 0-d result: what NumPy returns as a scalar.
+
+    Like NumPy's scalars it is no view, ``s += 1`` makes a new one, and it is hashable (which
+    reads it); unlike them it is an ``ndarray``, so that it stays pending and, as the array API
+    standard has it for arrays of no dimension, ``s[...] = 1`` writes to it.
+    """
+
+    __slots__ = ()
+    __iter__ = None  # type: ignore[assignment]
+    __len__ = Missing("a 0-d result has no len()")  # type: ignore[assignment]
+
+    def __init__(self, value: Any = 0.0) -> None:
+        self._hold(lazyloom.from_host(host_number(value)))
+
+    @property
+    def __class__(self) -> Any:
+        """NumPy's type of such scalars, as ``isinstance`` asks; ``type(x)`` is the array's."""
+        return self._type.dtype.numpy.type
+
+    def __getattr__(self, name: str) -> Any:
+        return attribute(self, name)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.item())
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        return round(self.read()[()], ndigits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(float(self))
+
+
+def _teach_json() -> None:
     """Let ``json`` write what it writes of NumPy's scalars, and say what to do with the others.
 
     Its encoder looks for floats by their type in C, and asks ``default`` about what it does not
@@ -65,12 +105,12 @@ def teach_json(array: type, scalar: type) -> None:
     inner, make = encoder.JSONEncoder.default, encoder._make_iterencode
 
     def default(self: Any, o: Any) -> Any:
-        if type(o) is scalar:
+        if type(o) is ScalarArray:
             if isinstance(o, float):
                 return o.item()
             raise TypeError(
                 f"Object of type {o.dtype.name} is not JSON serializable: give it as x.item()")
-        if isinstance(o, array):
+        if isinstance(o, ndarray):
             raise TypeError(
                 f"Object of type {type(o).__name__} is not JSON serializable: give it as "
                 "x.tolist()")
@@ -79,9 +119,12 @@ def teach_json(array: type, scalar: type) -> None:
     def _make_iterencode(markers: Any, ask: Any, text: Any, indent: Any, floatstr: Any,
                          *args: Any, **kwargs: Any) -> Any:  # fmt: skip
         def formatted(o: Any) -> str:
-            return str(floatstr(o if type(o) is not scalar else o.item()))
+            return str(floatstr(o if type(o) is not ScalarArray else o.item()))
 
         return make(markers, ask, text, indent, formatted, *args, **kwargs)
 
     encoder.JSONEncoder.default = default  # type: ignore[method-assign]
     encoder._make_iterencode = _make_iterencode
+
+
+_teach_json()
