@@ -84,7 +84,12 @@ class AbsentDtype(dtype):
         raise AttributeError(f"dtype has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (getattr, (sys.modules[_ROOT], self.name))
+        return (_named, (self.name,))
+
+
+def _named(name: str) -> Any:
+    """What is pickled by its name in the package."""
+    return getattr(sys.modules[_ROOT], name)
 
 
 def torch_name(module: str) -> str:

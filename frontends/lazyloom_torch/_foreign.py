@@ -145,12 +145,12 @@ def _as_theirs(given: Any) -> Any:
     return sys.modules["torch"].from_dlpack(given)
 
 
-def torch_function(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """What PyTorch's protocol ``__torch_function__`` asks for: ours, of the same name.
 
     What changes or indexes a tensor of PyTorch's stays PyTorch's, with ours converted.
     """
-    name = getattr(func, "__name__", "")
+    name, kwargs = getattr(func, "__name__", ""), kwargs or {}
     if _is_theirs_to_keep(name, args, kwargs):
         return func(*_as_theirs(list(args)), **{k: _as_theirs(v) for k, v in kwargs.items()})
     ours = _counterpart(func)

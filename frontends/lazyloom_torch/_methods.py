@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _autocast, _numpy_names, _operators, autograd, random
-from ._foreign import mixing, takes_several
+from ._foreign import mixing, takes_several, torch_function
 from ._functions import (
     activations,
     convert,
@@ -146,6 +146,7 @@ def attach() -> None:
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):
         setattr(cls, name, _numpy_names.taking(name, activations.FUNCTIONS[name]))
+    cls.__torch_function__ = classmethod(torch_function)
     cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
     cls.split = lambda self, split_size, dim=0: splitting.split(self, split_size, dim)
     _operators.register()

@@ -74,4 +74,5 @@ def functions(kind: str) -> dict[str, Any]:
     for name, function in found.items():
         function.__name__ = function.__qualname__ = name
         function.__module__ = f"{__package__}.{kind}"
+        function.__module__ = f"{__package__}.{kind}"
     return found

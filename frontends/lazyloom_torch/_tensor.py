@@ -524,13 +524,6 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """PyTorch's own functions that meet this tensor ask for ours."""
-        from ._foreign import torch_function
-
-        return torch_function(func, args, kwargs or {})
-
     def __bool__(self) -> bool:
         if self._type.size != 1:
             many = "no values" if self._type.size == 0 else "more than one value"

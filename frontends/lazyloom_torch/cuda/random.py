@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._no_device import functions as _functions
+from .. import cuda as _cuda
 
-globals().update({n: f for n, f in _functions("cuda").items()
-                  if "seed" in n or "rng_state" in n})
+globals().update({n: f for n, f in vars(_cuda).items() if "seed" in n or "rng_state" in n})
