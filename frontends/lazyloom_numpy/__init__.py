@@ -45,7 +45,7 @@ from numpy import iterable as iterable
 
 from ._array import ScalarArray, ndarray
 from . import _ufuncs
-from . import fft, lib, linalg, random
+from . import emath, fft, lib, linalg, random
 from ._creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
@@ -63,6 +63,7 @@ from ._elementwise import (
     iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj, nan_to_num, piecewise, real,
     real_if_close, round, select, unwrap, where,
 )  # fmt: skip
+from ._iterators import broadcast, nditer
 from ._info import __array_namespace_info__
 from ._applying import apply_along_axis, apply_over_axes
 from ._bits import packbits, unpackbits

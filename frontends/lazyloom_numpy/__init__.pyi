@@ -73,6 +73,7 @@ from numpy import ulonglong as ulonglong
 from numpy import unsignedinteger as unsignedinteger
 from numpy import ushort as ushort
 
+from . import emath as emath
 from . import fft as fft
 from . import lib as lib
 from . import linalg as linalg
@@ -81,6 +82,7 @@ from ._dtypes import UFuncTypeError as UFuncTypeError
 from ._errstate import errstate as errstate
 from ._files import NpzFile as NpzFile
 from ._flat import flatiter as flatiter
+from ._iterators import broadcast as broadcast, nditer as nditer
 from ._layout import flagsobj as flagsobj
 from ._polynomials import poly1d as poly1d
 from ._sets import UniqueAllResult as UniqueAllResult, UniqueCountsResult as UniqueCountsResult, UniqueInverseResult as UniqueInverseResult

@@ -16,7 +16,7 @@ _MASKED: Final = (
     "numpy.asarray(x)")
 _LOOPS: Final = (
     "element-by-element iteration would read each element; use functions of whole arrays, "
-    "ndindex, ndenumerate or vectorize, or numpy.nditer on numpy.asarray(x)")
+    "ndindex, ndenumerate or nditer, or numpy.nested_iters on numpy.asarray(x)")
 _NUMPY_ITSELF: Final = "it is about the installed NumPy, not about arrays; use numpy's own"
 _CALENDAR: Final = "dates have no place on a device; use numpy for dates and times"
 _POLYNOMIAL: Final = (
@@ -33,7 +33,7 @@ REASONS: Final[dict[str, str]] = {
         "datetime64", "timedelta64", "datetime_as_string", "datetime_data", "isnat",
         "busday_count", "busday_offset", "busdaycalendar", "is_busday"), _CALENDAR),
     **dict.fromkeys(("matrix", "asmatrix", "bmat"), _MATRIX),
-    **dict.fromkeys(("nditer", "nested_iters", "broadcast"), _LOOPS),
+    "nested_iters": _LOOPS,
     **dict.fromkeys((
         "ctypeslib", "core", "f2py", "get_include", "info", "show_config", "show_runtime",
         "test", "dtypes", "getbufsize", "setbufsize", "mintypecode"),
@@ -42,8 +42,6 @@ REASONS: Final[dict[str, str]] = {
     "memmap": "memory maps are out of scope, as data lives on a device; use numpy.memmap, and "
               "asarray for what is computed with",
     "polynomial": _POLYNOMIAL,
-    "emath": "its functions choose the result's dtype by the data; cast to complex first, or use "
-             "numpy.emath on numpy.asarray(x)",
     "fromregex": "it makes records; use numpy.fromregex and asarray for its columns",
 }  # fmt: skip
 
