@@ -24,6 +24,7 @@ from lazyloom.errors import (
     GradientError,
     HandleError,
     LoomError,
+    OutOfMemoryError,
     ShapeError,
 )
 
@@ -72,7 +73,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
         if issubclass(exception, KeyboardInterrupt):
             # the Python program around the caller is to hear of it, not this call alone
             _thread.interrupt_main()
-        code, op, site = INTERNAL, "", ""
+        out_of_memory = issubclass(exception, MemoryError)
+        code, op, site = OutOfMemoryError.code if out_of_memory else INTERNAL, "", ""
         message = f"{exception.__name__}: {value}"
         while traceback is not None and traceback.tb_next is not None:
             traceback = traceback.tb_next

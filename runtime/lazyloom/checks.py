@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from .errors import IndexRangeError, LoomError
+from .errors import ArgumentError, IndexRangeError, LoomError
 from .graph import Buffer, Node
 from .interrupts import let_pass
 from .source import Site
@@ -79,7 +79,7 @@ class Check:
             except Exception as error:
                 let_pass(error)
                 return None  # as above
-            self.error = _judges[self.kind](data, self) if data.any() else None
+            self.error = _judge(self.kind)(data, self) if data.any() else None
             self.passed = self.error is None
         return self.error
 
@@ -92,6 +92,18 @@ def register(kind: str, judge: Judge) -> None:
     each check, when something that depends on it is read.
     """
     _judges[kind] = judge
+
+
+def _judge(kind: str) -> Judge:
+    found = _judges.get(kind)
+    return _unknown if found is None else found
+
+
+def _unknown(data: Any, check: Check) -> LoomError:
+    return ArgumentError(
+        f"checked: attribute 'kind' is {check.kind!r}, expected one that is registered: "
+        f"{', '.join(sorted(_judges))}", op="checked",
+        site=str(check.site))
 
 
 def failed(buffer: Buffer) -> LoomError | None:
@@ -167,6 +179,10 @@ def attach(
 
 
 def _index(data: Any, check: Check) -> LoomError:
+    if len(check.info) != 2:
+        return ArgumentError(
+            f"checked: attribute 'info' is {check.info!r}, expected an axis and a size",
+            op="checked", site=str(check.site))
     axis, size = check.info
     bad = int(data[data != 0].flat[0])
     along = "" if axis < 0 else f"axis {axis} with "

@@ -149,7 +149,7 @@ def as_dtype(given: Any) -> DType:
         return _BY_NAME[given]
     try:
         found = _BY_NUMPY.get(np.dtype(given).newbyteorder("="))
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # as NumPy's reading of a text fails
         found = None
     if found is None:
         raise DTypeError(

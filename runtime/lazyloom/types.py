@@ -10,6 +10,8 @@ from .errors import DTypeError, ShapeError
 
 #: the bytes of a value are counted in a signed integer of 64 bits
 MOST_BYTES: Final = 2**63
+#: NumPy's arrays, through which data comes in and goes out, have no more
+MOST_DIMENSIONS: Final = 64
 
 
 @final
@@ -81,8 +83,8 @@ def tensor_type(
 ) -> TensorType:
     """The type of that shape (a tuple of non-negative ints) and dtype (a DType).
 
-    Raises ShapeError for a negative size, and for more bytes than XLA can address; DTypeError
-    for what is no DType.
+    Raises ShapeError for a negative size, for more than 64 dimensions and for more bytes than XLA
+    can address; DTypeError for what is no DType.
     """
     key = (shape, dtype, placement)
     found = _interned.get(key)
@@ -109,6 +111,9 @@ def _checked(shape: Any, dtype: Any) -> tuple[int, ...]:
     if not isinstance(dtype, DType):
         raise DTypeError(f"a dtype is {dtype!r}, expected a lazyloom.DType")
     sizes: tuple[int, ...] = tuple(map(operator.index, shape))
+    if len(sizes) > MOST_DIMENSIONS:
+        raise ShapeError(
+            f"a shape has {len(sizes)} dimensions, expected at most {MOST_DIMENSIONS}")
     if any(d < 0 for d in sizes):
         raise ShapeError(f"shape {sizes} has a negative size, expected sizes of 0 or more")
     size = dtype.itemsize

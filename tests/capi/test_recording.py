@@ -63,7 +63,7 @@ ALIKE: list[tuple[str, list[dict[str, Any]]]] = [
     ("cumsum", [{"axis": 0}, {"axis": 1}, {"axis": -1}, {"axis": 1, "reverse": True},
                 {"axis": 1, "reverse": False}]),
     ("reshape", [{"shape": s} for s in (
-        (6,), (6, 1), (1, 6), (2, 3), (3, 2), (1, 2, 3), (1,) * 100 + (6,), (6,) + (1,) * 100)]),
+        (6,), (6, 1), (1, 6), (2, 3), (3, 2), (1, 2, 3), (1,) * 60 + (6,), (6,) + (1,) * 60)]),
     ("gelu", [{"approximate": "none"}, {"approximate": "tanh"}]),
     ("nan_to_num", [{"nan": 1.0}, {"nan": 1.0, "posinf": None}, {"posinf": 1.0},
                     {"neginf": 1.0}, {"posinf": 1.0, "neginf": 1.0}]),

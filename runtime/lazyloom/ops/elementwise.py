@@ -334,6 +334,8 @@ def round_(x: T, *, decimals: int = 0) -> Array:
 
     Negative ``decimals`` round to tens, hundreds, ... Complex parts round on their own.
     """
+    # a power of ten beyond every dtype's range is taken for any larger one
+    decimals = max(-_BEYOND, min(decimals, _BEYOND))
     if kind(x) == "c":
         return lax.complex(_round(lax.real(x), decimals), _round(lax.imag(x), decimals))
     if is_inexact(x):
@@ -346,12 +348,16 @@ def round_(x: T, *, decimals: int = 0) -> Array:
     return convert(_round_to_multiple(convert(x, unit.dtype), unit), x.dtype)
 
 
+#: 10.0 to that power is infinite
+_BEYOND = 309
+
+
 def _round(x: Any, decimals: int) -> Any:
     even = lax.RoundingMethod.TO_NEAREST_EVEN
     if decimals == 0:
         return lax.round(x, even)
     wide = widened(x)
-    factor = 10.0 ** abs(decimals)
+    factor = 10.0 ** abs(decimals) if abs(decimals) < _BEYOND else math.inf
     scale = constant(wide, factor)
     if decimals > 0:
         shifted = lax.round(lax.mul(wide, scale), even)
