@@ -10,7 +10,9 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom.execute.stops import FUSED, stops
+from lazyloom.execute import jax_compat
+from lazyloom.execute.assemble import module_text
+from lazyloom.execute.stops import FUSED, FUSED_STEPS, steps_of, stops
 
 
 def life(m: Any, x: Any) -> Any:
@@ -79,3 +81,82 @@ def test_a_long_chain_is_ended() -> None:
     instructions = lazyloom.program_of(result).structure.instructions
     for platform in ("cpu", "cuda"):
         assert stops(instructions, platform) == {FUSED - 1, 2 * FUSED - 1}
+
+
+def size_of_code(result: Any) -> int:
+    """How many instructions XLA makes of the program of a pending array."""
+    program = lazyloom.program_of(result)
+    with jax_compat.x64():
+        text = module_text(program.structure, program.outputs, {})
+        compiled = jax_compat.compile_text(text)
+    return int(sum(m.to_string().count(" = ") for m in compiled.hlo_modules()))
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_random_draws_in_a_row_are_apart() -> None:
+    key = lazyloom.from_host(onp.array([1, 2], onp.uint32))
+    x = lazyloom.from_host(onp.ones(64, onp.float32))
+
+    def dropped(times: int) -> Any:
+        state, y = key, x
+        for _ in range(times):
+            keys = lazyloom.record("random_split", [state])
+            state, mine = (
+                lazyloom.record("take", [keys, lazyloom.from_host(onp.array(k))], {"axis": 0})
+                for k in (0, 1))
+            y = lazyloom.record("dropout", [y, mine], {"rate": 0.5})
+        return y
+
+    sizes = [size_of_code(dropped(times)) for times in (2, 4, 8)]
+    assert sizes[2] - sizes[1] <= 2.2 * (sizes[1] - sizes[0])
+    # in one loop, sixteen of them took LLVM minutes
+    instructions = lazyloom.program_of(dropped(40)).structure.instructions
+    ends = stops(instructions, "cpu")
+    names = [i.spec.op.name for i in instructions]
+    assert all(k in ends for k, name in enumerate(names[:-2]) if name == "take")
+    one = steps_of(instructions[names.index("dropout")])
+    assert sum(names[k] == "dropout" for k in ends) >= 40 * one // (FUSED_STEPS + one)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_ops_of_many_steps_in_a_row_are_apart() -> None:
+    x = np.array(onp.ones(4, onp.float32))
+    lazyloom.sync(x)
+
+    def repeated(times: int) -> Any:
+        y = x.value
+        for _ in range(times):
+            y = lazyloom.record("bessel_i0", [y])
+        return y
+
+    sizes = [size_of_code(repeated(times)) for times in (4, 8, 16)]
+    assert sizes[2] - sizes[1] <= 2.2 * (sizes[1] - sizes[0])
+
+
+def test_the_first_of_several_results_ends_a_fusion() -> None:
+    x = np.array(onp.random.default_rng(0).random((8, 3)))
+    lazyloom.sync(x)
+    y, ones = x.value, lazyloom.from_host(onp.ones(3))
+    for _ in range(8):
+        y, _, _ = lazyloom.record("batch_norm_train", [y, ones, ones], {"eps": 1e-5})
+    assert len(stops(lazyloom.program_of(y).structure.instructions, "cpu")) in (1, 2, 3)
+    expected = onp.asarray(x)
+    for _ in range(8):
+        expected = (expected - expected.mean(0)) / onp.sqrt(expected.var(0) + 1e-5) + 1
+    onp.testing.assert_allclose(y.read(), expected, rtol=1e-9)
+
+
+def test_what_two_loops_read_is_computed_once() -> None:
+    x = np.array(onp.ones((4, 8), onp.float32))
+    lazyloom.sync(x)
+    value = lazyloom.record("bessel_i0", [x.value])
+    total = lazyloom.record("sum", [value], {"axes": (1,), "keepdims": True})
+    instructions = lazyloom.program_of(lazyloom.record("divide", [value, total])
+                                       ).structure.instructions
+    assert stops(instructions, "cpu") == {0}
+    # a few steps are cheaper than a pass over memory
+    value = lazyloom.record("exp", [x.value])
+    total = lazyloom.record("sum", [value], {"axes": (1,), "keepdims": True})
+    instructions = lazyloom.program_of(lazyloom.record("divide", [value, total])
+                                       ).structure.instructions
+    assert not stops(instructions, "cpu")

@@ -1,24 +1,35 @@
 """Where a program ends XLA's fusions, because going on would cost more than the memory saved.
 
 XLA:CPU fuses what it can and computes a value again for each of its readers. That is right for
-readers at the same index, which share the work inside a loop, and goes wrong in two ways:
+readers at the same index, which share the work inside a loop, and goes wrong in four ways:
 
 - a long chain becomes one loop, whose machine code takes LLVM out of memory;
+- so does a short chain of ops that are many steps each: sixteen dropouts in a row, each twenty
+  rounds of Threefry, compiled for minutes, where fifteen took seconds;
 - where a value is read at several places (the stencils of array programs: ``u[:-1] + u[1:]``,
   ``roll``), each place computes it anew, with all that it was computed from: the code of a few
-  steps of such a loop grows, and its work with it, as a power of the steps.
+  steps of such a loop grows, and its work with it, as a power of the steps;
+- where a value of many steps is read by several loops (a reduction beside what is computed with
+  its result) or by far more elements than it has (the key of a random draw), each computes it.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 from collections import Counter
 from typing import Final
 
 from ..program import Instruction
+from .lowering import lower
 
 #: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
 #: additions to a vector of 4 takes LLVM tens of gigabytes
 FUSED: Final = 200
+#: and of so many steps in all, as :func:`steps_of` counts them
+FUSED_STEPS: Final = 500
+#: from so many steps on, to compute a value again costs more than to read it
+MANY_STEPS: Final = 64
 #: ops that read their first operand at other indices than they write
 MOVING: Final = frozenset(
     ("slice", "dynamic_slice", "roll", "pad", "flip", "index", "take", "take_along_axis"))
@@ -27,26 +38,84 @@ READS: Final = 1.5
 
 
 def stops(instructions: list[Instruction], platform: str) -> set[int]:
-    """Numbers of the instructions whose (one) result ends a fusion."""
-    read = _elements_read(instructions if platform == "cpu" else [])
+    """Numbers of the instructions whose first result ends a fusion."""
+    on_cpu = platform == "cpu"
+    read = _elements_read(instructions if on_cpu else [])
+    again = _computed_again(instructions if on_cpu else [])
     found: set[int] = set()
     #: how many ops in a row XLA may fuse, up to each
     depths: list[int] = []
+    #: how many steps those are
+    steps: list[int] = []
     #: whether such a row reads at other indices than it writes
     moved: list[bool] = []
     for number, i in enumerate(instructions):
-        depth, moves = 0, False
+        depth, many, moves = 0, 0, False
         if not i.spec.heavy:
             before = _sources(i)
             depth = 1 + max([depths[at] for at in before], default=0)
+            if on_cpu:
+                many = steps_of(i) + max([steps[at] for at in before], default=0)
             moves = _moves(i) or any(moved[at] for at in before)
-        if len(i.types) == 1 and depth and (
-            depth == FUSED or (moves and read[number] > READS * i.types[0].size)
+        if depth and (
+            depth == FUSED or many >= FUSED_STEPS
+            or (moves and read[number] > READS * i.types[0].size)
+            or (many >= MANY_STEPS and again[number] > READS * i.types[0].size)
         ):
             found.add(number)
-            depth, moves = 0, False
+            depth, many, moves = 0, 0, False
         depths.append(depth)
+        steps.append(many)
         moved.append(moves)
+    return found
+
+
+def steps_of(i: Instruction) -> int:
+    """How many steps of a loop's code the op is, about."""
+    return _count(lower(i.spec, i.operand_types).text)[0]
+
+
+_STEP: Final = re.compile(r"= \"?(stablehlo|chlo)\.(\w+)")
+#: what costs nothing in a loop
+_FREE: Final = frozenset(("constant", "iota", "broadcast_in_dim", "reshape", "transpose"))
+#: steps that XLA writes as so many
+_SERIES: Final = {
+    "bessel_i1e": 120, "digamma": 80, "erf_inv": 50, "lgamma": 80, "polygamma": 300, "zeta": 200,
+}  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def _count(text: str) -> tuple[int, int]:
+    """Steps of an op's lowering, and how many of them go through their operand in loops apart."""
+    steps, loops = 0, 0
+    for dialect, name in _STEP.findall(text):
+        steps += 0 if name in _FREE else _SERIES.get(name, 1)
+        loops += dialect == "stablehlo" and name in ("reduce", "reduce_window")
+    return steps, loops
+
+
+def _computed_again(instructions: list[Instruction]) -> Counter[int]:
+    """How many elements of each first result are computed where it stays inside a fusion.
+
+    A reduction is a loop of its own, and so is what has more elements than the value; all other
+    readers together count once, since they share a loop.
+    """
+    found: Counter[int] = Counter()
+    shared: set[int] = set()
+    for i in instructions:
+        if i.spec.heavy:
+            continue
+        largest = max((t.size for t in i.types), default=0)
+        loops = _count(lower(i.spec, i.operand_types).text)[1]
+        for at in dict.fromkeys(_sources(i)):
+            size = instructions[at].types[0].size
+            found[at] += loops * size
+            if largest > size:
+                found[at] += largest
+            elif largest == size:
+                shared.add(at)
+    for at in shared:
+        found[at] += instructions[at].types[0].size
     return found
 
 
