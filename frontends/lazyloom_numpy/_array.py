@@ -30,6 +30,7 @@ from ._layout import (
     set_info,
     view_info,
 )  # fmt: skip
+from ._options import casting_rule, memory_order, row_or_column
 
 views = lazyloom.views
 
@@ -55,7 +56,7 @@ class ndarray(lazyloom.Tensor):
 
         if buffer is None:
             super().__init__(zeros(shape, dtype).value)
-            lay_out(self, order)
+            lay_out(self, row_or_column(order))
         else:
             view = _memory.over_buffer(shape, dtype, buffer, offset, strides)
             self._set(view._base_storage, view._steps, view._type)
@@ -311,7 +312,11 @@ class ndarray(lazyloom.Tensor):
         return self.read().tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
-        column_major = order in ("A", "K") and self.flags.fnc
+        order = memory_order(order)
+        if order == "K":
+            # NumPy's tobytes knows no order to keep
+            order = "C"
+        column_major = order == "A" and self.flags.fnc
         return bytes(self.read().tobytes("F" if column_major else order))
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
@@ -432,11 +437,11 @@ class ndarray(lazyloom.Tensor):
 
     def copy(self, order: str = "C") -> ndarray:
         """An independent array of the same data; records nothing."""
-        return lay_out(type(self)._wrap(self.value), order, self)
+        return lay_out(type(self)._wrap(self.value), memory_order(order), self)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
-        target = internal(dtype)
+        target, casting = internal(dtype), casting_rule(casting)
         if target is self.type.dtype:
             return lay_out(type(self)._wrap(self.value), order, self) if copy else self
         warn_discarded(self.type.dtype, target)
@@ -557,13 +562,13 @@ class ndarray(lazyloom.Tensor):
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         return _elementwise.round(self, decimals, out)
 
-    def conj(self) -> Any:
-        return _t["conjugate"](self)
+    def conj(self, out: Any = None, /) -> Any:
+        return _t["conjugate"](self, out=out)
 
     conjugate = conj
 
-    def dot(self, other: Any, /, out: Any = None) -> Any:
-        return _linalg.dot(self, other, out)
+    def dot(self, b: Any, out: Any = None) -> Any:
+        return _linalg.dot(self, b, out)
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         return _sorting.take(self, indices, axis, out, mode)
@@ -590,11 +595,11 @@ class ndarray(lazyloom.Tensor):
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect",
                   order: Any = None) -> None:  # fmt: skip
-        assign(self, _sorting.partition(self, kth, axis).value, "partition array")
+        assign(self, _sorting.partition(self, kth, axis, kind, order).value, "partition array")
 
     def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect",
                      order: Any = None) -> Any:  # fmt: skip
-        return _sorting.argpartition(self, kth, axis)
+        return _sorting.argpartition(self, kth, axis, kind, order)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
         return _sorting.searchsorted(self, v, side, sorter)

@@ -6,7 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as onp
 
@@ -17,17 +17,13 @@ from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
 from ._info import check_device
 from ._layout import ViewInfo, keep_order, lay_out, set_info
+from ._options import memory_order, row_or_column
 
 record = lazyloom.record
 source = lazyloom.source
 
 
-def _layout(order: str | None) -> None:
-    if order not in ("C", "F", "K", "A", None):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-
-
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K",
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str | None = "K",
           subok: bool = False, ndmin: int = 0, ndmax: int = 0,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of host data (copied) or of another array. See ``numpy.array``.
@@ -35,11 +31,11 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     Sequences that hold arrays are stacked without a read. Raises TypeError for data of
     an unsupported dtype (object, strings, dates).
     """
-    _layout(order)
+    order = memory_order(order, "K")
     if isinstance(object, lazyloom.Tensor):
         target = None if dtype is None else dt.internal(dtype)
         same = target in (None, object._type.dtype)
-        if copy is not True and same and isinstance(object, ndarray):
+        if copy is not True and same and isinstance(object, ndarray) and _lies_in(object, order):
             result = ndarray._wrap(object.value) if type(object) is ScalarArray else object
         else:
             if copy is False:
@@ -62,6 +58,13 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     return result
 
 
+def _lies_in(x: ndarray, order: str) -> bool:
+    """Whether an array's memory is in the order asked for."""
+    if order in "KA":
+        return True
+    return x.flags.f_contiguous if order == "F" else x.flags.c_contiguous
+
+
 def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> ndarray:
     """The order of a copied NumPy array."""
     if order == "A":
@@ -77,7 +80,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
             copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """The argument itself if it is an array of that dtype, else a new array."""
     check_device(device, "asarray")
-    return array(a, dtype, copy=copy, order=order or "K")
+    return array(a, dtype, copy=copy, order=order)
 
 
 def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
@@ -100,10 +103,22 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:
     return result if result.flags.f_contiguous else result.copy("F")
 
 
+_REQUIREMENTS: Final = {
+    **{word: word[0] for word in ("C", "F", "A", "W", "O", "E", "ALIGNED", "WRITEABLE", "OWNDATA",
+                                  "ENSUREARRAY")},
+    **dict.fromkeys(("C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F_CONTIGUOUS", "FORTRAN"), "F"),
+}  # fmt: skip
+
+
 def require(a: Any, dtype: Any = None, requirements: Any = None, *,
             like: Any = None) -> ndarray:  # fmt: skip
     """An array of a dtype with flags such as C, F, W, O. See ``numpy.require``."""
-    wanted = {r.upper()[0] for r in requirements or ()}
+    wanted = set()
+    for given in requirements or ():
+        if given.upper() not in _REQUIREMENTS:
+            raise KeyError(given.upper())
+        wanted.add(_REQUIREMENTS[given.upper()])
     if {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
     result = asfortranarray(a, dtype) if "F" in wanted else asarray(a, dtype)
@@ -175,14 +190,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
         target = dt.DEFAULT_OF_WEAK[type(x)]
     if isinstance(x, lazyloom.Value):
         value = as_value(x, target)
-        return lay_out(ndarray._wrap(record("broadcast_to", (value,), {"shape": dims})), order)
+        made = ndarray._wrap(record("broadcast_to", (value,), {"shape": dims}))
+        return lay_out(made, row_or_column(order))
     if isinstance(x, complex) and target.kind in "fiu":
         warnings.warn("Casting complex values to real discards the imaginary part",
                       onp.exceptions.ComplexWarning, stacklevel=2)  # fmt: skip
         x = x.real
     if not isinstance(x, lazyloom.Scalar) and target.kind in "iu" and isinstance(x, float):
         x = int(x)
-    return lay_out(ndarray._wrap(source("full", (param(x, target),), {"shape": dims})), order)
+    made = ndarray._wrap(source("full", (param(x, target),), {"shape": dims}))
+    return lay_out(made, row_or_column(order))
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
@@ -191,7 +208,7 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     check_device(device, "zeros")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
-    return lay_out(ndarray._wrap(value), order)
+    return lay_out(ndarray._wrap(value), row_or_column(order))
 
 
 def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
@@ -200,7 +217,7 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
     check_device(device, "ones")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
-    return lay_out(ndarray._wrap(value), order)
+    return lay_out(ndarray._wrap(value), row_or_column(order))
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
@@ -305,7 +322,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str
     columns = N if M is None else M
     attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip
-    return ndarray._wrap(source("eye", (), attributes))
+    return lay_out(ndarray._wrap(source("eye", (), attributes)), row_or_column(order))
 
 
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:

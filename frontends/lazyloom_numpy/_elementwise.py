@@ -12,7 +12,8 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, is_number, operand, operand_key, param, value_of
-from ._layout import keep_order
+from ._layout import keep_order, lay_out
+from ._options import memory_order
 from ._reductions import finish
 from ._ufuncs import TABLE, store
 
@@ -106,7 +107,9 @@ def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
         kept = as_value(x, d) if out is None else as_value(out.value, d)
         result = record("where", (value_of(where, dt.BOOL), result, kept))
     if out is None:
-        return keep_order(wrap(result), a, low, high)
+        order = memory_order(order, "K")
+        made = wrap(result)
+        return keep_order(made, a, low, high) if order == "K" else lay_out(made, order, a)
     store("clip", out, result, casting)
     return out
 
@@ -122,8 +125,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
                 "casting rule 'same_kind'")
         value = record("cast", (value,), {"dtype": dt.internal(onp.float16)})
     if value.type.dtype.kind in "iu" and decimals >= 0:
-        return finish(value, out, "round")
-    rounded = finish(record("round", (value,), {"decimals": decimals}), out, "round")
+        return finish(value, out, "round", True)
+    rounded = finish(record("round", (value,), {"decimals": decimals}), out, "round", True)
     return rounded if out is not None else keep_order(rounded, a)
 
 
@@ -233,13 +236,22 @@ def isneginf(x: Any, out: Any = None) -> Any:
     return TABLE["logical_and"](TABLE["isinf"](a), TABLE["signbit"](a), out=out)
 
 
+def _weak(given: Any) -> Any:
+    """A Python number as it is, anything else as an array."""
+    return given if type(given) in (bool, int, float, complex) else wrap(value_of(given))
+
+
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where ``|a - b| <= atol + rtol * |b|``. See ``numpy.isclose``."""
-    x, y = wrap(value_of(a)), wrap(value_of(b))
-    if y.type.dtype.kind not in "fc":
+    x, y = _weak(a), _weak(b)
+    if isinstance(y, (int, float, complex)):
+        y = float(y) if isinstance(y, int) else y
+        if isinstance(x, (int, float, complex)):
+            x = wrap(value_of(x))
+    elif y.type.dtype.kind not in "fc":
         y = y.astype(dt.promote(y.type.dtype, float).numpy)
     isfinite = TABLE["isfinite"]
-    close = (abs(x - y) <= atol + rtol * abs(y)) & isfinite(y) | (x == y)
+    close = (abs(x - y) <= _weak(atol) + _weak(rtol) * abs(y)) & isfinite(y) | (x == y)
     if equal_nan:
         close = close | (TABLE["isnan"](x) & TABLE["isnan"](y))
     return close
@@ -307,9 +319,21 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
     else:
         x0, x1 = take(points, right_index - 1), take(points, right_index)
         y0, y1 = take(values, right_index - 1), take(values, right_index)
-        width = x1 - x0
-        slope = (y1 - y0) / where(width == 0, 1.0, width)
-        result = where(a == x1, y1, slope * (a - x0) + y0)
+
+        def line(y0: Any, y1: Any) -> Any:
+            width = x1 - x0
+            slope = (y1 - y0) / where(width == 0, 1.0, width)
+            # from the other end where the line comes from infinity
+            near, far = slope * (a - x0) + y0, slope * (a - x1) + y1
+            found = where(near == near, near, far)
+            return where((found != found) & (y0 == y1), y0, found)
+
+        if values.dtype.kind == "c":
+            result = TABLE["add"](line(y0.real, y1.real), 1j * line(y0.imag, y1.imag))
+        else:
+            result = line(y0, y1)
+        result = where(a == x1, y1, where(a == x0, y0, result))
+        result = where(a == a, result, a)
     result = where(a > points[-1], values[-1] if right is None else right, result)
     result = where(a < points[0], values[0] if left is None else left, result)
     return result
@@ -351,7 +375,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         raise ValueError("select with an empty condition list is not possible")
     operands = [operand(c) for c in (*choicelist, default)]
     d = _keyed(*operands)
-    result: Any = param(operands[-1], d)
+    result: Any = _param(operands[-1], d)
     for condition, choice in zip(reversed(condlist), reversed(operands[:-1])):
         mask = value_of(condition)
         if mask.type.dtype is not dt.BOOL:
@@ -366,8 +390,16 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     Functions get the whole of ``x``, not the selected elements, as nothing is read.
     """
     a = wrap(value_of(x))
-    conditions = [wrap(value_of(c, dt.BOOL)) for c in (
-        condlist if isinstance(condlist, (list, tuple)) else [condlist])]
+    if onp.ndim(condlist[0] if isinstance(condlist, (list, tuple)) else condlist) == 0 and (
+        a.ndim or not isinstance(condlist, (list, tuple))
+    ):
+        condlist = [condlist]  # one condition
+    elif isinstance(condlist, (ndarray, onp.ndarray)) and a.ndim and condlist.ndim == 1:
+        condlist = [condlist]
+    conditions = [wrap(value_of(c, dt.BOOL)) for c in condlist]
+    # as masks they are of the first axes
+    conditions = [c.reshape(c.shape + (1,) * (a.ndim - c.ndim)) if 0 < c.ndim < a.ndim else c
+                  for c in conditions]
     if len(funclist) == len(conditions) + 1:
         anyone = conditions[0]
         for c in conditions[1:]:

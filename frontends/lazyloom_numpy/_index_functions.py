@@ -14,6 +14,7 @@ from . import _dtypes as dt
 from ._array import wrap
 from ._convert import as_value, host_array, operand, value_of
 from ._counting import coordinates
+from ._options import clip_mode, row_or_column
 
 record = lazyloom.record
 
@@ -89,8 +90,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """Coordinates of flat indices, as ``numpy.unravel_index``."""
     dims = dt.shape_tuple(shape)
     rest = _positions(indices, math.prod(dims), "flat index", "unravel_index")
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
+    order = row_or_column(order)
     found = coordinates(rest, dims if order == "C" else dims[::-1])
     return tuple(wrap(c) for c in (found if order == "C" else found[::-1]))
 
@@ -98,24 +98,22 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """Flat indices of coordinates, as ``numpy.ravel_multi_index``."""
     shape = dt.shape_tuple(dims)
-    modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
+    several = isinstance(mode, (tuple, list))
+    modes = tuple(map(clip_mode, mode)) if several else (clip_mode(mode),) * len(shape)
     given = tuple(multi_index)
     if len(given) != len(shape):
         raise ValueError(
             f"parameter multi_index must be a sequence of length {len(shape)}")
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
+    order = row_or_column(order)
     total: Any = None
     for i, (c, n, how) in enumerate(zip(given, shape, modes)):
         if how == "raise":
             value = _positions(c, n, "coordinate", "ravel_multi_index")
-        elif how in ("wrap", "clip"):
+        else:
             value = value_of(c, dt.INT64)
             size = dt.scalar(n, dt.INT64)
             value = record("remainder", (value, size)) if how == "wrap" else record(
                 "clip", (value, dt.scalar(0, dt.INT64), dt.scalar(n - 1, dt.INT64)))
-        else:
-            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {how!r})")
         below = shape[i + 1:] if order == "C" else shape[:i]
         part = record("multiply", (value, dt.scalar(math.prod(below), dt.INT64)))
         total = part if total is None else record("add", (total, part))

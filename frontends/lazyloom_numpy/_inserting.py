@@ -68,6 +68,15 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
     return ndarray._wrap(record("take", (x.value, order), {"axis": position}))
 
 
+def _check_integers(kind: str, count: int) -> None:
+    """Raise TypeError for one index that is no integer, IndexError for several, as NumPy does."""
+    if kind in "iu":
+        return
+    if count == 1:
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    raise IndexError("arrays used as indices must be of integer (or boolean) type")
+
+
 def _insertion_points(obj: Any, n: int, axis: int) -> ndarray:
     """Where something is inserted, as int64 from the front."""
     if isinstance(obj, slice):
@@ -77,6 +86,7 @@ def _insertion_points(obj: Any, n: int, axis: int) -> ndarray:
         if value.type.dtype is dt.BOOL:
             value = flat_positions(value, "insert")
         else:
+            _check_integers(value.type.dtype.kind, value.type.size)
             value = check(value, n + 1, axis, "insert")
     else:
         host = onp.asarray(obj)
@@ -84,8 +94,7 @@ def _insertion_points(obj: Any, n: int, axis: int) -> ndarray:
             host = host.astype(onp.int64)
         if host.dtype.kind == "b":
             host = onp.flatnonzero(host)
-        if host.dtype.kind not in "iu":
-            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        _check_integers(host.dtype.kind, host.size)
         if host.size and (host.min() < -n or host.max() > n):
             out_of_bounds(host[(host < -n) | (host > n)].flat[0], n, axis)
         value = host_value(host)

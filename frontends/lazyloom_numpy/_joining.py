@@ -19,12 +19,13 @@ from ._manipulation import (
     atleast_3d,
     transpose,
 )  # fmt: skip
+from ._options import casting_rule
 
 record = lazyloom.record
 
 
 def _common(arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
-    operands = [operand(a) for a in arrays]
+    operands, casting = [operand(a) for a in arrays], casting_rule(casting)
     # sequences and numbers count as arrays here, so nothing is weak
     values = [as_value(x) for x in operands]
     if dtype is None and len({v.dtype for v in values}) == 1:

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 import lazyloom
 
+from ._options import memory_order
+
 Result = TypeVar("Result", bound=Any)
 
 
@@ -275,6 +277,7 @@ def is_array(x: Any) -> bool:
 
 def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
     """A fresh result with the memory order that an ``order`` argument asks for."""
+    order = memory_order(order, "K")
     if not is_array(source):
         source = None
     if order == "F" or (order == "A" and source is not None and flagsobj(source).fnc):

@@ -13,6 +13,8 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, value_of
+from ._layout import lay_out
+from ._options import memory_order
 from ._reductions import finish
 from ._ufuncs import TABLE, cast_values
 
@@ -131,6 +133,7 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
         equation, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
         equation, arrays = _equation(operands)
+    order = memory_order(order, "K")
     if len(arrays) == 1 and dtype is None and out is None and order == "K":
         view = _einsum_view(equation, arrays[0])
         if view is not None:
@@ -144,7 +147,8 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
     if out is not None and not dt.can_cast(d, out.type.dtype, casting):
         raise TypeError(f"einsum: the result has dtype {d.name}, which casting '{casting}' does "
                         f"not allow to be written into {out.type.dtype.name}")  # fmt: skip
-    return finish(result, out, "einsum")
+    made = finish(result, out, "einsum")
+    return made if out is not None or order == "K" else lay_out(made, order)
 
 
 def _einsum_view(equation: str, x: Any) -> ndarray | None:

@@ -25,6 +25,7 @@ from ._assigning import fitted, shape_text
 from ._convert import operand, operand_key, value_of
 from ._info import check_device
 from ._layout import axis_order, hide_owner
+from ._options import memory_order
 from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
@@ -111,8 +112,9 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 
 def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F' or 'A' (got {order!r})")
+    order = memory_order(order)
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     if order == "F" or (order == "A" and x.flags.fnc):
         wanted = resolve_shape(shape, x.size)
         return transpose(reshape(transpose(x), wanted[::-1], copy=copy))
@@ -128,12 +130,11 @@ def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
 def ravel(a: Any, order: str = "C") -> ndarray:
     """One-dimensional, a view where possible. See ``numpy.ravel``."""
     x = _array(a)
+    order = memory_order(order)
     if order == "K":
         return ravel(transpose(x, axis_order(x.shape, [element_strides(x)])))
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
         return ravel(transpose(x))
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if x.flags.c_contiguous:
         return alias(x, views.Reshape((x.size,)), (1,))
     return ndarray._wrap(record("reshape", (x.value,), {"shape": (x.size,)}))
@@ -549,6 +550,8 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, along an axis if one is given. See ``numpy.size``."""
-    return math.prod(shape(a)) if axis is None else shape(a)[axis]
+def size(a: Any, axis: Any = None) -> int:
+    """The number of elements, along an axis or axes if given. See ``numpy.size``."""
+    dims = shape(a)
+    axes = range(len(dims)) if axis is None else dt.normalize_axes(axis, len(dims))
+    return math.prod(dims[i] for i in axes)

@@ -26,7 +26,8 @@ _floor, _isnan = TABLE["floor"], TABLE["isnan"]
 class _Rows:
     """The reduced axes of an array, flattened into its first, and how to give them back."""
 
-    def __init__(self, a: Any, axis: Any) -> None:
+    def __init__(self, a: Any, axis: Any, name: str = "quantile") -> None:
+        self.name: Final = name
         x = _array(a)
         ndim = x.ndim
         self.shape: Final = x.shape
@@ -47,7 +48,8 @@ class _Rows:
         if keepdims is True:
             kept = (1 if i in self.axes else n for i, n in enumerate(self.shape))
             result = result.reshape((*before, *kept))
-        return finish(result.value, out, "quantile")
+        # a median is a mean of elements, other quantiles are what a ufunc gives
+        return finish(result.value, out, self.name, self.name != "median")
 
 
 # --------------------------------------------------------------------------- methods
@@ -219,7 +221,7 @@ def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, w
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     points, weak = _points(q, hundred)
-    rows = _Rows(x, axis)
+    rows = _Rows(x, axis, "nanquantile" if skip_nan else "quantile")
     x = rows.x
     if method not in _DISCRETE and method not in _CONTINUOUS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: "
@@ -297,7 +299,7 @@ def _of_nothing(rows: _Rows, keepdims: Any, out: Any) -> Any:
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
            keepdims: bool = False) -> Any:  # fmt: skip
     """The median over axes; NaN wins. See ``numpy.median``."""
-    rows = _Rows(a, axis)
+    rows = _Rows(a, axis, "median")
     x = rows.x
     n = x.shape[0]
     if n == 0:
@@ -313,7 +315,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
               keepdims: Any = False) -> Any:  # fmt: skip
     """The median of what is not NaN; NaN of nothing. See ``numpy.nanmedian``."""
-    rows = _Rows(a, axis)
+    rows = _Rows(a, axis, "nanquantile")
     x = rows.x
     if x.dtype.kind not in "fc":
         return median(a, axis, out, overwrite_input, keepdims)

@@ -36,18 +36,32 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
 
 #: what NumPy casts to an output of any dtype
 _ANY_CAST: Final = frozenset({
-    "mean", "var", "sum", "prod", "max", "min", "cumsum", "cumprod", "nanmax", "nanmin"})
+    "mean", "median", "var", "sum", "prod", "max", "min", "cumsum", "cumprod", "nanmax", "nanmin",
+    "nanquantile", "argmax", "argmin", "take", "choose", "compress"})
+#: what NumPy computes in an output of the result's dtype, and copies back
+_COPIED_BACK: Final = frozenset({"argmax", "argmin", "take", "choose", "compress"})
 
 
-def finish(value: Any, out: Any, name: str) -> Any:
-    """The result as an array, or written into ``out``."""
+def _output(out: Any, name: str) -> ndarray:
+    """The array that is given as ``out``, by itself or in a tuple."""
+    given = out[0] if type(out) is tuple and len(out) == 1 else out
+    if not isinstance(given, ndarray):
+        raise TypeError(f"{name}: return arrays must be of ArrayType, not {type(given).__name__}")
+    return given
+
+
+def finish(value: Any, out: Any, name: str, spread: bool = False) -> Any:
+    """The result as an array, or written into ``out``, broadcast to it with ``spread``."""
     if out is None:
         return wrap(value)
-    if isinstance(out, tuple):
-        (out,) = out
-    if out.shape != value.type.shape:
+    out = _output(out, name)
+    if out.shape != value.type.shape and not spread:
         raise ValueError(
             f"{name}: output parameter has shape {out.shape}, expected {value.type.shape}")
+    if name in _COPIED_BACK and not dt.can_cast(out.type.dtype, value.type.dtype, "safe"):
+        raise TypeError(
+            f"{name}: Cannot cast array data from {out.dtype!r} to {value.type.dtype.numpy!r} "
+            "according to the rule 'safe'")
     store(name, out, value, "unsafe" if name in _ANY_CAST else "same_kind")
     return out
 
@@ -99,8 +113,7 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
     value = value_of(a)
     source = value.type.dtype
     if dtype is None and out is not None:
-        given = out[0] if type(out) is tuple else out
-        target: DType | None = dt.promote(source, given.type.dtype)
+        target: DType | None = dt.promote(source, _output(out, name).type.dtype)
     else:
         target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
     value = _masked(value, where, identity)
@@ -228,7 +241,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         if found is not None:
             return found
     if dtype is None and out is not None:
-        dtype = dt.promote(value_of(a).type.dtype, out.type.dtype).numpy
+        dtype = dt.promote(value_of(a).type.dtype, _output(out, "mean").type.dtype).numpy
         dtype = dtype if dtype.kind in "fc" else None
     value = _inexact(value_of(a), dtype)
     axes = _axes(axis, len(value.type.shape))

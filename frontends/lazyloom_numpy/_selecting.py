@@ -20,6 +20,7 @@ from ._bounds import check
 from ._convert import as_value, operand, value_of
 from ._counting import coordinates, flat_positions
 from ._layout import is_writeable
+from ._sorting import _along
 
 record = lazyloom.record
 
@@ -71,10 +72,7 @@ def _chosen(condition: Any, a: Any, axis: Any, function: str) -> Any:
     mask: Any = condition if isinstance(condition, lazyloom.Tensor) else onp.asarray(condition)
     if len(mask.shape) != 1:
         raise ValueError("condition must be a 1-d array")
-    value = x.value
-    if axis is None:
-        value, axis = record("reshape", (value,), {"shape": (x.size,)}), 0
-    position = dt.normalize_axis(axis, len(value.type.shape))
+    value, position = _along(x, axis, True)
     where = _positions(mask, function)
     size = value.type.shape[position]
     if mask.shape[0] > size:
@@ -133,10 +131,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
     See ``numpy.repeat``.
     """
     x = _array(a)
-    value = x.value
-    if axis is None:
-        value, axis = record("reshape", (value,), {"shape": (x.size,)}), 0
-    position = dt.normalize_axis(axis, len(value.type.shape))
+    value, position = _along(x, axis, True)
     if hasattr(repeats, "__index__") and not getattr(repeats, "shape", ()) and not isinstance(
         repeats, lazyloom.Tensor
     ):

@@ -187,7 +187,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     if dtype is None:
-        dtype = dt.promote(x.type.dtype, dt.FLOAT64).numpy
+        others = () if y is None else (_array(y).type.dtype,)
+        dtype = dt.promote(x.type.dtype, *others, dt.FLOAT64).numpy
     x = x.astype(dtype)
     x = x.reshape(1, -1) if x.ndim < 2 else x
     if not rowvar and x.shape[0] != 1:

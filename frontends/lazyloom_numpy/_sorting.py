@@ -19,6 +19,7 @@ from ._bounds import check, check_host
 from ._convert import as_value, host_array, operand, operand_key, value_of
 from ._flat import repeated
 from ._layout import is_writeable, keep_order
+from ._options import clip_mode, search_side, selection_kind, sorts_stably
 from ._reductions import finish
 
 record = lazyloom.record
@@ -33,8 +34,14 @@ def _array(a: Any) -> ndarray:
 # -------------------------------------------------------------------------- sorting
 
 
-def _along(a: Any, axis: Any) -> tuple[Any, int]:
+def _along(a: Any, axis: Any, single: bool = False) -> tuple[Any, int]:
+    """The Value and the axis, that of the flattened array for None.
+
+    With ``single`` a 0-d array counts as one with an axis.
+    """
     value = value_of(a)
+    if single and not value.type.shape and axis in (0, -1):
+        axis = None
     if axis is None:
         return record("reshape", (value,), {"shape": (value.type.size,)}), 0
     return value, dt.normalize_axis(axis, len(value.type.shape))
@@ -43,12 +50,11 @@ def _along(a: Any, axis: Any) -> tuple[Any, int]:
 def _is_stable(kind: Any, order: Any, stable: bool | None) -> bool:
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
-    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
-        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    steady = kind is not None and sorts_stably(kind)
     if kind is not None and stable is not None:
         raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use "
                          "only one of them.")  # fmt: skip
-    return bool(stable) or kind in ("stable", "mergesort")
+    return bool(stable) or steady
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
@@ -90,8 +96,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
 
 
 def _check_kth(kth: Any, n: int, kind: Any) -> None:
-    if kind != "introselect":
-        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    selection_kind(kind)
     if isinstance(kth, lazyloom.Tensor):
         check(as_value(operand(kth)), n, 0, "partition")
         return
@@ -141,8 +146,7 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where elements would go to keep order, int64. See ``numpy.searchsorted``."""
-    if side not in ("left", "right"):
-        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    side = search_side(side)
     x = operand(a)
     if sorter is not None:
         order = _array(sorter)
@@ -183,10 +187,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         return wrap(rising)
     known = onp.asarray(bins) if not isinstance(bins, lazyloom.Tensor) else None
     if known is not None:
-        steps = known[1:] >= known[:-1], known[1:] <= known[:-1]
-        if not steps[0].all() and not steps[1].all():
+        # NaN is neither: the first bins that differ say which way they go
+        first = int((known[1:] != known[0]).argmax()) + 1
+        up = known[0] == known[first] or bool(known[0] < known[first])
+        if (known[1:] < known[:-1] if up else known[1:] > known[:-1]).any():
             raise ValueError("bins must be monotonically increasing or decreasing")
-        if steps[0].all():
+        if up:
             return wrap(rising)
     backwards = record("flip", (edges,), {"axes": (0,)})
     other = record("searchsorted", (backwards, given), {"side": side})
@@ -196,9 +202,15 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     ends = (record("slice", (edges,), {"starts": (s,), "stops": (e,), "strides": (1,)})
             for s, e in ((1, n), (0, n - 1)))
     later, earlier = ends
-    up = record("all", (record("greater_equal", (later, earlier)),))
-    down = record("all", (record("less_equal", (later, earlier)),))
-    neither = record("logical_not", (record("logical_or", (up, down)),))
+    head = record("slice", (edges,), {"starts": (0,), "stops": (1,), "strides": (1,)})
+    differ = record("not_equal", (later, head))
+    other = record("take", (later, record("argmax", (differ,), {"axis": 0})), {"axis": 0})
+    head = record("reshape", (head,), {"shape": ()})
+    level = record("logical_not", (record("not_equal", (head, other)),))
+    up = record("logical_or", (level, record("less", (head, other))))
+    falls = record("any", (record("less", (later, earlier)),))
+    rises = record("any", (record("greater", (later, earlier)),))
+    neither = record("where", (up, falls, rises))
     result = record("where", (up, rising, falling))
     return wrap(record("checked", (result, neither), {"kind": "bins of digitize"})[0])
 
@@ -217,8 +229,7 @@ lazyloom.register_check("bins of digitize", _not_monotonic)
 
 def _checked(indices: Any, n: int, axis: int, mode: str, of: str) -> Any:
     """Indices as a Value. Raises IndexError for one that is out of range, now or when read."""
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    mode = clip_mode(mode)
     if not isinstance(indices, lazyloom.Tensor):
         host = host_array(indices)
         if not isinstance(indices, (onp.ndarray, onp.generic)) and host.dtype.kind == "f":
@@ -244,7 +255,7 @@ def _checked(indices: Any, n: int, axis: int, mode: str, of: str) -> Any:
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """Elements at indices along an axis, of the flattened array for None. See ``numpy.take``."""
-    value, position = _along(a, axis)
+    value, position = _along(a, axis, True)
     n = value.type.shape[position]
     if n == 0 and _array(indices).size:
         raise IndexError("cannot do a non-empty take from an empty axes.")

@@ -22,6 +22,7 @@ from ._convert import operand, operand_key, param
 from ._layout import keep_order, lay_out
 from ._loops import Compute
 from ._loops import full_value as full_value
+from ._options import casting_rule, memory_order
 
 record = lazyloom.record
 record_one, record_two = lazyloom.record_one, lazyloom.record_two
@@ -62,17 +63,14 @@ class Loop:
 
 
 _MISSING: Any = object()
-_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def _order(order: str, args: Any) -> str:
     """``C`` or ``F`` for an ``order`` argument other than ``K``."""
-    if order not in ("C", "F", "A", "c", "f", "a"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
     arrays = [a for a in args if isinstance(a, ndarray)]
-    if order in "Aa":
+    if order == "A":
         return "F" if arrays and all(a.flags.fnc for a in arrays) else "C"
-    return order.upper()
+    return order
 
 
 class ufunc:
@@ -299,6 +297,7 @@ class ufunc:
         order: str = "K", subok: bool = True, signature: Any = None, sig: Any = None,
     ) -> Any:  # fmt: skip
         loop = None
+        order, casting = memory_order(order, "K"), casting_rule(casting)
         if dtype is not None or signature is not None or sig is not None or casting != "same_kind":
             loop = self._loop(dtype, signature, sig, casting)
         outs = self._outputs(out)
@@ -317,7 +316,7 @@ class ufunc:
             if target is not None:
                 store(self.__name__, target, value, casting)
                 finished.append(target)
-            elif order in ("K", "k", None):
+            elif order == "K":
                 finished.append(keep_order(wrap(value), *args))
             else:
                 finished.append(lay_out(wrap(value), _order(order, args)))
@@ -325,10 +324,6 @@ class ufunc:
 
     def _loop(self, dtype: Any, signature: Any, sig: Any, casting: str) -> Any:
         """What ``compute_values`` takes for the arguments that choose the loop."""
-        if casting not in _CASTINGS:
-            raise ValueError(
-                f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' (got "
-                f"'{casting}')")
         if sig is not None:
             if signature is not None:
                 raise TypeError("cannot specify both 'sig' and 'signature'")

@@ -582,7 +582,7 @@ ERRORS = [
      "of the same kind that is as wide or wider"),
     ("einsum", ["float32 2 3", "float32 4"], {"equation": "ij,j->i"}, ShapeError,
      "einsum: letter 'j' of attribute 'equation' 'ij,j->i' has size 3 before and 4 in operand "
-     "'xs[1]' of shape (4,), expected one size"),
+     "'xs[1]' of shape (4,), expected one size, or 1"),
     ("einsum", ["float32 2 3"], {"equation": "ij->k"}, ArgumentError,
      "einsum: attribute 'equation' 'ij->k' has the result's letter 'k', which no operand has"),
     ("layer_norm", ["float32 2 3", "float32 2"], {}, ShapeError,

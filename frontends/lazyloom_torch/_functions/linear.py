@@ -264,28 +264,18 @@ def _summed_alone(left: str, right: str | None) -> bool:
 
 def _einsum(values: list[Any], equation: str) -> Any:
     """The op, sizes of 1 broadcast against others of the same letter."""
-    left, _, right = equation.partition("->")
-    terms = left.split(",")
     sizes: dict[str, int] = {}
-    placed = []
-    for term, v in zip(terms, values):
-        before, dots, after = term.partition("...")
-        count = len(v.shape) - len(before) - len(after)
-        letters = [*before, *([None] * count if dots else ()), *after]
-        placed.append(letters)
-        for c, d in zip(letters, v.shape):
-            if c is not None and (sizes.get(c, 1) == 1):
-                sizes[c] = d
-    for i, (letters, v) in enumerate(zip(placed, values)):
-        short = [k for k, c in enumerate(letters) if c is not None and v.shape[k] != sizes[c]]
-        for k in short:
-            if v.shape[k] != 1:
+    for i, (term, v) in enumerate(zip(equation.partition("->")[0].split(","), values)):
+        before, _, after = term.partition("...")
+        ends = [*zip(before, v.shape), *zip(reversed(after), reversed(v.shape))]
+        for c, d in ends:
+            seen = sizes.setdefault(c, d)
+            if d not in (1, seen) and seen != 1:
                 raise RuntimeError(
-                    f"einsum(): subscript {letters[k]} has size {v.shape[k]} for operand {i} which "
-                    f"does not broadcast with previously seen size {sizes[letters[k]]}")  # type: ignore[index]
-        if short:
-            shape = tuple(d if c is None else sizes[c] for c, d in zip(letters, v.shape))
-            values[i] = record("broadcast_to", [v], {"shape": shape})
+                    f"einsum(): subscript {c} has size {d} for operand {i} which does not "
+                    f"broadcast with previously seen size {seen}")
+            if seen == 1:
+                sizes[c] = d
     return record("einsum", values, {"equation": equation})
 
 

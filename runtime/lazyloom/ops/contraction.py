@@ -79,16 +79,25 @@ def dot_general(
         case((2, 1, 3), (4, 3), equation="...i,...i->..."), case((2,), (3,), (2, 3),
                                                                 equation="i,j,ij->"),
         case((2, 3, 4), (2, 4, 5), equation="bij, bjk -> bki"), case((0, 3), (3,),
-                                                                     equation="ij,j->i")),
+                                                                     equation="ij,j->i"),
+        case((2, 1), (3, 2), equation="ij,jk->ik"), case((1, 3), (2, 3), equation="ij,ij->ij")),
 )  # fmt: skip
 def einsum(*xs: T, equation: str) -> Array:
     """Einstein's sum: letters name axes, letters that the result lacks are summed over.
 
     ``"ij,jk->ik"`` is the matrix product. A letter twice in one term takes a diagonal;
-    ``...`` stands for axes that broadcast; without ``->`` the result has the letters
-    that occur once, in alphabetical order, after the ``...``. Raises ShapeError,
-    ArgumentError.
+    ``...`` stands for axes that broadcast, as axes of size 1 do; without ``->`` the result
+    has the letters that occur once, in alphabetical order, after the ``...``. Raises
+    ShapeError, ArgumentError.
     """
+    labels = rules.parse_einsum(equation, [x.ndim for x in xs])[0]
+    sizes: dict[str, int] = {}
+    for x, term in zip(xs, labels, strict=True):
+        for c, d in zip(term, x.shape, strict=True):
+            sizes[c] = d if sizes.get(c, 1) == 1 else sizes[c]
+    xs = tuple([
+        broadcast_to(x, [sizes[c] if c.isalpha() else d for c, d in zip(term, x.shape)])
+        for x, term in zip(xs, labels)])
     return jnp.einsum(equation, *xs, preferred_element_type=xs[0].dtype)
 
 

@@ -147,14 +147,14 @@ def einsum(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     for i, (term, shape) in enumerate(zip(labels, shapes, strict=True)):
         for c, d in zip(term, shape, strict=True):
             known = sizes.setdefault(c, d)
-            if known == 1 and not c.isalpha():
+            if known == 1:
                 sizes[c] = d
-            elif d != known and (c.isalpha() or d != 1):
+            elif d != known and d != 1:
                 where = f"letter {c!r}" if c.isalpha() else "an axis of '...'"
                 raise ShapeError(
                     f"{op.name}: {where} of attribute 'equation' {attrs['equation']!r} has size "
                     f"{known} before and {d} in operand {op.operand_name(i)!r} of shape {shape}, "
-                    "expected one size", op=op.name)
+                    "expected one size, or 1", op=op.name)
     return one(tuple([sizes[c] for c in result]), operand(types, 0).dtype)
 
 
