@@ -200,3 +200,41 @@ def test_the_only_result_must_be_given(called: Wrappers) -> None:
     x = called.client.from_numpy(floats(2))
     with pytest.raises(errors.ArgumentError, match="results is NULL"):
         called.call("tanh", [x], {}, wanted=0)
+
+
+@pytest.mark.parametrize("letter", sorted({name[0] for name in TABLE}))
+def test_null_and_huge_counts_are_no_crash(called: Wrappers, letter: str) -> None:
+    """No place for a result; lists that are NULL, with a count; operands that are left out."""
+    client, ffi = called.client, called.ffi
+    huge = (1, 5, 2**62, 2**64 - 1)
+    for name in wrappers.prototypes():
+        op, _ = wrappers.op_of(name)
+        if not name.startswith(letter):
+            continue
+        sample = next(iter(samples(op)))
+        operands = [None if x is None else client.from_numpy(x) for x in sample.operands]
+        attributes = op.canonical_attributes(sample.attributes)
+        if len(op.outputs) == 1 or op.lists:
+            with pytest.raises(errors.ArgumentError, match="results is NULL"):
+                called.call(name, operands, attributes, wanted=0)
+        else:
+            called.call(name, operands, attributes, wanted=0)
+        if op.least:
+            with pytest.raises(errors.ArgumentError, match="is missing|were given"):
+                called.call(name, [None] * len(operands), attributes)
+        lists = [i for i, a in enumerate(op.attributes) if a.kind in ("ints", "floats")]
+        for i, count in itertools.product(lists, huge):
+            keep: list[Any] = []
+            given = client._attributes(attributes, keep)
+            given[i].kind, given[i].count = 6, count
+            given[i].value.integers = client.ffi.NULL
+            array, results = ffi.new("loom_operand[]", 128), ffi.new("loom_tensor[]", MOST)
+            for k, x in enumerate(operands):
+                if x is not None:
+                    array[k].kind, array[k].tensor = 1, x.handle.bits
+            status = getattr(called.lib, f"call_{name}")(
+                array, len(operands), ffi.cast("loom_attr *", given), results, MOST, 2**MOST - 1)
+            made = [called._owned(r.bits) for r in results if r.bits]
+            # NULL is absent where that is allowed, and else a mistake
+            assert status in (0, 2, 3) if op.attributes[i].nullable else status == 2, name
+            assert bool(made) == (status == 0)
