@@ -182,13 +182,10 @@ def imag(val: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     """The angle of complex numbers, in radians or degrees. See ``numpy.angle``."""
     value = value_of(z)
-    if value.type.dtype.kind not in "fc":
-        value = record("cast", (value,), {"dtype": dt.FLOAT64})
-    if value.type.dtype.kind == "f":
-        zero = dt.scalar(0, value.type.dtype)
-        result = wrap(record("atan2", (zero, value)))
-    else:
+    if value.type.dtype.kind == "c":
         result = wrap(record("angle", (value,)))
+    else:
+        result = TABLE["arctan2"](0, wrap(value))
     return result * (180 / onp.pi) if deg else result
 
 
@@ -238,15 +235,15 @@ def isneginf(x: Any, out: Any = None) -> Any:
 
 def _weak(given: Any) -> Any:
     """A Python number as it is, anything else as an array."""
-    return given if type(given) in (bool, int, float, complex) else wrap(value_of(given))
+    return given if is_number(given) else wrap(value_of(given))
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where ``|a - b| <= atol + rtol * |b|``. See ``numpy.isclose``."""
     x, y = _weak(a), _weak(b)
-    if isinstance(y, (int, float, complex)):
+    if is_number(y):
         y = float(y) if isinstance(y, int) else y
-        if isinstance(x, (int, float, complex)):
+        if is_number(x):
             x = wrap(value_of(x))
     elif y.type.dtype.kind not in "fc":
         y = y.astype(dt.promote(y.type.dtype, float).numpy)

@@ -243,6 +243,11 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     if dtype is None and out is not None:
         dtype = dt.promote(value_of(a).type.dtype, _output(out, "mean").type.dtype).numpy
         dtype = dtype if dtype.kind in "fc" else None
+    if dtype is not None and dt.internal(dtype).kind in "iub":
+        # NumPy sums in that dtype, divides, and cuts the quotient
+        total = sum(a, axis, dtype, None, keepdims, where=where)
+        count = sum(_as_mask(where, value_of(a).type.shape), axis, keepdims=keepdims)
+        return finish((total / count).astype(dtype).value, out, "mean")
     value = _inexact(value_of(a), dtype)
     axes = _axes(axis, len(value.type.shape))
     if where is not True:
@@ -253,6 +258,11 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     if result.type.size and _how_many(value, axes) == 0:
         result = _warned(result, "empty mean", "mean")
     return finish(result, out, "mean")
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...]) -> ndarray:
+    """A mask in the shape of what it is for."""
+    return ndarray._wrap(record("broadcast_to", (value_of(mask, dt.BOOL),), {"shape": shape}))
 
 
 def _how_many(value: Any, axes: Any) -> int:

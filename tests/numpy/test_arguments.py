@@ -170,6 +170,15 @@ CALLS: dict[str, Call] = {
     "argmax refused": _written(lambda np, o: np.argmax(np.array(A), 0, out=o), 3, "f4"),
     "take out": _written(lambda np, o: np.take(np.array(A), [1, 0], 0, out=o), (2, 3), int),
     "list out": lambda np: np.sum(np.array(A), 0, out=[np.zeros(3)]),
+    # dtypes
+    "angle": lambda np: np.angle(np.array([0, 7], "u1")),
+    "angle of bools": lambda np: np.angle(np.array([True])),
+    "isclose of results": lambda np: np.isclose(
+        np.array([0.1], "f4"), np.array([0.1]).sum(), rtol=0, atol=0),
+    "mean": lambda np: np.mean(np.array([1.5, 2.9]), dtype="i8"),
+    "mean of some": lambda np: np.mean(
+        np.array(A), 0, dtype="i4", where=np.array([[True, True, False], [True, False, True]])),
+    "mean refused": lambda np: np.mean(np.array(A), 2, dtype="i4"),
     # the rest
     "piecewise": lambda np: np.piecewise([1, 2, 3], [[True, False, False]], [lambda x: x * 2, 5.7]),
     "piecewise of one": lambda np: np.piecewise([1, 2, 3], [True, False, True], [4, 5]),
