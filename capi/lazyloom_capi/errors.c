@@ -154,14 +154,15 @@ void loom_set_source_location(const char *file, int line) {
 
 /* C++ objects of a thread are destroyed when it ends and, those of the thread that calls exit(),
    before the first handler of atexit(); what XLA computes with is among them. This is told in the
-   same way. Objects are destroyed in the reverse order of their making, so this is asked for more
-   than once: by the first call, and after the first calls that may have made some of XLA's. */
-enum { WATCHES = 4 };
+   same way. Objects are destroyed in the reverse order of their making, and XLA makes its own when
+   it first needs them, so this is asked for again after a call that may have made some: after each
+   of the first ones, and then more and more seldom. */
+#define WATCHED_CALLS 64
 
 extern int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void *library)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
-static __thread int watches = 0;
+static __thread uint32_t calls_made = 0;
 
 static void thread_over(void *unused) {
   (void)unused;
@@ -169,8 +170,8 @@ static void thread_over(void *unused) {
 }
 
 static void watch_thread(void) {
-  if (watches >= WATCHES) return;
-  ++watches;
+  ++calls_made;
+  if (calls_made > WATCHED_CALLS && (calls_made & (calls_made - 1)) != 0) return;
   if (__cxa_thread_atexit_impl != NULL)
     (void)__cxa_thread_atexit_impl(thread_over, NULL, &__dso_handle);
 }
@@ -279,7 +280,7 @@ static loom_status not_ready(void) {
 }
 
 static bool ready(void) {
-  if (watches == 0) watch_thread();
+  if (calls_made == 0) watch_thread();
   return state == RUNNING && !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED;
 }
 

@@ -50,6 +50,12 @@ def test_limits(name: str, compiled: Compile, bare_environment: dict[str, str]) 
         assert done.stdout.endswith("the end works\n")
 
 
+def test_destructors_at_the_end(compiled: Compile, bare_environment: dict[str, str]) -> None:
+    done = run([str(compiled(HERE / "ends.cc", CXX17))], bare_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "ends work\n"
+
+
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
 def test_hello(compiler: list[str], compiled: Compile, bare_environment: dict[str, str]) -> None:
     done = run([str(compiled(EXAMPLES / "hello.c", compiler))], bare_environment)
