@@ -60,14 +60,17 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
                                             const loom_attr *attributes, size_t attribute_count,
                                             loom_tensor *results, size_t capacity) {
   loom_operand few[16];
-  loom_operand *all = few;
-  const bool missing = count && !tensors && !operands;
-  size_t i, total = first_count + count;
+  loom_operand *all = NULL;
+  const size_t total = first_count + count;
+  size_t i;
   loom_status status;
-  if (missing || count > loom_longest_list_) {
-    all = NULL;
-  } else if (total > sizeof few / sizeof few[0]) {
+  /* without them, or memory for them, loom_apply() says that they are too many or missing */
+  if (count > loom_longest_list_ || (count && !tensors && !operands))
+    return (loom_apply)(op, NULL, count, attributes, attribute_count, results, capacity, NULL);
+  if (total > sizeof few / sizeof few[0]) {
     all = (loom_operand *)malloc(total * sizeof *all);
+  } else if (total) {
+    all = few;
   }
   for (i = 0; all != NULL && i < total; ++i) {
     if (i < first_count) {
@@ -76,7 +79,6 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
       all[i] = operands ? operands[i - first_count] : loom_t(tensors[i - first_count]);
     }
   }
-  /* without them, or memory for them, loom_apply() says that they are too many or missing */
   status = (loom_apply)(op, all, total, attributes, attribute_count, results, capacity, NULL);
   if (all != few) free(all);
   return status;
@@ -1848,8 +1850,8 @@ static inline LOOM_CHECK loom_status loom_eigvalsh(loom_tensor x, bool upper,
 
 /* Einstein's sum: letters name axes, letters that the result lacks are summed over.
    "ij,jk->ik" is the matrix product. A letter twice in one term takes a diagonal; ... stands
-   for axes that broadcast; without -> the result has the letters that occur once, in
-   alphabetical order, after the .... Raises ShapeError, ArgumentError.
+   for axes that broadcast, as axes of size 1 do; without -> the result has the letters that
+   occur once, in alphabetical order, after the .... Raises ShapeError, ArgumentError.
      xs: T, any number of them
      T: one dtype, any dtype
      equation: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import gc
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -130,6 +131,8 @@ def start(opened: bool) -> None:
         # Nobody else's code runs in it. Graphs are freed by counting references, and to look for
         # cycles among the newest 700 objects again and again costs a sixth of recording.
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
+        # no function prints, and there is no Python program that could hear of a warning
+        warnings.simplefilter("ignore")
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
         "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
