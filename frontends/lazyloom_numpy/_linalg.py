@@ -96,6 +96,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     x, y = _array(a), _array(b)
     if hasattr(axes, "__index__"):
         count = operator.index(axes)
+        if count > min(x.ndim, y.ndim):
+            raise IndexError(f"tensordot: axes is {count}, but the arrays have {x.ndim} and "
+                             f"{y.ndim} dimensions")  # fmt: skip
         pairs: tuple[Any, Any] = (tuple(range(x.ndim - count, x.ndim)), tuple(range(count)))
     else:
         pairs = tuple(axes)

@@ -27,10 +27,13 @@ def summed_in(source: DType) -> DType | None:
     return _INT_SUM.get(source.kind)
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
-    """The op's ``axes``; None (all of them) stays None."""
-    if not ndim and axis in (0, -1):
-        return None  # as if a 0-d array had one axis
+def _axes(axis: Any, ndim: int, strict: bool = False) -> tuple[int, ...] | None:
+    """The op's ``axes``; None (all of them) stays None.
+
+    A 0-d array counts as one with an axis, unless ``strict``, as where NumPy asks for its size.
+    """
+    if not ndim and axis in (0, -1) and not strict:
+        return None
     return None if axis is None else dt.normalize_axes(axis, ndim)
 
 
@@ -249,7 +252,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         count = sum(_as_mask(where, value_of(a).type.shape), axis, keepdims=keepdims)
         return finish((total / count).astype(dtype).value, out, "mean")
     value = _inexact(value_of(a), dtype)
-    axes = _axes(axis, len(value.type.shape))
+    axes = _axes(axis, len(value.type.shape), True)
     if where is not True:
         count = _count(where, value.type.shape, axes, keepdims, value.type.dtype)
         total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": keepdims})
@@ -285,15 +288,33 @@ def _count(where: Any, shape: tuple[int, ...], axes: Any, keepdims: bool, d: DTy
                   {"axes": axes, "keepdims": keepdims})  # fmt: skip
 
 
+def _spread_in_integers(op: str, a: Any, axis: Any, dtype: Any, amount: float, keepdims: bool,
+                        where: Any) -> Any:  # fmt: skip
+    """Variance and deviation by an integer dtype, in which NumPy keeps what it has at each step."""
+    x = wrap(value_of(a))
+    apart = x - mean(a, axis, dtype, None, True, where=where)
+    squares = (apart * apart.conj()).real
+    total = sum(squares, axis, dtype, None, keepdims, where=where)
+    count = sum(_as_mask(where, x.shape), axis, keepdims=keepdims)
+    found = (total / (count - amount).clip(0, None)).astype(dtype)
+    if op == "std":
+        found = ndarray._wrap(record("sqrt", (value_of(found, dt.FLOAT64),))).astype(dtype)
+    return found
+
+
 def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool,
             where: Any = True, mean: Any = None, correction: Any = None) -> Any:  # fmt: skip
     if correction is not None and ddof != 0:
         raise ValueError("ddof and correction can't be provided simultaneously.")
+    if dtype is not None and dt.internal(dtype).kind in "iu" and mean is None:
+        amount = float(ddof if correction is None else correction)
+        return finish(_spread_in_integers(
+            op, a, axis, dtype, amount, keepdims, where).value, out, op)
     value = _inexact(value_of(a), dtype)
     if dtype is not None and value.type.dtype.kind == "c":
         real = _spread(op, a, axis, None, None, ddof, keepdims, where, mean, correction)
         return finish(record("cast", (real.value,), {"dtype": value.type.dtype}), out, op)
-    axes = _axes(axis, len(value.type.shape))
+    axes = _axes(axis, len(value.type.shape), True)
     amount = float(ddof if correction is None else correction)
     if where is True and mean is None:
         attributes = {"axes": axes, "keepdims": keepdims, "correction": amount}
@@ -408,7 +429,7 @@ def cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         target = d
     value = cast_values(value, target)
     ndim = len(value.type.shape)
-    if axis is None:
+    if axis is None or not ndim and axis in (0, -1):
         if ndim != 1:
             value = record("reshape", (value,), {"shape": (value.type.size,)})
         axis, ndim = 0, 1

@@ -16,6 +16,7 @@ from lazyloom.errors import type_name
 
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
+from ._assigning import assigned
 from ._bounds import check
 from ._convert import as_value, operand, value_of
 from ._counting import coordinates, flat_positions
@@ -107,7 +108,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     where = value_of(mask, dt.BOOL)
     if where.type.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    new = value_of(vals, arr.type.dtype)
+    new = as_value(assigned(vals, arr.type.dtype))
     if not new.type.size:
         if lazyloom.read_for_shape(record("any", (where,)), "place"):
             raise ValueError("Cannot insert from an empty array!")

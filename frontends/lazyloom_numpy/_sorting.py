@@ -175,6 +175,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The bin of each element, int64. See ``numpy.digitize``."""
     given, edges = operand(x), value_of(bins)
+    if as_value(given).type.dtype.kind == "c" or edges.type.dtype.kind == "c":
+        raise TypeError("x may not be complex, nor may bins")
     if len(edges.type.shape) != 1:
         raise ValueError("object too deep for desired array" if edges.type.shape else
                          "object of too small depth for desired array")  # fmt: skip
@@ -270,14 +272,14 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     if not is_writeable(a):
         raise ValueError("put: output array is read-only")
     chosen = _checked(ind, a.size, 0, mode, "put")
-    values = value_of(v)
+    values = as_value(assigned(v, a.type.dtype))
     if not values.type.size or not chosen.type.size:
         return
     if not a.size:
         raise IndexError("cannot replace elements of an empty array")
     count = chosen.type.size
     chosen = record("reshape", (chosen,), {"shape": (count,)})
-    values = repeated(as_value(values, a.type.dtype), count)
+    values = repeated(values, count)
     flat = record("reshape", (a.value,), {"shape": (a.size,)})
     flat = record("index_update", (flat, values, chosen), {"axes": (0,), "mode": "set"})
     assign(a, record("reshape", (flat,), {"shape": a.shape}))

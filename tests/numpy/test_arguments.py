@@ -179,6 +179,19 @@ CALLS: dict[str, Call] = {
     "mean of some": lambda np: np.mean(
         np.array(A), 0, dtype="i4", where=np.array([[True, True, False], [True, False, True]])),
     "mean refused": lambda np: np.mean(np.array(A), 2, dtype="i4"),
+    "mean of no dimension": lambda np: np.mean(np.array(2.0), axis=0),
+    "std of no dimension": lambda np: np.std(np.array(2.0), axis=-1),
+    "sum of no dimension": lambda np: np.sum(np.array(2.0), axis=-1),
+    "cumsum of no dimension": lambda np: np.cumsum(np.array(2.0), axis=-1),
+    "accumulate of no dimension": lambda np: np.add.accumulate(np.array(2.0)),
+    "var": lambda np: np.var(np.array([1.5, 2.9, 7]), dtype="i8"),
+    "std": lambda np: np.std(np.array(A), 1, dtype="i4", ddof=1, keepdims=True),
+    # what is written
+    "put": _written(lambda np, o: np.put(o, 1, 2j), 3),
+    "place": _written(lambda np, o: np.place(o, np.array([True, False, True]), [1j]), 3),
+    "put of an array": _written(lambda np, o: np.put(o, [0, -1], np.array([1, 2])), 3),
+    "digitize complex": lambda np: np.digitize(np.array([1j]), np.array([0.0, 1])),
+    "tensordot": lambda np: np.tensordot(np.ones(3), np.ones(1)),
     # the rest
     "piecewise": lambda np: np.piecewise([1, 2, 3], [[True, False, False]], [lambda x: x * 2, 5.7]),
     "piecewise of one": lambda np: np.piecewise([1, 2, 3], [True, False, True], [4, 5]),
