@@ -185,4 +185,5 @@ def install() -> None:
 
 def dtypes() -> dict[str, AbsentDtype]:
     """The dtypes that no tensor can have, by name."""
-    return {name: AbsentDtype(name, *described) for name, described in DTYPES.items()}
+    found = {name: AbsentDtype(name, *described) for name, described in DTYPES.items()}
+    return {**found, "chalf": found["complex32"]}

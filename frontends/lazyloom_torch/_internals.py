@@ -71,6 +71,14 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return found.to(input_dtype)
 
 
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """A draw of the Dirichlet distribution with these concentrations."""
+    from .distributions import Dirichlet
+
+    found: Tensor = Dirichlet(input).sample()
+    return found
+
+
 FUNCTIONS: dict[str, Any] = {
     "_check": _raiser(RuntimeError), "_check_index": _raiser(IndexError),
     "_check_value": _raiser(ValueError), "_check_type": _raiser(TypeError),
@@ -78,7 +86,7 @@ FUNCTIONS: dict[str, Any] = {
     "_check_is_size": _check_is_size, "_check_tensor_all": _check_tensor_all,
     "_check_tensor_all_with": _check_tensor_all_with, "_assert": _assert,
     "_assert_async": _assert_async, "_shape_as_tensor": _shape_as_tensor,
-    "_softmax_backward_data": _softmax_backward_data,
+    "_sample_dirichlet": _sample_dirichlet, "_softmax_backward_data": _softmax_backward_data,
 }
 for _name, _function in FUNCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name

@@ -84,7 +84,11 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
     _dormant: Leaf | None = None  # what _leaf was, while no gradient is required
 
-    def __init__(self, *data: Any, device: Any = None) -> None:
+    def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
+        if getattr(self, "_steps", None) is not None:
+            return  # what a subclass's __new__ gave: it has its contents
+        if options:
+            raise TypeError(f"Tensor() takes data and device, not {', '.join(options)}")
         _dtypes.check_device(device)
         if len(data) == 1 and isinstance(data[0], Value):
             super().__init__(data[0])
@@ -361,6 +365,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         made._origin = self._root()
         made._strides, made._offset = self._strides, self._offset
         return made
+
+    @staticmethod
+    def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+        """The data of a tensor as an instance of a subclass, for a subclass's ``__new__``."""
+        made = data.detach()
+        made.__class__ = cls
+        return made.requires_grad_() if require_grad else made
 
     def detach_(self) -> Tensor:
         """Forget the gradient history of this tensor itself; it becomes a leaf."""

@@ -261,6 +261,8 @@ def randint(
     _dtypes.check_device(device)
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
     value = _integers(check_shape(shape_of((size,))), int(low), int(high), kind, generator)
     return finish(value, requires_grad)

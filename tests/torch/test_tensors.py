@@ -296,3 +296,37 @@ def test_a_copied_module_is_its_own_and_nothing_is_read() -> None:
         layer.weight.fill_(0)
     assert twin.weight.requires_grad and twin.weight.is_leaf
     assert float(twin.weight.abs().sum()) > 0
+
+
+class _Labelled(torch.Tensor):
+    def __new__(cls, data: Any, label: str = "", **options: Any) -> Any:
+        made = torch.as_tensor(data, **options).as_subclass(cls)
+        made.label = label
+        return made
+
+
+def test_subclasses() -> None:
+    made = _Labelled([1.0, 2.0], label="a", dtype=torch.float64)
+    assert type(made) is _Labelled and made.label == "a" and made.dtype is torch.float64
+    assert type(made * 2) is torch.Tensor and (made * 2).tolist() == [2, 4]
+    made.mul_(3)
+    plain = made.as_subclass(torch.Tensor)
+    assert type(plain) is torch.Tensor and plain.tolist() == [3, 6]
+    plain[0] = 7
+    assert made.tolist() == [7, 6]  # one memory
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).as_subclass(_Labelled).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2, 2]
+    leaf = torch.Tensor._make_subclass(_Labelled, torch.ones(2), True)
+    assert type(leaf) is _Labelled and leaf.is_leaf and leaf.requires_grad
+    for wrong in (int, 3):
+        with pytest.raises(TypeError, match="subclass of Tensor"):
+            x.as_subclass(wrong)
+    with pytest.raises(TypeError, match="not nothing"):
+        torch.Tensor([1.0], nothing=1)
+
+
+def test_random_integers_below_a_number_with_a_size_by_name() -> None:
+    assert torch.randint(1, size=(3,)).tolist() == [0, 0, 0]
+    assert torch.randint(high=1, size=(2,)).tolist() == [0, 0]
+    assert torch.randint(5, 6, size=(2,)).tolist() == [5, 5]

@@ -376,9 +376,22 @@ def alias(input: Tensor) -> Tensor:
     return input._share(Reshape(input._type.shape), input._strides, input._offset)
 
 
+def as_subclass(input: Tensor, cls: type[Tensor]) -> Any:
+    """The same tensor as an instance of a subclass, whose ``__init__`` is not called.
+
+    Results of operations on it are plain tensors. Raises TypeError for what is no subclass.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): expected a subclass of Tensor, not {cls!r}")
+    made = alias(input)
+    made.__class__ = cls
+    return made
+
+
 FUNCTIONS = {f.__name__: f for f in (
-    view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t, movedim,
+    as_subclass, view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t,
+    movedim,
     unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, diagonal, contiguous,
     clone, view, swapaxes, adjoint)}
 FUNCTIONS.update(swapdims=transpose, moveaxis=movedim)
-METHODS_ONLY = ("view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")
+METHODS_ONLY = ("as_subclass", "view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")

@@ -1,0 +1,14 @@
+"""``torch._dynamo.utils``: what libraries ask before they compile a function."""
+
+from __future__ import annotations
+
+from .. import _absent
+from ..compiler import is_compiling as is_compiling
+
+
+def is_compile_supported(device_type: str) -> bool:
+    """True: what is recorded is compiled anyway, and torch.compile gives back what it is given."""
+    return True
+
+
+__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["_dynamo"])
