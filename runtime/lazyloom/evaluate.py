@@ -234,7 +234,8 @@ def _definition_error(plan: Plan, error: Any) -> LoomError:
     cause = error.__cause__
     what = str(cause).strip().split("\n")[0] or type(cause).__name__
     op = n.spec.op.name
-    wrapped = ExecutionError(
+    kind = OutOfMemoryError if out_of_memory(cause) else ExecutionError
+    wrapped = kind(
         f"op {op}, recorded at {n.site}, could not be compiled: "
         f"{type(cause).__name__}: {what.removeprefix(op + ': ')}", op=op, site=str(n.site))
     wrapped.__cause__ = cause
@@ -344,7 +345,7 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     return wrapped
 
 
-def out_of_memory(error: Exception) -> bool:
+def out_of_memory(error: Any) -> bool:
     """Whether an error, of Python or of XLA, says that memory could not be had."""
     text = str(error)
     return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or (

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from ..interrupts import Postponed
+from . import room
 
 _loaded = False
 _lock = threading.Lock()
@@ -48,6 +49,7 @@ def _load() -> None:
     global _loaded
     if _loaded:
         return
+    room.to_start("jaxlib.xla_client" in sys.modules)
     if threading.current_thread() is threading.main_thread():
         importing = threading.Thread(target=_import, name="lazyloom-import")
         importing.start()
@@ -125,6 +127,7 @@ def compile_text(text: str) -> Any:
         _find_lapack()
     options = xla_client.CompileOptions()
     options.env_option_overrides = XLA_OPTIONS
+    room.to_compile()
     return client().compile_and_load(text, _device_list, options)
 
 
@@ -157,6 +160,7 @@ def deserialize(data: bytes) -> Any:
     c = client()
     if b"lapack_" in data:
         _find_lapack()
+    room.to_compile()
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
@@ -324,17 +328,17 @@ def upload(array: Any) -> Any:
                         enable_x64=True)
         except (TypeError, AttributeError, ImportError):
             fast_upload = False
-    import jax
-
     with x64():
+        import jax
+
         return jax.device_put(array, device())
 
 
 def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
     """StableHLO text of ``fn`` at those (shape, NumPy dtype) arguments, and its result types."""
-    import jax
-
     with x64():
+        import jax
+
         shaped = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
         lowered = jax.jit(fn, keep_unused=True).lower(*shaped)
         out = jax.tree_util.tree_leaves(lowered.out_info)

@@ -52,8 +52,8 @@ def run(plan: Plan, donate: bool) -> None:
         counters["donated_copies"] += len(ready.copied)
     if plan.scalars:
         _add_scalars(arguments, entry, plan.scalars)
-    if ready.needs:
-        room.require(ready.needs)
+    if ready.needs or room.limited:
+        room.to_run(ready.needs)
     evaluation.bytes_in = ready.bytes_in
     evaluation.bytes_donated = ready.bytes_donated
     counters["executions"] += 1
