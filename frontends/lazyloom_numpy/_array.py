@@ -33,6 +33,7 @@ from ._layout import (
 from ._options import casting_rule, memory_order, row_or_column
 
 views = lazyloom.views
+_Class: Final = type
 
 
 class ndarray(lazyloom.Tensor):
@@ -61,6 +62,13 @@ class ndarray(lazyloom.Tensor):
             view = _memory.over_buffer(shape, dtype, buffer, offset, strides)
             self._set(view._base_storage, view._steps, view._type)
             set_info(self, view._info)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__module__.startswith("lazyloom_numpy."):
+            from ._subclasses import derive
+
+            derive(cls)
 
     # ------------------------------------------------------------- properties
 
@@ -449,9 +457,14 @@ class ndarray(lazyloom.Tensor):
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """A view of the same bytes, as ``numpy.ndarray.view``."""
-        from ._manipulation import view_as
+        if type is None and isinstance(dtype, _Class) and issubclass(dtype, ndarray):
+            dtype, type = None, dtype
+        if type is None and not hasattr(self, "__array_finalize__"):
+            return _manipulation.view_as(self, dtype)
+        from ._subclasses import plain, recast
 
-        return view_as(self, dtype)
+        view = _manipulation.view_as(plain(self), dtype)
+        return recast(view, self.__class__ if type is None else type, self)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
         return _manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)

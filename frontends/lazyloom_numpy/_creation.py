@@ -32,6 +32,13 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     an unsupported dtype (object, strings, dates).
     """
     order = memory_order(order, "K")
+    if isinstance(object, ndarray) and hasattr(type(object), "__array_finalize__"):
+        from ._subclasses import plain, recast
+
+        if subok and copy is not True and dtype in (None, object.dtype) and ndmin <= object.ndim:
+            return object
+        made = array(plain(object), dtype, copy=copy, order=order, ndmin=ndmin, ndmax=ndmax)
+        return recast(made, type(object), object) if subok else made
     if isinstance(object, lazyloom.Tensor):
         target = None if dtype is None else dt.internal(dtype)
         same = target in (None, object._type.dtype)
@@ -85,8 +92,9 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
 
 def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
                copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
-    """As :func:`asarray`. See ``numpy.asanyarray``."""
-    return asarray(a, dtype, order, device=device, copy=copy)
+    """As :func:`asarray`, but derived classes pass through. See ``numpy.asanyarray``."""
+    check_device(device, "asanyarray")
+    return array(a, dtype, copy=copy, order=order or "K", subok=True)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:

@@ -30,6 +30,10 @@ record_number = lazyloom.record_number
 _BFLOAT16: Final = as_dtype(dt.bfloat16)
 
 
+#: what operators ask once there are classes derived from ``ndarray``: see _subclasses
+hooks: list[Any] = []
+
+
 class Plan:
     """How one ufunc runs for one combination of operand types."""
 
@@ -159,6 +163,13 @@ class ufunc:
                 ready = self.ready.get(first._type.dtype)
                 if ready is not None:
                     return wrap(record_one(ready, first.value))
+        if any(decides_itself(a) for a in args):
+            from ._subclasses import asked
+
+            options = {"out": out, "where": where, "dtype": dtype, **options}
+            usual = {"out": None, "where": True, "dtype": None}
+            return asked(self, "__call__", args, {
+                k: v for k, v in options.items() if k not in usual or v is not usual[k]})
         if len(args) > self.nin:
             if len(args) > self.nargs:
                 raise TypeError(
@@ -505,6 +516,10 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
 
     With ``short`` None where more than one op may be needed.
     """
+    if hooks:
+        found = hooks[0][0](function, a, b)
+        if found is not None:
+            return found
     # what programs do most, without the detours of the general case
     if isinstance(a, ndarray):
         if isinstance(b, ndarray):
@@ -526,6 +541,10 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         return NotImplemented  # Python repeats the sequence
     if _decides(a) or _decides(b):
         return NotImplemented
+    other = b if isinstance(a, ndarray) else a
+    if decides_itself(other):
+        # its reflected operator, if it wants no ufuncs
+        return function(a, b) if type(other).__array_ufunc__ is not None else NotImplemented
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
@@ -534,6 +553,16 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         with _errstate.of_scalars():
             return wrap(function.compute_values(operands))
     return keep_order(wrap(function.compute_values(operands)), a, b)
+
+
+_KNOWN: Final = frozenset((float, int, bool, complex, list, tuple, onp.ndarray))
+
+
+def decides_itself(x: Any) -> bool:
+    """Whether an object that is no array says itself what ufuncs do with it."""
+    kind = type(x)
+    return kind not in _KNOWN and hasattr(kind, "__array_ufunc__") and not isinstance(
+        x, (lazyloom.Tensor, onp.ndarray, onp.generic))
 
 
 def _decides(x: Any) -> bool:
@@ -571,6 +600,10 @@ def _with_number(function: ufunc, x: ndarray, number: Any, reverse: bool) -> Any
 
 def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
     """``target op= other``: writes into the array, through views."""
+    if hooks:
+        found = hooks[0][1](function, target, other)
+        if found is not None:
+            return found
     try:
         operands = (target.value, operand(other, strict=True))
     except NotImplementedError:

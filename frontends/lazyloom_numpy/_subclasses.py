@@ -1,0 +1,356 @@
+"""Classes that programs derive from ``ndarray``, as NumPy's manual has them.
+
+A user's class gets :class:`Subclassable` between itself and ``ndarray``: construction by
+``__new__``, ``__array_finalize__``, ``__array_wrap__`` and ``__array_ufunc__`` are there, and its
+operators take the general way. Nothing of this is on the way of plain arrays: ufuncs and functions
+look for derived classes from the moment that the first one is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as onp
+
+import lazyloom
+from lazyloom.operators import Operators, operators_of, set_operators
+
+from . import _ufuncs as _u
+from ._array import ScalarArray, ndarray
+from ._layout import ViewInfo as _ViewInfo
+from ._layout import element_strides, is_writeable, set_info
+
+_new: Final = lazyloom.Tensor.__new__
+
+
+def _same_place(x: ndarray, cls: Any) -> Any:
+    """The same memory as an array of another class, to which nothing is said yet."""
+    made = _new(cls)
+    made._set(x._base_storage, x._steps, x._type)
+    made._no_gradient = x._no_gradient
+    info = getattr(x, "_info", None)
+    if info is not None:
+        set_info(made, info)
+    elif type(x) is not ScalarArray:
+        set_info(made, _ViewInfo(element_strides(x), x, is_writeable(x)))
+    return made
+
+
+def plain(x: Any) -> Any:
+    """An array of a derived class as one of ours; anything else as it is."""
+    return _same_place(x, ndarray) if isinstance(x, Subclassable) else x
+
+
+def _all_plain(given: Any) -> Any:
+    if type(given) in (list, tuple):
+        return type(given)([_all_plain(x) for x in given])
+    return plain(given)
+
+
+def recast(x: Any, cls: Any, template: Any) -> Any:
+    """The same memory as an array of a derived class, which is told what it was made from."""
+    if cls is ndarray:
+        return plain(x) if isinstance(x, Subclassable) else x
+    made = _same_place(x, cls)
+    made._special = True
+    if made.__array_finalize__ is not None:
+        made.__array_finalize__(template)
+    return made
+
+
+def _like(result: Any, template: Any) -> Any:
+    """What a function made, in the class of what it was made from."""
+    if isinstance(result, tuple):
+        return tuple([_like(r, template) for r in result])
+    if not isinstance(result, ndarray) or isinstance(result, Subclassable):
+        return result
+    return recast(result, type(template), template)
+
+
+class Subclassable(ndarray):
+    """What derived classes have beside what arrays have."""
+
+    __slots__ = ()
+    __array_priority__ = 0.0
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = _new(cls)
+        if args or kwargs:
+            given = ndarray(*args, **kwargs)
+            made._set(given._base_storage, given._steps, given._type)
+            info = getattr(given, "_info", None)
+            if info is not None:
+                set_info(made, info)
+            made._special = True
+            if made.__array_finalize__ is not None:
+                made.__array_finalize__(None)
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __array_finalize__(self, obj: Any, /) -> None:
+        """Told what the array was made from: None by a constructor, else an array."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """The result of a ufunc in this array's class."""
+        return recast(array, type(self), self)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _computed(_u.PUBLIC.get(function.__name__, function), method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        inner = getattr(func, "__wrapped__", None)
+        if inner is None or not getattr(func, "looks_for_classes", False):
+            return super().__array_function__(func, types, args, kwargs)
+        return _kept(inner, self, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = plain(self)[_all_plain(key)]
+        return found if type(found) is ScalarArray else _like(found, self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain(self)[_all_plain(key)] = plain(value)
+
+    def __repr__(self) -> str:
+        named = type(type(self).__name__, (onp.ndarray,), {})
+        return repr(self.read().view(named))
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (type(self), self.read())
+
+
+def _unpickled(cls: Any, data: Any) -> Any:
+    return recast(ndarray._wrap(lazyloom.from_host(data)), cls, None)
+
+
+# -- ufuncs ------------------------------------------------------------------------------------
+
+
+def _override(x: Any) -> Any:
+    """What an operand says that ufuncs are to do, if it says so itself; else ``False``."""
+    if isinstance(x, (int, float, complex)) and not isinstance(x, lazyloom.Tensor):
+        return False
+    found = getattr(type(x), "__array_ufunc__", False)
+    usual = (ndarray.__array_ufunc__, Subclassable.__array_ufunc__, onp.ndarray.__array_ufunc__,
+             getattr(onp.generic, "__array_ufunc__", False))  # fmt: skip
+    return False if found in usual else found
+
+
+def asked(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the operands' classes make of a ufunc; None where all of them are plain.
+
+    Raises TypeError where a class takes no part in ufuncs, or none knows how.
+    """
+    out = kwargs.get("out")
+    if out is not None and not isinstance(out, tuple):
+        out = (out,)
+    operands = [*inputs, *(out or ())]
+    says = [(x, _override(x)) for x in operands]
+    overriding = [x for x, s in says if s is not False]
+    if not overriding:
+        if not any(isinstance(x, Subclassable) for x in operands):
+            return None
+        return _computed(function, method, inputs, kwargs)
+    for x, s in says:
+        if s is None:
+            raise TypeError(
+                f"operand {type(x).__name__!r} does not support ufuncs (__array_ufunc__=None)")
+    if out is not None:
+        kwargs = {**kwargs, "out": out}
+    # a class before those that it is derived from
+    for x in sorted(overriding, key=lambda x: -sum(
+            isinstance(x, type(y)) and type(x) is not type(y) for y in overriding)):
+        found = x.__array_ufunc__(function, method, *inputs, **kwargs)
+        if found is not NotImplemented:
+            return found
+    raise TypeError(
+        f"operand type(s) all returned NotImplemented from __array_ufunc__({function!r}, "
+        f"{method!r}): {', '.join(repr(type(x).__name__) for x in operands)}")
+
+
+def _computed(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc of plain arrays, whose result takes the class of the first in rank."""
+    out = kwargs.get("out")
+    outs = () if out is None else out if isinstance(out, tuple) else (out,)
+    if any(_override(x) is not False for x in (*inputs, *outs)):
+        return NotImplemented
+    options = {k: _all_plain(v) for k, v in kwargs.items() if k != "out"}
+    if outs:
+        written = tuple([plain(o) for o in outs])
+        options["out"] = written if len(written) > 1 else written[0]
+    call = function if method == "__call__" else getattr(function, method)
+    result = call(*[plain(x) for x in inputs], **options)
+    if outs:
+        return outs if len(outs) > 1 else outs[0]
+    derived = [x for x in inputs if isinstance(x, Subclassable)]
+    if not derived or result is None:
+        return result
+    template = max(derived, key=lambda x: x.__array_priority__)
+    if isinstance(result, tuple):
+        return tuple([_wrapped(template, r, (function, inputs, i)) for i, r in enumerate(result)])
+    return _wrapped(template, result, (function, inputs, 0))
+
+
+def _wrapped(template: Any, result: Any, context: Any) -> Any:
+    if type(template).__array_wrap__ is Subclassable.__array_wrap__:
+        return _like(result, template)
+    array = ndarray._wrap(result.value)
+    if len(inspect.signature(template.__array_wrap__).parameters) > 2:
+        return template.__array_wrap__(array, context, not array.shape)
+    return template.__array_wrap__(array, context)
+
+
+#: what an operator takes; the rest has a reflected one, or is an error
+_OPERANDS: Final = (ndarray, int, float, complex, onp.generic, onp.ndarray, list, tuple)
+
+
+def _operated(function: Any, a: Any, b: Any) -> Any:
+    """An operator of which one side is of a derived class; None for plain arrays."""
+    if isinstance(a, Subclassable) or isinstance(b, Subclassable):
+        if _override(a) is None or _override(b) is None:
+            return NotImplemented
+        if not all(isinstance(x, _OPERANDS) or _override(x) is not False for x in (a, b)):
+            return NotImplemented
+        return asked(function, "__call__", (a, b), {})
+    return None
+
+
+def _operated_in_place(function: Any, target: Any, other: Any) -> Any:
+    if isinstance(target, Subclassable) or isinstance(other, Subclassable):
+        return asked(function, "__call__", (target, other), {"out": (target,)})
+    return None
+
+
+# -- functions and methods ---------------------------------------------------------------------
+
+#: functions whose result has the class of their array, as NumPy's; methods of those names, too
+_KEEPING: Final = """
+    all amax amin any around clip cumprod cumsum diff expand_dims flip fliplr flipud max mean min
+    moveaxis prod ptp ravel repeat reshape roll rollaxis rot90 round sort squeeze std sum swapaxes
+    take transpose var zeros_like ones_like empty_like full_like diagonal partition matrix_transpose
+""".split()
+
+_METHODS: Final = """
+    astype clip compress conj conjugate copy cumprod cumsum diagonal flatten mean ravel repeat
+    reshape round squeeze std swapaxes take transpose var choose
+""".split()
+
+#: methods that are reductions of ufuncs
+_REDUCING: Final = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
+                    "all": "logical_and", "any": "logical_or"}  # fmt: skip
+
+
+def _kept(function: Callable[..., Any], owner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    result = function(*_all_plain(tuple(args)), **{k: _all_plain(v) for k, v in kwargs.items()})
+    if kwargs.get("subok") is False:
+        return result
+    return _like(result, owner)
+
+
+def _owner(given: Iterable[Any]) -> Any:
+    for x in given:
+        if isinstance(x, Subclassable):
+            return x
+    return None
+
+
+def _looking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives its result the class of what it was given."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        owner = _owner((*args, *kwargs.values()))
+        if owner is None:
+            return function(*args, **kwargs)
+        if _override(owner) is not False and function.__name__ in _REDUCING and args:
+            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
+        own = type(owner).__array_function__
+        if own is not Subclassable.__array_function__:
+            return owner.__array_function__(wrapper, (type(owner),), args, kwargs)
+        return _kept(function, owner, args, kwargs)
+
+    wrapper.looks_for_classes = True  # type: ignore[attr-defined]
+    wrapper.__module__ = __package__ or ""  # where it is found, for pickle
+    return wrapper
+
+
+def _method(name: str) -> Callable[..., Any]:
+    inner = getattr(ndarray, name)
+
+    @functools.wraps(inner)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _kept(inner, self, (self, *args), kwargs)
+
+    return method
+
+
+def _reduction(name: str, ufunc: str) -> Callable[..., Any]:
+    inner = getattr(ndarray, name)
+
+    @functools.wraps(inner)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _override(self) is False:
+            return _kept(inner, self, (self, *args), kwargs)
+        given = inspect.signature(inner).bind(self, *args, **kwargs).arguments
+        given.pop("self")
+        return asked(_u.TABLE[ufunc], "reduce", (self,), dict(given))
+
+    return method
+
+
+def _ufunc_method(name: str) -> Callable[..., Any]:
+    inner = getattr(_u.ufunc, name)
+
+    @functools.wraps(inner)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        count = self.nin if name in ("__call__", "outer") else 1
+        inputs = args[:count]
+        out = kwargs.get("out")
+        if _owner((*args, *(out if isinstance(out, tuple) else (out,)))) is None:
+            return inner(self, *args, **kwargs)
+        if name == "__call__" and len(args) > count:
+            kwargs, inputs = {**kwargs, "out": tuple(args[count:])}, args[:count]
+        elif len(args) > count:
+            bound = inspect.signature(inner).bind(self, *args, **kwargs).arguments
+            kwargs = {k: v for k, v in bound.items() if k not in ("self", "array")}
+        found = asked(self, name, tuple(inputs), kwargs)
+        return inner(self, *args, **kwargs) if found is None else found
+
+    return method
+
+
+for _name in _METHODS:
+    setattr(Subclassable, _name, _method(_name))
+for _name, _function in _REDUCING.items():
+    setattr(Subclassable, _name, _reduction(_name, _function))
+
+
+def _start() -> None:
+    """From now on ufuncs and functions look for derived classes."""
+    import lazyloom_numpy
+
+    for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
+        setattr(_u.ufunc, name, _ufunc_method(name))
+    looking: dict[Any, Any] = {}  # of two names of one function, both get one
+    for name in _KEEPING:
+        function = getattr(lazyloom_numpy, name)
+        if function not in looking:
+            looking[function] = _looking(function)
+        setattr(lazyloom_numpy, name, looking[function])
+    usual = operators_of(ndarray)
+    assert usual is not None
+    set_operators(Subclassable, Operators(
+        ndarray, ScalarArray, usual.general, usual.general_in_place, False))
+    _u.hooks.append((_operated, _operated_in_place))
+
+
+def derive(cls: Any) -> None:
+    """Make a user's class, which was just derived from ``ndarray``, one of these."""
+    if not _u.hooks:
+        _start()
+    if not issubclass(cls, Subclassable):
+        cls.__bases__ = tuple([Subclassable if b is ndarray else b for b in cls.__bases__])

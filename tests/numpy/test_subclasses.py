@@ -1,0 +1,193 @@
+"""Classes derived from ``ndarray``, and objects that take part in ufuncs, as with NumPy's."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+
+
+def derived(m: Any) -> SimpleNamespace:
+    """The patterns of deriving a class, written once for both modules."""
+
+    class Named(m.ndarray):
+        """From data, with an attribute that what is made of it keeps."""
+
+        def __new__(cls, data: Any, name: Any = None) -> Any:
+            made = m.asarray(data).view(cls)
+            made.name = name
+            return made
+
+        def __array_finalize__(self, obj: Any) -> None:
+            if obj is not None:
+                self.name = getattr(obj, "name", "unnamed")
+
+    class Shaped(m.ndarray):
+        """By the constructor of arrays."""
+
+        def __new__(cls, shape: Any, dtype: Any = float, name: Any = None) -> Any:
+            made = super().__new__(cls, shape, dtype)
+            made.name = name
+            return made
+
+        def __array_finalize__(self, obj: Any) -> None:
+            self.origin = type(obj).__name__
+            if obj is not None:
+                self.name = getattr(obj, "name", None)
+
+    class Told(m.ndarray):
+        """Notes which ufunc it was made by."""
+
+        made_by = ""
+
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None,
+                            **kwargs: Any) -> Any:  # fmt: skip
+            given = [x.view(m.ndarray) if isinstance(x, Told) else x for x in inputs]
+            if out is not None:
+                kwargs["out"] = tuple(
+                    x.view(m.ndarray) if isinstance(x, Told) else x for x in out)
+            result = super().__array_ufunc__(ufunc, method, *given, **kwargs)
+            if result is NotImplemented:
+                return NotImplemented
+            if out is not None:
+                result = out[0]
+            made = m.asarray(result).view(Told)
+            made.made_by = f"{ufunc.__name__}.{method}"
+            return made
+
+    class Wrapped(m.ndarray):
+        """Says how results become its own."""
+
+        made_by = ""
+
+        def __array_wrap__(self, array: Any, context: Any = None, scalar: bool = False) -> Any:
+            made = array.view(Wrapped)
+            made.made_by = context[0].__name__
+            return made
+
+    class High(Named):
+        __array_priority__ = 10.0
+
+    class Plain(m.ndarray):
+        pass
+
+    class Mine(m.ndarray):
+        def __mul__(self, other: Any) -> str:
+            return "mine"
+
+        def total(self) -> float:
+            return float(self.sum())
+
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            if func is m.sum:
+                return "my sum"
+            return super().__array_function__(func, types, args, kwargs)
+
+    return SimpleNamespace(**{c.__name__: c for c in (
+        Named, Shaped, Told, Wrapped, High, Plain, Mine)})
+
+
+def seen(x: Any) -> Any:
+    """Of a result, what both modules must agree on."""
+    if isinstance(x, tuple):
+        return tuple(seen(part) for part in x)
+    if not isinstance(x, (lazyloom.Tensor, onp.ndarray, onp.generic)):
+        return x
+    kind = "scalar" if type(x) is np.ScalarArray or isinstance(x, onp.generic) else type(x).__name__
+    attributes = tuple(getattr(x, a, None) for a in ("name", "origin", "made_by"))
+    return kind, attributes, onp.asarray(x).round(6).tolist()
+
+
+NAMED = """
+    x | x[1:] | x[0] | x[None] | x[[0, 2]] | x[x > 1] | x + 1 | 1 + x | x * x | -x | abs(x) | x ** 2
+    x < 2 | x == 2 | divmod(x, 2) | x // 2 | 2 - x | m.arange(3.0) + x | x + m.arange(3.0) | x & (x > 0)
+    m.sin(x) | m.add(x, 1) | m.add.reduce(x) | m.add.accumulate(x) | m.multiply.outer(x, x)
+    m.add(x, 1, out=x) | x.__iadd__(1) | x.sum() | x.mean() | x.max() | x.std() | x.any() | x.argmax()
+    x.copy() | x.astype("float32") | x.reshape(3, 1) | x.reshape(3, 1).T | x.ravel() | x.flatten()
+    x.reshape(3, 1).sum(0) | x.reshape(3, 1).mean(axis=0) | x.cumsum() | x.clip(1, 2) | x.take([0])
+    x.reshape(1, 3) @ x.reshape(3, 1) | x.round() | x.squeeze() | x.view() | x.view(m.ndarray)
+    m.asarray(x) | m.asanyarray(x) | m.array(x) | m.array(x, subok=True) | m.zeros_like(x)
+    m.ones_like(x, subok=False) | m.mean(x) | m.sum(x) | m.cumsum(x) | m.sort(x) | m.max(x) | m.flip(x)
+    m.concatenate([x, x]) | m.stack([x, x]) | m.where(x > 1, x, 0) | m.transpose(x) | m.clip(x, 0, 1)
+    m.expand_dims(x, 0) | m.squeeze(x[None]) | m.repeat(x, 2) | m.diff(x) | m.round(x) | m.outer(x, x)
+    copy.copy(x) | copy.deepcopy(x) | repr(x) | str(x) | [type(v) is type(x) for v in x] | x.dtype
+    isinstance(x, m.ndarray) | len(x) | x.shape | x + c.High([1.0, 1, 1], "high") | x.tolist()
+    c.High([1.0, 1, 1], "high") + x | x.setdefault | x.view(c.Plain) | x.view(c.Plain)[:2] + 1
+    m.arange(6.0).view(c.Plain).reshape(2, 3) | m.arange(4).view(type=c.Plain) | c.Shaped((0,))
+    pickle.loads(pickle.dumps(x.name)) | c.Shaped((2, 0), name="n")[:, :0] | c.Shaped((0, 2)).T
+    m.arange(3.0).view(c.Told) + 1 | 1 + m.arange(3.0).view(c.Told) | m.sin(m.arange(3.0).view(c.Told))
+    m.arange(3.0).view(c.Told).sum() | m.max(m.arange(6.0).reshape(2, 3).view(c.Told), axis=0)
+    m.add.reduce(m.arange(3.0).view(c.Told)) | m.arange(3.0) * m.arange(3.0).view(c.Told)
+    m.add(m.arange(3.0), m.arange(3.0).view(c.Told)) | -m.arange(3.0).view(c.Told) | m.arange(3.0).view(c.Told) < 2
+    m.sin(m.arange(3.0).view(c.Wrapped)) | m.arange(3.0).view(c.Wrapped) + 1
+    m.arange(3.0).view(c.Mine) * 2 | m.arange(3.0).view(c.Mine).total() | m.sum(m.arange(3.0).view(c.Mine))
+    m.mean(m.arange(6.0).reshape(2, 3).view(c.Mine), axis=0) | m.arange(3.0).view(c.Mine) + 1
+"""  # noqa: E501
+
+
+USES = [use.strip() for use in NAMED.replace("\n", "|").split("|") if use.strip()]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_as_numpy(use: str) -> None:
+    found = []
+    for m in (np, onp):
+        c = derived(m)
+        space = {"m": m, "c": c, "x": c.Named([1.0, 2, 3], "a"), "copy": copy, "pickle": pickle}
+        try:
+            found.append(seen(eval(use, space)))
+        except (TypeError, AttributeError) as error:
+            found.append(type(error).__name__)
+    assert found[0] == found[1]
+
+
+class Duck:
+    """An object that takes part in ufuncs."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return ufunc.__name__, method, len(inputs), sorted(kwargs)
+
+
+class Apart:
+    """One that takes none, and has operators of its own."""
+
+    __array_ufunc__ = None
+
+    def __radd__(self, other: Any) -> str:
+        return "radd"
+
+
+def test_objects_that_decide_about_ufuncs() -> None:
+    for m in (np, onp):
+        a = m.arange(3.0)
+        assert m.sin(Duck()) == ("sin", "__call__", 1, [])
+        assert m.add(a, Duck(), where=a > 1) == ("add", "__call__", 2, ["where"])
+        assert a * Duck() == ("multiply", "__call__", 2, [])
+        assert a + Apart() == "radd"
+        with pytest.raises(TypeError, match="does not support ufuncs"):
+            m.add(a, Apart())
+
+
+def test_writes_go_through_and_pickles_keep_the_class() -> None:
+    a = np.arange(4.0)
+    view = a.view(Kept)
+    view[1] = 7
+    view[2:] += 1
+    assert a.tolist() == [0, 7, 3, 4]
+    again = pickle.loads(pickle.dumps(view))
+    assert type(again) is Kept and again.tolist() == view.tolist()
+    pending = lazyloom.stats()["executions"]
+    result = np.sin(view * 2)[1:].reshape(3, 1).sum(0)
+    assert type(result) is Kept and lazyloom.stats()["executions"] == pending
+    assert type(onp.cos(view)) is Kept
+
+
+class Kept(np.ndarray):
+    pass
