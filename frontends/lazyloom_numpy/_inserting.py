@@ -10,6 +10,7 @@ import lazyloom
 
 from . import _dtypes as dt
 from ._array import ndarray
+from ._assigning import assigned
 from ._bounds import check, out_of_bounds
 from ._convert import as_value, host_value
 from ._counting import flat_positions
@@ -109,7 +110,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
     x, position = _flattened(arr, axis)
     n = x.shape[position]
     points = _insertion_points(obj, n, position)
-    new = _array(values).astype(x.dtype)
+    new = ndarray._wrap(as_value(assigned(values, x.type.dtype)))
     if points.size == 1:
         new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
         if not points.ndim:

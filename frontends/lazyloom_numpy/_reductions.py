@@ -297,6 +297,10 @@ def _spread_in_integers(op: str, a: Any, axis: Any, dtype: Any, amount: float, k
     total = sum(squares, axis, dtype, None, keepdims, where=where)
     count = sum(_as_mask(where, x.shape), axis, keepdims=keepdims)
     found = (total / (count - amount).clip(0, None)).astype(dtype)
+    if op == "std" and found.ndim:
+        raise TypeError(
+            f"Cannot cast ufunc 'sqrt' output from dtype('float64') to {found.dtype!r} with "
+            "casting rule 'same_kind'")
     if op == "std":
         found = ndarray._wrap(record("sqrt", (value_of(found, dt.FLOAT64),))).astype(dtype)
     return found

@@ -91,12 +91,14 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
               order: Any = None) -> ndarray:  # fmt: skip
     """A copy with the kth element in its sorted place (it is sorted). See NumPy's."""
     value, position = _along(a, axis)
-    _check_kth(kth, value.type.shape[position], kind)
+    _check_kth(kth, value.type.shape[position], kind, value.type.size)
     return sort(ndarray._wrap(value), position)
 
 
-def _check_kth(kth: Any, n: int, kind: Any) -> None:
+def _check_kth(kth: Any, n: int, kind: Any, size: int) -> None:
     selection_kind(kind)
+    if not size:
+        return  # nothing is selected from
     if isinstance(kth, lazyloom.Tensor):
         check(as_value(operand(kth)), n, 0, "partition")
         return
@@ -111,8 +113,8 @@ def _check_kth(kth: Any, n: int, kind: Any) -> None:
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
                  order: Any = None) -> ndarray:  # fmt: skip
     """Indices that would partition. See ``numpy.argpartition``."""
-    value, position = _along(a, axis)
-    _check_kth(kth, value.type.shape[position], kind)
+    value, position = _along(a, axis, True)
+    _check_kth(kth, value.type.shape[position], kind, value.type.size)
     return argsort(ndarray._wrap(value), position)
 
 

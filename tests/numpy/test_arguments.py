@@ -185,7 +185,12 @@ CALLS: dict[str, Call] = {
     "cumsum of no dimension": lambda np: np.cumsum(np.array(2.0), axis=-1),
     "accumulate of no dimension": lambda np: np.add.accumulate(np.array(2.0)),
     "var": lambda np: np.var(np.array([1.5, 2.9, 7]), dtype="i8"),
-    "std": lambda np: np.std(np.array(A), 1, dtype="i4", ddof=1, keepdims=True),
+    "std": lambda np: np.std(np.array([1.5, 2.9, 17]), dtype="i4", ddof=1),
+    "std refused": lambda np: np.std(np.array(A), 1, dtype="i4"),
+    "partition of nothing": lambda np: np.partition(np.zeros((2, 0)), 1),
+    "argpartition of no dimension": lambda np: np.argpartition(np.array(2.0), 0),
+    "insert what is no number": lambda np: np.insert(np.array([1, 2]), 0, float("nan")),
+    "insert a fraction": lambda np: np.insert(np.array([1, 2]), 0, 2.5),
     # what is written
     "put": _written(lambda np, o: np.put(o, 1, 2j), 3),
     "place": _written(lambda np, o: np.place(o, np.array([True, False, True]), [1j]), 3),
