@@ -63,6 +63,29 @@ def _counted(key: Any, shape: Any) -> tuple[Any, Any]:
     return _threefry(key, convert(high, jnp.uint32), convert(position, jnp.uint32))
 
 
+def _keys(key: Any, high: Any, low: Any) -> Any:
+    """Both words of each counter in a new last axis, of shape 2 in ``high`` and ``low`` already.
+
+    Each word is chosen where it is: a concatenation's code would have the rounds twice.
+    """
+    first, second = _threefry(key, high, low)
+    word = lax.broadcasted_iota(np.dtype("uint32"), low.shape, low.ndim - 1)
+    return lax.select(lax.eq(word, constant(word, 0)), first, second)
+
+
+def _split(key: Any, shape: Any) -> Any:
+    if math.prod(shape) > 2**31:
+        return jnp.stack(_counted(key, shape), -1)
+    word = lax.reshape(lax.iota(np.dtype("uint32"), 2 * math.prod(shape)), (*shape, 2))
+    low = lax.shift_right_logical(word, constant(word, 1))
+    return _keys(key, lax.full_like(low, 0), low)
+
+
+def _fold_in(key: Any, data: Any) -> Any:
+    low = lax.broadcast(convert(data, jnp.uint32), (2,))
+    return _keys(key, lax.full_like(low, 0), low)
+
+
 def _random_bits(key: Any, width: int, shape: Any) -> Any:
     high, low = _counted(key, shape)
     if width == 64:
@@ -81,8 +104,7 @@ def _implementation() -> Any:
     """JAX's distributions over our Threefry, which gives the bits that JAX's own gives."""
     return extend_random.define_prng_impl(
         key_shape=(2,), seed=_new_key, random_bits=_random_bits,
-        split=lambda key, shape: jnp.stack(_counted(key, shape), -1),
-        fold_in=lambda key, data: jnp.stack(_threefry(key, *_new_key(data))),
+        split=_split, fold_in=_fold_in,
         name="lazyloom_threefry2x32", tag="loom")
 
 
