@@ -102,7 +102,7 @@ def _teach_json() -> None:
     """
     from json import encoder
 
-    inner, make = encoder.JSONEncoder.default, encoder._make_iterencode
+    inner, make = encoder.JSONEncoder.default, getattr(encoder, "_make_iterencode", None)
 
     def default(self: Any, o: Any) -> Any:
         if type(o) is ScalarArray:
@@ -124,7 +124,8 @@ def _teach_json() -> None:
         return make(markers, ask, text, indent, formatted, *args, **kwargs)
 
     encoder.JSONEncoder.default = default  # type: ignore[method-assign]
-    encoder._make_iterencode = _make_iterencode
+    if make is not None:  # no part of the documented interface
+        encoder._make_iterencode = _make_iterencode
 
 
 _teach_json()
