@@ -111,3 +111,14 @@ def check_gradient(self: Tensor, value: object) -> None:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
             f"dtype {self.dtype!r}: they must be the same")
+
+
+def requiring_too(value: Value, of: Value) -> Value:
+    """A value that requires a gradient as another does of which it has no element."""
+    if not value.type.dtype.is_inexact:
+        return value
+    whole = _recorded("sum", [of])
+    if whole.type.dtype is not value.type.dtype:
+        whole = lazyloom.record("cast", [whole], {"dtype": value.type.dtype})
+    spread = lazyloom.record("broadcast_to", [whole], {"shape": value.type.shape})
+    return _recorded("straight_through", [spread, value])

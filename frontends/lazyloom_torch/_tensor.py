@@ -202,6 +202,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             if old.requires_grad or value.requires_grad:
                 storage = self._storage
                 if not (storage.value.requires_grad or self._no_gradient):
+                    from ._memory import requiring_too
+
                     storage.value = (
                         _still_requiring(old, storage.value) if old.requires_grad
                         else requiring_too(storage.value, value))
@@ -643,17 +645,6 @@ def _recorded(op: str, operands: list[Any]) -> Value:
 def _still_requiring(old: Value, new: Value) -> Value:
     """What replaces a value that requires a gradient: it still does, and gives the old none."""
     return _recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
-
-
-def requiring_too(value: Value, of: Value) -> Value:
-    """A value that requires a gradient as another does of which it has no element."""
-    if not value.type.dtype.is_inexact:
-        return value
-    whole = _recorded("sum", [of])
-    if whole.type.dtype is not value.type.dtype:
-        whole = lazyloom.record("cast", [whole], {"dtype": value.type.dtype})
-    spread = lazyloom.record("broadcast_to", [whole], {"shape": value.type.shape})
-    return _recorded("straight_through", [spread, value])
 
 
 def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:

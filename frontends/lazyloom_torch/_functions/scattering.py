@@ -15,7 +15,8 @@ from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
 from .._errors import described
-from .._tensor import Tensor, operand, requiring_too
+from .._memory import requiring_too
+from .._tensor import Tensor, operand
 from . import bounds, views
 from .indexing import nonzero_values, same_dtype, store, stored
 
