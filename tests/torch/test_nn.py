@@ -179,3 +179,11 @@ def test_gradients_of_convolutions(n: int) -> None:
     dw = getattr(nn.grad, f"conv{n}d_weight")(x, w.shape, seed, **options)
     np.testing.assert_allclose(dx.numpy(), x.grad.numpy(), rtol=1e-5)
     np.testing.assert_allclose(dw.detach().numpy(), w.grad.numpy(), rtol=1e-5)
+
+
+def test_data_parallel_is_the_module_itself() -> None:
+    m, x = nn.Bilinear(2, 3, 1), (torch.rand(4, 2), torch.rand(4, 3))
+    assert nn.parallel.data_parallel(m, x, range(2)).tolist() == m(*x).tolist()
+    scale = nn.Threshold(0.5, 0.0)
+    assert nn.parallel.data_parallel(scale, x[0], [0]).tolist() == scale(x[0]).tolist()
+    assert nn.parallel.data_parallel(scale, None, module_kwargs={"input": x[0]}).shape == (4, 2)

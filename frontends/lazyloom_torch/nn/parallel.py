@@ -22,6 +22,13 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-__all__ = ["DataParallel"]
+def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None,
+                  dim: int = 0, module_kwargs: Any = None) -> Any:
+    """The module's result for ``inputs``, a tuple of arguments or one argument."""
+    arguments = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return module(*arguments, **(module_kwargs or {}))
+
+
+__all__ = ["DataParallel", "data_parallel"]
 
 __getattr__ = _absent.missing(__name__)
