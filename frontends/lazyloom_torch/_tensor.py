@@ -255,6 +255,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             else:
                 made._no_gradient = self._no_gradient
                 made._base = root
+                if self._steps and storage.value.requires_grad and not self._no_gradient:
+                    made._read_through(self, steps)
         if strides is not None:
             made._strides = strides
         if offset:

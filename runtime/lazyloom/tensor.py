@@ -13,7 +13,7 @@ from typing import Any, Final, Self, cast, final
 from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
-from .graph import Value, set_grad_enabled, trace
+from .graph import Node, Value, set_grad_enabled, trace
 from .operators import (
     ADD,
     DIVIDE,
@@ -193,7 +193,7 @@ class Tensor:
         if not self._steps:
             found = storage.value
         elif self._cached is not None and self._cached_version == storage.version and (
-            not self._cached.node.freed
+            not self._tape_was_freed(self._cached.node, storage.value.node)
         ):
             # one whose tape a backward pass freed is read anew, so that gradients flow again
             found = self._cached
@@ -213,6 +213,45 @@ class Tensor:
             self._cached = found
             self._cached_version = storage.version
         return found.detach() if self._no_gradient else found
+
+    @final
+    def _tape_was_freed(self, node: Node, base: Node) -> bool:
+        """Whether a backward pass freed one of the nodes by which this view reads its storage."""
+        if node.freed:
+            return True
+        left = len(self._steps) - 1
+        while left and node is not base and node.tracked and node.inputs:
+            before = node.inputs[0]
+            if not isinstance(before, Node):
+                break
+            if before.freed and before is not base:
+                return True
+            node = before
+            left -= 1
+        return False
+
+    @final
+    def _read_through(self, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:
+        """Read this view of a view by way of the other one, so that gradients pass by there.
+
+        For as long as nothing is written; then it reads its storage anew.
+        """
+        found = parent._current()
+        for step in steps:
+            found = step.forward(found)
+        self._cached = found
+        self._cached_version = self._storage.version
+
+    @final
+    def _read_apart(self) -> None:
+        """Be told apart, as a view of the whole storage, from the storage on the tape."""
+        found = self._current()
+        if self._steps and found.requires_grad and found.node is self._storage.value.node:
+            recording = set_grad_enabled(True)
+            try:
+                self._cached = record("identity", [found])
+            finally:
+                set_grad_enabled(recording)
 
     @property
     def type(self) -> TensorType:

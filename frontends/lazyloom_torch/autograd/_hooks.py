@@ -103,6 +103,8 @@ def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
 
 def watching(self: Tensor) -> Watch:
     """The tensor's hooks, made when first asked for."""
+    if self._is_view:
+        self._read_apart()
     value = operand(self)
     old = self._watch
     if old is None or old.value.node is not value.node:

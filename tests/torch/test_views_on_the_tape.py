@@ -1,0 +1,99 @@
+"""A view of a view passes its gradient by way of the view that it was taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import lazyloom_torch as torch
+
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "view": lambda h: h.view(2, 6), "slice": lambda h: h[1:], "t": lambda h: h.t(),
+    "unsqueeze": lambda h: h.unsqueeze(0), "expand": lambda h: h.unsqueeze(0).expand(2, 3, 4),
+    "same": lambda h: h.view(3, 4),
+}  # fmt: skip
+OF_VIEWS: dict[str, Callable[[Any], Any]] = {
+    "reshape": lambda f: f.reshape(-1), "index": lambda f: f[0],
+    "swap": lambda f: f.transpose(0, 1), "split": lambda f: f.split(1)[0], "copy": lambda f: f * 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("second", OF_VIEWS)
+@pytest.mark.parametrize("first", VIEWS)
+def test_gradients_with_respect_to_a_view(first: str, second: str) -> None:
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    f = VIEWS[first](x * 2)
+    seen: list[Any] = []
+    f.register_hook(lambda g: seen.append(g.tolist()))
+    loss = (OF_VIEWS[second](f) ** 2).sum()
+    (direct,) = torch.autograd.grad(loss, f, retain_graph=True)
+    leaf = f.detach().clone().requires_grad_()
+    (OF_VIEWS[second](leaf) ** 2).sum().backward()
+    assert direct.tolist() == leaf.grad.tolist()
+    seen.clear()
+    f.retain_grad()
+    loss.backward()
+    assert seen == [leaf.grad.tolist()] and f.grad.tolist() == leaf.grad.tolist()
+
+
+def test_a_hook_of_a_view_changes_what_flows_to_its_base() -> None:
+    x = torch.arange(4.0).requires_grad_()
+    f = (x * 2).view(2, 2)
+    v = f[0]
+    v.register_hook(lambda g: g * 3)
+    f.register_hook(lambda g: g * 10)
+    v.sum().backward()
+    assert x.grad.tolist() == [60, 60, 0, 0]
+
+
+def test_a_hook_of_a_view_of_everything_is_not_one_of_its_base() -> None:
+    x = torch.arange(4.0).requires_grad_()
+    h = x * 2
+    h.view(4).register_hook(lambda g: g * 10)
+    h.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2, 2]
+    x.grad = None
+    f = (x * 2).view(4)
+    f.register_hook(lambda g: g * 10)
+    f.view(2, 2).sum().backward()
+    assert x.grad.tolist() == [20, 20, 20, 20]
+
+
+def test_a_write_takes_the_views_off_that_way() -> None:
+    x = torch.arange(4.0).requires_grad_()
+    h = x * 2
+    f = h.view(2, 2)
+    v = f[0]
+    h.mul_(3)
+    (after,) = torch.autograd.grad(v.sum(), x)
+    assert after.tolist() == [6, 6, 0, 0]
+    base = torch.zeros(2, 2)
+    row = base[0]
+    end = row[1:]
+    row.copy_(x[:2])
+    end.sum().backward()
+    assert x.grad.tolist() == [0, 1, 0, 0]
+
+
+def test_views_of_a_leaf_outlive_a_backward_pass() -> None:
+    x = torch.arange(4.0).requires_grad_()
+    w = x.view(2, 2)
+    a, b = w[0], w[1]
+    a.sum().backward()
+    (b * 3).sum().backward()
+    (a * b).sum().backward()
+    assert x.grad.tolist() == [3, 4, 3, 4]
+
+
+def test_the_penalty_on_a_generators_gradient() -> None:
+    # the pattern of gradient penalties: the generator ends in a view, the critic begins with one
+    x = torch.ones(2, 3).requires_grad_()
+    image = (x * 2).view(2, 1, 3)
+    score = image.view(2, -1).pow(2).sum(1, keepdim=True)
+    (g,) = torch.autograd.grad(score, image, torch.ones(2, 1), create_graph=True)
+    (g**2).sum().backward()
+    assert g.tolist() == [[[4.0] * 3]] * 2 and x.grad.tolist() == [[32.0] * 3] * 2
