@@ -218,6 +218,7 @@ for _name in _methods.INPLACE_FUNCTIONS:
 globals().update(_layers)
 globals().update(_typed)
 Tensor.hardshrink = _layers["hardshrink"]  # type: ignore[attr-defined]
+Tensor._make_subclass = staticmethod(views.make_subclass)  # type: ignore[attr-defined]
 Tensor.prelu = _layers["prelu"]  # type: ignore[attr-defined]
 _autocast.apply(globals(), _autocast.GENERAL)
 

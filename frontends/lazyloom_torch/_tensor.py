@@ -370,13 +370,6 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         made._strides, made._offset = self._strides, self._offset
         return made
 
-    @staticmethod
-    def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
-        """The data of a tensor as an instance of a subclass, for a subclass's ``__new__``."""
-        made = data.detach()
-        made.__class__ = cls
-        return made.requires_grad_() if require_grad else made
-
     def detach_(self) -> Tensor:
         """Forget the gradient history of this tensor itself; it becomes a leaf."""
         if self._base is not None:

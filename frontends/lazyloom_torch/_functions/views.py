@@ -388,6 +388,13 @@ def as_subclass(input: Tensor, cls: type[Tensor]) -> Any:
     return made
 
 
+def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+    """The data of a tensor as an instance of a subclass, for a subclass's ``__new__``."""
+    made = data.detach()
+    made.__class__ = cls
+    return made.requires_grad_() if require_grad else made
+
+
 FUNCTIONS = {f.__name__: f for f in (
     as_subclass, view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t,
     movedim,
