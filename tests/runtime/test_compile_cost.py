@@ -11,7 +11,7 @@ import pytest
 from lazyloom.ops.spec import TABLE, lookup, table
 from tests.conformance import compile_cost as cost
 
-pytestmark = pytest.mark.usefixtures("quick_compiler")
+pytestmark = [pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow]
 
 #: how many steps an op, or its derivative, may lower to
 MOST = 250

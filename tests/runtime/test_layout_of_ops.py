@@ -18,7 +18,7 @@ from lazyloom.execute import layout
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, attribute_bits, lookup, table
 
-pytestmark = pytest.mark.usefixtures("quick_compiler")
+pytestmark = [pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow]
 
 #: how many samples of an op are run: elementwise ones differ in nothing that matters here
 MOST, MOST_ELEMENTWISE = 3, 1
