@@ -187,3 +187,15 @@ def test_data_parallel_is_the_module_itself() -> None:
     scale = nn.Threshold(0.5, 0.0)
     assert nn.parallel.data_parallel(scale, x[0], [0]).tolist() == scale(x[0]).tolist()
     assert nn.parallel.data_parallel(scale, None, module_kwargs={"input": x[0]}).shape == (4, 2)
+
+
+def test_processes_do_not_share_parameters() -> None:
+    with pytest.raises(NotImplementedError, match="Module.share_memory is out of scope.*one proc"):
+        nn.Linear(2, 1).share_memory()
+
+
+def test_attention_projects_by_the_class_that_checkpoints_name() -> None:
+    kind = nn.modules.linear.NonDynamicallyQuantizableLinear
+    m = nn.MultiheadAttention(4, 2)
+    assert type(m.out_proj) is kind and kind.__module__.endswith("nn.modules.linear")
+    assert type(pickle.loads(pickle.dumps(m)).out_proj) is kind

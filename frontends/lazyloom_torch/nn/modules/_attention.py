@@ -10,12 +10,8 @@ from .. import functional as F  # noqa: N812
 from .. import init
 from ..parameter import Parameter
 from ._making import make_parameter
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear; the class that PyTorch's attention projects with."""
 
 
 class MultiheadAttention(Module):
@@ -110,4 +106,4 @@ class MultiheadAttention(Module):
         return (out.transpose(0, 1) if self.batch_first and batched else out), weights
 
 
-__all__ = ["MultiheadAttention", "NonDynamicallyQuantizableLinear"]
+__all__ = ["MultiheadAttention"]

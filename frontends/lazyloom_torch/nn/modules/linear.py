@@ -99,6 +99,10 @@ class Bilinear(Module):
                 f"out_features={self.out_features}, bias={self.bias is not None}")
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear; the class that PyTorch's attention projects with."""
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear, with ``in_features`` as the first input has them."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import lazyloom
 from lazyloom.errors import type_name
 
-from ... import _dtypes
+from ... import _absent, _dtypes
 from ..._errors import how_to_convert
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
@@ -396,6 +396,12 @@ class Module(Hooked, Stateful):
     def bfloat16(self) -> Self:
         """Floating-point parameters and buffers as bfloat16."""
         return self._floating(_dtypes.bfloat16)
+
+    def share_memory(self) -> NoReturn:
+        """Raises NotImplementedError: what processes write to parameters is seen by themselves."""
+        _absent.refuse(
+            "Module.share_memory", "processes get copies of tensors and see no writes of each "
+            "other; train in one process, or average state dicts that the processes give back")
 
     def type(self, dst_type: Any) -> Self:
         """All parameters and buffers in another dtype."""
