@@ -131,7 +131,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             quantized_lstm quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d
             quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell"""),
         (_NESTED, "jagged"),
-        (_QUANTISED, "_scaled_mm _scaled_mm_v2 _grouped_mm _make_per_tensor_quantized_tensor "
+        (_QUANTISED, "_scaled_mm _scaled_mm_v2 _make_per_tensor_quantized_tensor "
                      "_make_per_channel_quantized_tensor"),
         (_OLD, "eig frobenius_norm legacy_contiguous_format lobpcg lstsq matrix_rank nuclear_norm "
                "set_default_tensor_type solve symeig to_dlpack"),
@@ -157,7 +157,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
                   "ScriptModule TracerWarning TopLevelTracedModule export_opnames fork freeze "
                   "load optimize_for_inference save trace_module wait")),
     "masked": _by_reason((_MASKED, "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor")),
-    "nn.functional": _by_reason((_QUANTISED, "grouped_mm scaled_grouped_mm scaled_mm ScalingType "
+    "nn.functional": _by_reason((_QUANTISED, "scaled_grouped_mm scaled_mm ScalingType "
                                              "SwizzleType")),
     "nn.parallel": _by_reason((_ALONE, "DistributedDataParallel")),
     "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),

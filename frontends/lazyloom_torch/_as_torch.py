@@ -7,7 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import metadata
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -15,11 +15,17 @@ from . import version
 
 _HERE = __name__.partition(".")[0]
 _THEIRS = "torch"
+#: modules of other packages that go by the address of a tensor's memory, and ours in their place
+_OTHERS = {"safetensors.torch": f"{_HERE}.safetensors"}
+
+
+def _is_alias(name: str) -> bool:
+    return name == _THEIRS or name.startswith(_THEIRS + ".") or name in _OTHERS
 
 
 def _ours(name: str) -> str:
     """Our module for ``torch`` or ``torch.something``."""
-    return _HERE + name[len(_THEIRS):]
+    return _OTHERS.get(name) or _HERE + name[len(_THEIRS):]
 
 
 class _Loader:
@@ -37,6 +43,39 @@ class _Loader:
         alias = module.__spec__
         if alias is not None:
             module.__spec__ = alias.loader_state
+
+
+class _SafetensorsLoader:
+    """The package safetensors, whose compiled part fills PyTorch's memory: ours instead."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        found: ModuleType | None = self._loader.create_module(spec)
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _with_our_files(module)
+
+
+#: what safe_open was before
+_safe_open: Any = None
+
+
+def _with_our_files(module: Any) -> None:
+    """Open files for PyTorch by our class, for other libraries as before."""
+    global _safe_open
+    _safe_open = theirs = module.safe_open
+
+    def safe_open(filename: Any, framework: str = "pt", device: Any = "cpu", **options: Any) -> Any:
+        if framework in ("pt", "torch", "pytorch"):
+            ours = importlib.import_module(f"{_HERE}.safetensors")
+            return ours.safe_open(filename, framework, device)
+        return theirs(filename, framework, device, **options)
+
+    module.safe_open = safe_open
 
 
 class _Distribution(metadata.Distribution):
@@ -57,7 +96,12 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != _THEIRS and not name.startswith(_THEIRS + "."):
+        if name == "safetensors":
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _SafetensorsLoader(spec.loader)  # type: ignore[assignment]
+            return spec
+        if not _is_alias(name):
             return None
         try:
             found = importlib.util.find_spec(_ours(name))
@@ -99,7 +143,7 @@ _holders = 0
 def _aliases() -> Iterator[str]:
     """The names in ``sys.modules`` under which modules of ours stand for PyTorch's."""
     for name, module in list(sys.modules.items()):
-        if name == _THEIRS or name.startswith(_THEIRS + "."):
+        if _is_alias(name):
             if module is None or getattr(module, "__name__", "").partition(".")[0] == _HERE:
                 yield name
 
@@ -117,12 +161,14 @@ def _install() -> None:
     # libraries look for some of PyTorch's modules there, which it has imported itself
     for name in [n for n in sys.modules if n == _HERE or n.startswith(_HERE + ".")]:
         sys.modules[_THEIRS + name[len(_HERE):]] = sys.modules[name]
+    if "safetensors" in sys.modules:
+        _with_our_files(sys.modules["safetensors"])
     _preparation = multiprocessing.spawn.get_preparation_data
     multiprocessing.spawn.get_preparation_data = _preparing
 
 
 def _uninstall() -> None:
-    global _holders
+    global _holders, _safe_open
     _holders -= 1
     if _holders:
         return
@@ -130,6 +176,9 @@ def _uninstall() -> None:
 
     sys.meta_path.remove(_Finder)  # type: ignore[arg-type]
     multiprocessing.spawn.get_preparation_data = _preparation
+    if _safe_open is not None:
+        sys.modules["safetensors"].safe_open = _safe_open  # type: ignore[attr-defined]
+        _safe_open = None
     for name in _aliases():
         del sys.modules[name]
 

@@ -93,6 +93,10 @@ def test_what_programs_ask_of_processes_and_devices() -> None:
     with pytest.raises(NotImplementedError, match="last_evaluation"):
         torch.profiler.profile()
     assert torch.__version__ >= (2, 1) and torch.__version__ < "2.100" and not torch.version.cuda
+    assert not any(torch.is_autocast_enabled(d) for d in ("cpu", "cuda", "mps", "xpu"))
+    assert torch.utils.checkpoint.get_device_states(torch.ones(1)) == ([], [])
+    # transformers has a way without it, which it takes where the name is not there
+    assert not hasattr(nn.functional, "grouped_mm") and not hasattr(torch, "_grouped_mm")
     torch._dynamo.config.suppress_errors = True
     assert torch.compiler.allow_in_graph(len) is len and not torch.compiler.is_exporting()
 

@@ -15,6 +15,8 @@ from .._autocast import casting, state
 from .._tensor import Tensor
 
 _AVAILABLE = ("cpu", "cuda")
+#: other kinds of devices that may be asked about, as in PyTorch
+_KINDS = ("mps", "xpu", "mtia", "hpu", "xla", "ipu", "maia", "privateuseone")
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -42,6 +44,8 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether this thread autocasts on that kind of device; there is only the CPU."""
+    if device_type in _KINDS:
+        return False
     return _known(device_type) == "cpu" and state.enabled
 
 

@@ -198,3 +198,12 @@ def checkpoint_sequential(
                            preserve_rng_state=preserve)
         start += size
     return part(start, len(chain))(input)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """No devices and no states: the only generator is the CPU's."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Nothing: no device has a generator."""
