@@ -140,6 +140,16 @@ def save_model(
     save_file(kept, filename, said or None)
 
 
+def storage_ptr(tensor: Tensor) -> int:
+    """A number that no other living storage has, to tell tensors that share one. No address."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def storage_size(tensor: Tensor) -> int:
+    """The bytes of the storage that the tensor is a part of."""
+    return int(tensor.untyped_storage().nbytes())
+
+
 # -- reading --------------------------------------------------------------------------------
 
 

@@ -345,3 +345,10 @@ def test_dlpack_both_ways() -> None:
     assert torch.asarray(x) is x and torch.asarray(x, requires_grad=True) is x
     assert not torch.asarray(x, requires_grad=False).requires_grad
     assert torch.Tensor(a).tolist() == a.tolist()
+
+
+def test_tensors_of_one_storage_are_told_by_it() -> None:
+    x = torch.zeros(4, 3)
+    assert safetensors.storage_ptr(x) == safetensors.storage_ptr(x[2:])
+    assert safetensors.storage_ptr(x) != safetensors.storage_ptr(x.clone())
+    assert safetensors.storage_size(x[2:]) == 48
