@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.cache import memory
+from lazyloom.cache import disk, memory
 from lazyloom.execute import jax_compat
 from tests.contract.helpers import counted, host, in_threads, number, script
 
@@ -204,6 +204,29 @@ def test_an_interrupt_while_the_dispatch_asks(
     assert len(asked) == 1 and not v.is_pending
     assert last().bytes_donated == 28
     np.testing.assert_array_equal(v.read(), np.full(7, np.float32(1.5**7)))
+
+
+@pytest.mark.parametrize("step", ["load", "deserialize"])
+def test_an_interrupt_while_a_program_is_loaded_from_disk(
+    step: str, monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
+) -> None:
+    """The next run looks on disk again, and does not compile what is there."""
+
+    def run() -> str:
+        ll.sync(rec("multiply", host(np.ones(5)), number(2.5)))
+        return last().found
+
+    assert run() == "compiled"
+    memory.clear()
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk if step == "load" else jax_compat, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert run() == "disk"
 
 
 def test_with_jit_disabled(way: str) -> None:

@@ -186,7 +186,6 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
             description += f"\n{name} {version}".encode()
     stored: tuple[tuple[int, int], ...] = ()
     if storable and not (entry.looked and entry.executable is None):
-        entry.looked = True
         started = time.perf_counter()
         data = disk.load("program", description)
         evaluation.timings["lookup"] = time.perf_counter() - started
@@ -202,6 +201,8 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
                     evaluation.timings["load"] = time.perf_counter() - started
                     counters["programs_from_disk"] += 1
                     return
+        # not before: the handler of a signal may have raised meanwhile, so that the next run looks
+        entry.looked = True
     evaluation.difference = explain(plan.structure, entry)
     wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
     outputs = tuple(sorted(wanted))
