@@ -33,9 +33,17 @@ def operand(given: Any, strict: bool = False) -> Any:
         return lazyloom.Scalar(given.item(), as_dtype(given.dtype))
     if isinstance(given, (lazyloom.Value, lazyloom.Scalar)):
         return given
-    if strict and not (isinstance(given, (onp.ndarray, list, tuple)) or hasattr(given, _DLPACK)):
+    if strict and not (isinstance(given, (onp.ndarray, list, tuple)) or _array_like(given)):
         raise NotImplementedError
     return host_value(given)
+
+
+def _array_like(x: Any) -> bool:
+    """Whether an operator converts the object: not one whose priority is above an array's."""
+    if hasattr(x, _DLPACK):
+        return True
+    known = hasattr(x, "__array__") or hasattr(x, "__array_interface__")
+    return known and not getattr(x, "__array_priority__", 0.0) > 0.0
 
 
 def is_number(x: Any) -> bool:

@@ -9,7 +9,8 @@ ask, it looks at the type itself: what it takes is known by the slots for ``floa
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from typing import Any, Final
 
 import numpy as onp
 
@@ -44,6 +45,33 @@ def host_number(given: Any) -> Any:
         raise TypeError(
             f"a scalar was made of an array of shape {found.shape}, expected one number")
     return found
+
+
+#: Python's operators by the names of ufuncs
+_OPERATORS: Final = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv",
+    "floor_divide": "floordiv", "remainder": "mod", "power": "pow"}  # fmt: skip
+
+_TEXT: Final = (str, bytes, bytearray)  # Python repeats it
+
+
+def of_number(name: str, a: Any, b: Any) -> Any:
+    """An operator with an object that is no array: a scalar's number, if the object wants one.
+
+    ``timedelta``, ``Decimal`` and ``Fraction`` know Python's numbers by their types. Where an
+    object takes a scalar of ours as it is, nothing is read. NotImplemented for arrays.
+    """
+    symbol = _OPERATORS.get(name)
+    if symbol is None or isinstance(a, _TEXT) or isinstance(b, _TEXT):
+        return NotImplemented
+    plain = getattr(operator, symbol)
+    if type(b) is ScalarArray:  # Python has asked the object
+        return plain(a, b.item())
+    if type(a) is not ScalarArray:
+        return NotImplemented
+    reflected = getattr(type(b), f"__r{symbol}__", None)
+    found = NotImplemented if reflected is None else reflected(b, a)
+    return found if found is not NotImplemented else plain(a.item(), b)
 
 
 class NoLength(AttributeError, TypeError):

@@ -120,7 +120,15 @@ class Subclassable(ndarray):
         return repr(self.read().view(named))
 
     def __reduce__(self) -> Any:
-        return _unpickled, (type(self), self.read())
+        # the state is there for classes that add to it, as NumPy's do: what is theirs
+        return _unpickled, (type(self), self.read()), ()
+
+    def __setstate__(self, state: Any, /) -> None:
+        """Takes the state of ``__reduce__``, which holds nothing."""
+        if state != ():
+            raise TypeError(
+                f"__setstate__: given {state!r}, expected (): hand over what __reduce__ of "
+                "ndarray gave, without what your class added")
 
 
 def _unpickled(cls: Any, data: Any) -> Any:

@@ -23,6 +23,7 @@ from ._layout import keep_order, lay_out
 from ._loops import Compute
 from ._loops import full_value as full_value
 from ._options import casting_rule, memory_order
+from ._scalars import of_number
 
 record = lazyloom.record
 record_one, record_two = lazyloom.record_one, lazyloom.record_two
@@ -548,7 +549,7 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
     try:
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
-        return NotImplemented
+        return of_number(function.__name__, a, b)
     if not short and _errstate.active() and _scalars(a, b):
         with _errstate.of_scalars():
             return wrap(function.compute_values(operands))

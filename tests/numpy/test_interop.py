@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as onp
 import pytest
 
@@ -104,6 +106,33 @@ def test_python_numbers() -> None:
         len(np.array(1))
     with pytest.raises(TypeError):
         [1, 2][np.array(1.0)]
+
+
+def test_operators_take_objects_that_give_an_array() -> None:
+    class Gives:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return onp.array([1.0, 2.0])
+
+    class Describes:
+        def __init__(self) -> None:
+            self.data = onp.array([3.0, 4.0])
+            self.__array_interface__ = self.data.__array_interface__
+
+    class Above(Gives):
+        __array_priority__ = 10.0
+
+        def __rmul__(self, other: Any) -> str:
+            return "its own"
+
+    for m in (onp, np):
+        x = m.array([5.0, 6.0])
+        for given in (x * Gives(), Gives() * x, x * Describes(), Describes() * x):
+            assert isinstance(given, m.ndarray)
+        assert (x * Gives()).tolist() == [5, 12] and (x - Describes()).tolist() == [2, 2]
+        assert (Gives() - x).tolist() == [-4, -4] and (x > Gives()).tolist() == [True, True]
+        assert x * Above() == "its own"
+        x += Gives()
+        assert x.tolist() == [6, 8]
 
 
 def test_arrays_of_arrays_are_stacked_without_a_read() -> None:

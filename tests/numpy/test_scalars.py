@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import fractions
 import json
 from typing import Any
 
@@ -92,6 +95,44 @@ def test_asking_what_it_is_reads_nothing() -> None:
     t = s + 1
     assert type(t) is type(s)
     assert lazyloom.stats()["reads"] == reads
+
+
+#: operators with objects that know Python's numbers by their types: h, d and q of NAMES below
+OBJECTS = """
+    x * h | h * x | h / x | h // x | d + x | x + d | d - x | x - d | x * d | d ** x | x // d | q * x
+    x * q | q / x | x % q | x + None | None - x | x + "a" | "a" + x | x * object() | x ** {} | h + x
+"""
+NAMES = {"h": datetime.timedelta(hours=1), "d": decimal.Decimal(3), "q": fractions.Fraction(1, 2)}
+
+
+@pytest.mark.parametrize("name", list(scalars(onp)))
+def test_operators_with_dates_decimals_and_fractions(name: str) -> None:
+    ours, theirs = scalars(np)[name], scalars(onp)[name]
+
+    def found(use: str, x: Any) -> Any:
+        try:
+            return repr(eval(use, {**NAMES, "x": x}))
+        except TypeError:
+            return TypeError
+
+    wrong = {}
+    for use in OBJECTS.replace("\n", "|").split("|"):
+        if use.strip():
+            got, expected = found(use.strip(), ours), found(use.strip(), theirs)
+            if got != expected:
+                wrong[use.strip()] = (got, expected)
+    assert wrong == {}
+
+
+def test_objects_that_take_a_scalar_get_it_pending() -> None:
+    class Length:
+        def __radd__(self, other: Any) -> Any:
+            return other
+
+    x = np.array([1.0, 2.0]).sum()
+    before = lazyloom.stats()["executions"]
+    assert x + Length() is x
+    assert lazyloom.stats()["executions"] == before
 
 
 def test_json_writes_and_says_what_to_do(tmp_path: Any) -> None:

@@ -191,3 +191,27 @@ def test_writes_go_through_and_pickles_keep_the_class() -> None:
 
 class Kept(np.ndarray):
     pass
+
+
+class Noted(np.ndarray):
+    """Adds to the state that is pickled, as classes written for NumPy do."""
+
+    note: Any = None
+
+    def __reduce__(self) -> Any:
+        made, given, state = super().__reduce__()
+        return made, given, (*state, self.note)
+
+    def __setstate__(self, state: Any) -> None:
+        self.note = state[-1]
+        super().__setstate__(state[:-1])
+
+
+def test_classes_that_add_to_the_pickled_state() -> None:
+    x = np.arange(3.0).view(Noted)
+    x.note = "kept"
+    for again in (pickle.loads(pickle.dumps(x)), copy.copy(x)):
+        assert type(again) is Noted and again.tolist() == [0, 1, 2]
+    assert pickle.loads(pickle.dumps(x)).note == "kept"
+    with pytest.raises(TypeError, match="without what your class added"):
+        super(Noted, x).__setstate__(("kept",))
