@@ -12,7 +12,7 @@ import lazyloom
 import lazyloom_numpy as np
 from lazyloom.execute import jax_compat
 from lazyloom.execute.assemble import module_text
-from lazyloom.execute.stops import FUSED, FUSED_STEPS, steps_of, stops
+from lazyloom.execute.stops import FOLDED, FUSED, FUSED_STEPS, steps_of, stops
 
 
 def life(m: Any, x: Any) -> Any:
@@ -160,3 +160,17 @@ def test_what_two_loops_read_is_computed_once() -> None:
     instructions = lazyloom.program_of(lazyloom.record("divide", [value, total])
                                        ).structure.instructions
     assert not stops(instructions, "cpu")
+
+
+def test_reshapes_of_transposed_values_compile_in_steps() -> None:
+    """XLA's time to compile doubles with each that is fused: twelve did not end in 20 s."""
+    host = onp.arange(10.0)
+    x = np.array(host)
+    lazyloom.sync(x)
+    for _ in range(24):
+        x = x.reshape(2, 5).T.reshape(10)[::-1]
+        host = host.reshape(2, 5).T.reshape(10)[::-1]
+    instructions = lazyloom.program_of(x).structure.instructions
+    assert len(stops(instructions, "cpu")) >= 24 // FOLDED
+    assert not stops(instructions, "tpu")
+    onp.testing.assert_array_equal(x, host)

@@ -33,6 +33,9 @@ MANY_STEPS: Final = 64
 #: ops that read their first operand at other indices than they write
 MOVING: Final = frozenset(
     ("slice", "dynamic_slice", "roll", "pad", "flip", "index", "take", "take_along_axis"))
+#: reshapes of transposed values in a row: XLA's index arithmetic doubles with each, and its time to
+#: compile (twelve did not end in 20 s); transposes alone merge
+FOLDED: Final = 4
 #: how often, on average, an element must be read to be worth a pass over memory
 READS: Final = 1.5
 
@@ -49,25 +52,40 @@ def stops(instructions: list[Instruction], platform: str) -> set[int]:
     steps: list[int] = []
     #: whether such a row reads at other indices than it writes
     moved: list[bool] = []
+    #: how many of its reshapes follow a transpose, and whether a transpose came since the last
+    folds: list[tuple[int, bool]] = []
     for number, i in enumerate(instructions):
         depth, many, moves = 0, 0, False
+        fold = (0, False)
         if not i.spec.heavy:
             before = _sources(i)
             depth = 1 + max([depths[at] for at in before], default=0)
             if on_cpu:
                 many = steps_of(i) + max([steps[at] for at in before], default=0)
+                fold = _folded(i, max([folds[at] for at in before], default=fold))
             moves = _moves(i) or any(moved[at] for at in before)
         if depth and (
-            depth == FUSED or many >= FUSED_STEPS
+            depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
             or (moves and read[number] > READS * i.types[0].size)
             or (many >= MANY_STEPS and again[number] > READS * i.types[0].size)
         ):
             found.add(number)
             depth, many, moves = 0, 0, False
+            fold = (0, False)
+        folds.append(fold)
         depths.append(depth)
         steps.append(many)
         moved.append(moves)
     return found
+
+
+def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
+    """Reshapes after a transpose in a row, and whether one came since the last; with this op."""
+    count, transposed = before
+    name = i.spec.op.name
+    if name == "reshape" and transposed:
+        return count + 1, False
+    return count, transposed or name == "transpose"
 
 
 def steps_of(i: Instruction) -> int:
