@@ -206,6 +206,12 @@ def test_an_interrupt_while_the_dispatch_asks(
     np.testing.assert_array_equal(v.read(), np.full(7, np.float32(1.5**7)))
 
 
+def test_large_integers_as_numbers_of_bfloat16() -> None:
+    x = rec("cast", host(np.ones(3)), dtype="bfloat16")
+    y = rec("multiply", x, ll.Scalar(2**63, ll.dtypes.bfloat16))
+    assert y.read().astype(np.float64).tolist() == [2.0**63] * 3
+
+
 @pytest.mark.parametrize("step", ["load", "deserialize"])
 def test_an_interrupt_while_a_program_is_loaded_from_disk(
     step: str, monkeypatch: pytest.MonkeyPatch, fresh_cache: Any

@@ -133,6 +133,8 @@ def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
         mask = (1 << bits) - 1
         unsigned = np.array([int(n) & mask for n in numbers], dtype=f"u{dtype.itemsize}")
         return unsigned.view(dtype)
+    if dtype.kind == "V":  # ml_dtypes takes no integers from 2**63 on
+        numbers = [float(n) for n in numbers]
     # a number too large for the dtype is an infinity, whatever the program set np.seterr() to
     with np.errstate(all="ignore"):
         return np.array(numbers, dtype=dtype)
