@@ -389,7 +389,7 @@ class ndarray(lazyloom.Tensor):
     def _one_element(self) -> Any:
         if self.size != 1 or self.ndim > 0:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self.read()[()]
+        return self.read().item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
         if copy is False:

@@ -114,6 +114,10 @@ class ScalarArray(ndarray):
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(self.item())
 
+    def _one_element(self) -> Any:
+        # a complex scalar becomes real with NumPy's warning, where a 0-d array is refused
+        return self.read()[()]
+
     def __round__(self, ndigits: Any = None) -> Any:
         return round(self.read()[()], ndigits)
 

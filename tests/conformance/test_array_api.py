@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -417,14 +418,16 @@ def test_can_cast_and_isdtype() -> None:
 
 
 def test_complex_arrays_do_not_become_real() -> None:
-    x = np.asarray([1 + 1j])
+    x = np.asarray(1 + 1j)
+    for convert in (float, int, operator.index):
+        with pytest.raises(TypeError):
+            convert(x)
+    # an element stands for NumPy's scalar, which warns
+    element = np.asarray([1 + 1j])[0]
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert float(element) == 1
     with pytest.raises(TypeError):
-        float(x[0])
-    with pytest.raises(TypeError):
-        int(x[0])
-    with pytest.raises(TypeError):
-        operator_index = x[0].__index__()
-        assert operator_index is None
+        operator.index(element)
 
 
 # --------------------------------------------------------------- results and behaviour

@@ -45,8 +45,12 @@ HERE: dict[str, dict[str, set[str]]] = {
         "_files": {"load", "loadtxt", "genfromtxt", "save", "savetxt", "savez",
                    "savez_compressed", "fromfile", "fromstring", "asfortranarray"}},
     "foreign memory, copied to the device": {
-        "_creation": {"frombuffer", "fromiter", "from_dlpack"},
+        "_creation": {"frombuffer", "fromiter"},
         "_interop": {"copyto", "from_dlpack"}},
+    "positions of elements, counted on the host, and memory of no meaning to count them in": {
+        "_iterators": {"empty", "unravel_index"}},
+    "NumPy's own class is told from one that defines the protocol": {
+        "_subclasses": {"ndarray.__array_ufunc__"}},
     "untouched memory of the same strides, to ask NumPy what overlaps": {
         "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
                     "lib.stride_tricks.as_strided"}},

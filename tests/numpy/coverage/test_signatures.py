@@ -14,6 +14,7 @@ from tests.numpy.coverage._areas import names, ours, reason_against
 DIFFERENT = {
     "numpy.clip": "min and max may be positional too, as in the array API standard",
     "numpy.einsum": "NumPy's **kwargs are named",
+    "numpy.ndarray.dot": "NumPy takes b= too, which its signature does not say",
     "numpy.ndarray.view": "NumPy's *args are named",
     "numpy.where": "None stands for an argument there, which would be an object array",
 }  # fmt: skip
