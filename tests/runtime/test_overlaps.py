@@ -11,7 +11,7 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.execute.layout import arrange
-from lazyloom.execute.overlaps import separated
+from lazyloom.execute.overlaps import separated, used_operands
 
 pytestmark = pytest.mark.usefixtures("fresh_cache")
 
@@ -91,3 +91,30 @@ def test_values_of_an_op_with_several_results() -> None:
     fraction, whole = np.modf(x[:, :-1])
     x[:, 1:] = fraction + whole
     assert (x.reshape(6) * 1).tolist() == [0.5, 0.5, 1.5, 2.5, 3.5, 4.5]
+
+
+def test_a_gradient_of_slices_is_not_separated_from_them() -> None:
+    # their derivatives take the slices' operand for its shape alone
+    x = torch.rand(4, 6, requires_grad=True)
+    lazyloom.sync(x)
+    y = x * 2
+    (y[:, :3].tanh() * y[:, 3:]).sum().backward()
+    assert not _separated(x.grad)
+
+
+def test_what_the_results_of_an_op_depend_on() -> None:
+    text = """  func.func private @f(%arg0: tensor<2xf32>, %arg1: tensor<f32>) -> (tensor<2xf32>) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32>
+    %1:2 = stablehlo.while(%iterArg = %arg1, %iterArg_0 = %cst) : tensor<f32>, tensor<f32>
+    cond {
+      %3 = stablehlo.compare LT, %iterArg, %cst : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    } do {
+      stablehlo.return %iterArg, %iterArg_0 : tensor<f32>, tensor<f32>
+    }
+    %2 = stablehlo.broadcast_in_dim %1#0, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    return %2 : tensor<2xf32>
+  }"""
+    assert used_operands(text) == {1}
+    assert used_operands(text.replace("return %2", "return %0")) == {0}

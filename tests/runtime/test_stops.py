@@ -10,7 +10,8 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom.execute import jax_compat
+import lazyloom_torch as torch
+from lazyloom.execute import assemble, jax_compat
 from lazyloom.execute.assemble import module_text
 from lazyloom.execute.stops import FOLDED, FUSED, FUSED_STEPS, steps_of, stops
 
@@ -174,3 +175,27 @@ def test_reshapes_of_transposed_values_compile_in_steps() -> None:
     assert len(stops(instructions, "cpu")) >= 24 // FOLDED
     assert not stops(instructions, "tpu")
     onp.testing.assert_array_equal(x, host)
+
+
+@pytest.mark.usefixtures("fresh_cache")
+def test_a_training_step_of_a_small_network_is_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    # an optimizer's results are as many as its parameters, and each has readers of its own
+    ended: list[set[int]] = []
+
+    def counted(instructions: Any, platform: str) -> set[int]:
+        found = stops(instructions, platform)
+        if any(i.spec.op.name == "step_sgd" for i in instructions):
+            ended.append(found)
+        return found
+
+    monkeypatch.setattr(assemble, "stops", counted)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    x, labels = torch.ones(64, 64), torch.zeros(64, dtype=torch.int64)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), labels)
+        loss.backward()
+        optimizer.step()
+        loss.item()
+    assert ended and not any(ended)

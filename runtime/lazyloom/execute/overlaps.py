@@ -20,6 +20,8 @@ that may be the array that it is written into.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,6 +32,7 @@ from ..types import TensorType
 _WRITES: Final = ("stablehlo.dynamic_update_slice", '"stablehlo.scatter"')
 #: what XLA never finds to be the identity of an operand
 _COMPUTES: Final = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.custom_call")
+_NAME: Final = re.compile(r"%\w+")
 #: platforms whose compiler was seen to fuse a read of what is overwritten
 _PLATFORMS: Final = ("cpu",)
 
@@ -67,6 +70,26 @@ def separated(
 _Value = tuple[int, int]
 
 
+@functools.lru_cache(maxsize=4096)
+def used_operands(text: str) -> frozenset[int]:
+    """Numbers of the operands that the results of an op's first function depend on.
+
+    The function of a derivative computes the op's own results too, which nothing takes.
+    """
+    body = text.partition("func.func")[2].partition("func.func")[0].partition("{\n")[2]
+    wanted: set[str] = set()
+    pending: list[str] = []
+    for line in reversed(body.splitlines()):
+        pending.append(line)
+        # a step is a line at this depth, with the lines of its regions behind it
+        if line.startswith("    ") and not line.startswith(("     ", "    }", "    ^")):
+            names = [_NAME.findall(part) for part in reversed(pending)]
+            pending = []
+            if "=" not in line.partition(" : ")[0] or not names[0] or names[0][0] in wanted:
+                wanted.update(name for part in names for name in part)
+    return frozenset(int(n[4:]) for n in wanted if n.startswith("%arg") and n[4:].isdigit())
+
+
 class _Memory:
     """Which values may be one array: those of as many bytes that an op other than a product joins.
 
@@ -78,6 +101,7 @@ class _Memory:
         leaf_types: Sequence[TensorType],
     ) -> None:  # fmt: skip
         self._instructions: Final = instructions
+        self._texts: Final = texts
         self._leaves: Final = leaf_types
         self._joined: Final[dict[_Value, _Value]] = {}
         self._bits: Final[dict[_Value, int]] = {}
@@ -89,9 +113,16 @@ class _Memory:
                             self._join((number, r), value)
 
     def operands(self, number: int) -> list[_Value]:
-        """The operands of an instruction that are leaves or results."""
-        return [item if type(item) is tuple else (item, 0)
-                for item in self._instructions[number].operands if type(item) in (int, tuple)]
+        """The operands of an instruction that are leaves or results, and that it looks at.
+
+        A derivative has operands of which it takes the shape alone.
+        """
+        items = [item for item, t in zip(self._instructions[number].operands,
+                                         self._instructions[number].operand_types, strict=True)
+                 if t is not None]
+        used = used_operands(self._texts[number])
+        return [item if type(item) is tuple else (item, 0) for k, item in enumerate(items)
+                if type(item) in (int, tuple) and k in used]
 
     def beside(self, number: int) -> list[_Value]:
         """The operands of an instruction without the one that it writes into."""

@@ -89,8 +89,9 @@ def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
 
 
 def steps_of(i: Instruction) -> int:
-    """How many steps of a loop's code the op is, about."""
-    return _count(lower(i.spec, i.operand_types).text)[0]
+    """How many steps of a loop's code the op is, about; each of a list of results has a share."""
+    steps = _count(lower(i.spec, i.operand_types).text)[0]
+    return steps // max(len(i.types), 1) if i.spec.op.lists else steps
 
 
 _STEP: Final = re.compile(r"= \"?(stablehlo|chlo)\.(\w+)")
@@ -125,7 +126,7 @@ def _computed_again(instructions: list[Instruction]) -> Counter[int]:
             continue
         largest = max((t.size for t in i.types), default=0)
         loops = _count(lower(i.spec, i.operand_types).text)[1]
-        for at in dict.fromkeys(_sources(i)):
+        for at in dict.fromkeys(_firsts(i)):
             size = instructions[at].types[0].size
             found[at] += loops * size
             if largest > size:
@@ -140,6 +141,12 @@ def _computed_again(instructions: list[Instruction]) -> Counter[int]:
 def _sources(i: Instruction) -> list[int]:
     """The instructions whose results an instruction takes."""
     items = [item[0] if type(item) is tuple else item for item in i.operands]
+    return [item for item in items if type(item) is int and item >= 0]
+
+
+def _firsts(i: Instruction) -> list[int]:
+    """The instructions whose first result an instruction takes."""
+    items = [item[0] if type(item) is tuple and not item[1] else item for item in i.operands]
     return [item for item in items if type(item) is int and item >= 0]
 
 
