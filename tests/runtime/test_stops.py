@@ -189,7 +189,9 @@ def test_a_training_step_of_a_small_network_is_not_divided(monkeypatch: pytest.M
         return found
 
     monkeypatch.setattr(assemble, "stops", counted)
-    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(),
+                                torch.nn.Linear(128, 128),
+                                torch.nn.ReLU(), torch.nn.Linear(128, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     x, labels = torch.ones(64, 64), torch.zeros(64, dtype=torch.int64)
     for _ in range(3):
