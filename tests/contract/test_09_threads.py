@@ -130,6 +130,20 @@ def test_counters_of_recorded_ops_are_exact() -> None:
     assert delta.ops_traced == delta.ops_executed == 1200
 
 
+def test_threads_that_upload_one_value_at_once() -> None:
+    for _ in range(60):
+        x = host(np.ones(4))
+
+        def work(x: ll.Value = x) -> Any:
+            v = x
+            for k in range(20):
+                v = rec("add", v, number(2.0 + k))
+            return v.read()
+
+        for result in in_threads([work] * 6):
+            assert result.tolist() == [231.0] * 4
+
+
 def test_gradients_on_many_threads() -> None:
     w = tensor([0.5, 1.0, 2.0])
 

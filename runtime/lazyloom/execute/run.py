@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import threading
 import time
 from typing import Any, Final
 
@@ -140,16 +141,27 @@ def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
         return np.array(numbers, dtype=dtype)
 
 
+#: one upload at a time; a signal's handler may read a value while its thread uploads another
+_uploading: Final = threading.RLock()
+
+
 def device_array(buffer: Buffer) -> Any:
     """The buffer's device array; uploads host data on first use."""
-    if buffer.array is None:
-        host = buffer.host
-        if host is None:
-            raise AssertionError("a buffer without data was used")
-        buffer.array = jax_compat.upload(host)
-        counters["bytes_uploaded"] += host.nbytes
-        buffer.host = None
-    return buffer.array
+    found = buffer.array
+    if found is not None:
+        return found
+    with _uploading:
+        found = buffer.array
+        if found is None:
+            host = buffer.host
+            if host is None:
+                raise AssertionError("a buffer without data was used")
+            # never in the place of another thread's: the compiled setter releases what it replaces
+            # while it can still be read, and JAX lets other threads run meanwhile
+            buffer.array = found = jax_compat.upload(host)
+            counters["bytes_uploaded"] += host.nbytes
+            buffer.host = None
+    return found
 
 
 def _ready(entry: memory.Entry, plan: Plan, donate: bool) -> memory.Ready:
