@@ -323,6 +323,8 @@ class poly1d:
     """
 
     __hash__ = None  # type: ignore[assignment]
+    #: an array beside it is asked after it, though it gives an array of its coefficients
+    __array_priority__ = 1.0
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         known = isinstance(c_or_r, poly1d)

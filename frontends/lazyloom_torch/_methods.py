@@ -85,6 +85,8 @@ def _pow(self: Tensor, exponent: Any) -> Any:
 
 
 def _rpow(self: Tensor, base: Any) -> Any:
+    if isinstance(base, Tensor):
+        return pointwise.pow(base, self)
     if not is_number(base) and not is_foreign(base):
         return NotImplemented
     return pointwise.pow(_operators.other_operand(base), self)
