@@ -15,13 +15,14 @@ from lazyloom.ops.spec import OpDef
 
 
 def sample(op: OpDef) -> Sample | None:
-    """The op's first sample with something in it; real float32 and smooth where there is one."""
+    """The op's first sample with something in it, and in its result where there is one; real
+    float32 and smooth where there is one."""
     given = [s for s in samples(op) if all(x is None or x.size for x in s.operands)]
 
-    def unlike(s: Sample) -> tuple[bool, bool, bool]:
+    def unlike(s: Sample) -> tuple[bool, ...]:
         dtypes = [x.dtype for x in s.operands if x is not None]
-        return (np.dtype(np.float32) not in dtypes, any(d.kind == "c" for d in dtypes),
-                not s.smooth)
+        return (0 in s.attributes.get("shape", ()), np.dtype(np.float32) not in dtypes,
+                any(d.kind == "c" for d in dtypes), not s.smooth)
 
     return min(given, key=unlike, default=None)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dtypes import CLASSES_SORTED
 from . import rules
-from ._helpers import broadcast_to, convert, widened
+from ._helpers import broadcast_to, constant, convert, isnan, widened
 from ._jax import jax, jnp, lax
 from .kinds import Array, Floating, Index, Integer, Ints, T
 from .random import _KEY, _SOURCE, _drawn, _integers
@@ -44,21 +44,50 @@ _SEARCHED = 200
 
 
 def _uniform(key: Any, i: Any, shape: Any, dtype: Any) -> Any:
-    """Uniform numbers in [0, 1) of the i-th key that follows from ``key``; loops begin at 1."""
+    """Uniform numbers in [0, 1) of the i-th key that follows from ``key``."""
     folded = jax.random.key_data(_drawn("fold_in", key, convert(i, jnp.uint32)))
     return _drawn("uniform", folded, shape, dtype)
 
 
-def _until_closed(step: Callable[..., Any], found: Any, open_: Any) -> Any:
-    """What the elements were when ``step(i, found, open)`` no longer left them open."""
+def _rejected(
+    key: Any, step: Callable[[Any], tuple[Any, Any]], start: Any, uniform: bool = True
+) -> tuple[Any, Any]:
+    """Numbers drawn by rejection, and uniform ones that are independent of them.
 
+    Args:
+        step: a function of two uniform numbers each: a number, and whether it is accepted.
+        start: NaN where a number is to be drawn; anything else stands.
+        uniform: whether uniform numbers are wanted; 0 otherwise.
+    """
+
+    # What is open is NaN, so that one result holds all and its computation is compiled once.
+    # The uniform numbers come from the same code, run once more. The branches keep the draw
+    # from being computed again for each result.
     def body(state: Any) -> Any:
-        i, found, open_ = state
-        new, accepted = step(i, found)
-        return i + 1, lax.select(open_ & accepted, new, found), open_ & ~accepted
+        i, found, first = state
+        u = _uniform(key, i, (2, *start.shape), start.dtype)
 
-    start = (jnp.int32(1), found, open_)
-    return lax.while_loop(lambda state: jnp.any(state[2]), body, start)[1]
+        def closed(u: Any, found: Any, first: Any) -> Any:
+            new, accepted = step(u)
+            new = lax.select(accepted, new, constant(new, math.nan))
+            return lax.select(isnan(found), new, found), first
+
+        def begun(u: Any, found: Any, first: Any) -> Any:
+            return found, u[0]
+
+        return i + 1, *lax.cond(i == 0, begun, closed, u, found, first)
+
+    def pending(state: Any) -> Any:
+        return (state[0] == 0) | jnp.any(isnan(state[1]))
+
+    i = jnp.int32(0 if uniform else 1)
+    _, found, first = lax.while_loop(pending, body, (i, start, constant(start, 0.0)))
+    return found, first
+
+
+def _open(where: Any, like: Any, value: float) -> Any:
+    """NaN where a number is to be drawn, ``value`` elsewhere."""
+    return lax.select(where, constant(like, math.nan), constant(like, value))
 
 
 # Gamma numbers
@@ -72,16 +101,15 @@ def _gamma_parts(key: Any, a: Any) -> tuple[Any, Any]:
     d = lax.select(a < 1.0, a + 1.0, a) - 1.0 / 3.0
     c = 1.0 / (3.0 * lax.sqrt(d))
 
-    def step(i: Any, found: Any) -> Any:
-        u = _uniform(key, i, (2, *a.shape), a.dtype)
+    def step(u: Any) -> Any:
         x = math.sqrt(2.0) * lax.erf_inv(2.0 * u[0] - 1.0)
         v = 1.0 + c * x
         v = v * v * v
         log_v = lax.log(lax.max(v, lax.full_like(v, np.finfo(v.dtype).tiny)))
         return v, (v > 0.0) & (lax.log(u[1]) < 0.5 * x * x + d * (1.0 - v + log_v))
 
-    v = _until_closed(step, lax.full_like(a, 1.0), (a >= 0.0) & lax.is_finite(a))
-    return d * v, lax.log1p(-_uniform(key, 0, a.shape, a.dtype))
+    v, u = _rejected(key, step, _open((a >= 0.0) & lax.is_finite(a), a, 1.0))
+    return d * v, lax.log1p(-u)
 
 
 def _gamma(key: Any, a: Any) -> Any:
@@ -158,8 +186,8 @@ def _log_factorials(k: Any, m: Any) -> Any:
 
 
 def _ratio_of_uniforms(key: Any, mean: Any, variance: Any, last: Any,
-                       log_f: Callable[[Any], Any], open_: Any) -> Any:  # fmt: skip
-    """Counts from 0 to ``last`` of a log-concave distribution.
+                       log_f: Callable[[Any], Any], open_: Any) -> tuple[Any, Any]:  # fmt: skip
+    """Counts from 0 to ``last`` of a log-concave distribution, and independent uniform numbers.
 
     Args:
         log_f: the log of the probability of a count divided by that of the mode.
@@ -167,14 +195,14 @@ def _ratio_of_uniforms(key: Any, mean: Any, variance: Any, last: Any,
     """
     width = 1.7155277699214135 * lax.sqrt(variance + 0.5) + 0.8989161620588988
 
-    def step(i: Any, found: Any) -> Any:
-        u = 1.0 - _uniform(key, i, (2, *mean.shape), jnp.float64)
+    def step(u: Any) -> Any:
+        u = 1.0 - u
         k = lax.floor(mean + 0.5 + width * (u[1] - 0.5) / u[0])
         inside = (k >= 0.0) & (k <= last)
         k = lax.select(inside, k, lax.full_like(k, 0.0))
         return k, inside & (2.0 * lax.log(u[0]) <= log_f(k))
 
-    return _until_closed(step, lax.full_like(mean, 0.0), open_)
+    return _rejected(key, step, _open(open_, mean, 0.0))
 
 
 def _wide(x: Any, shape: Any) -> Any:
@@ -184,15 +212,14 @@ def _wide(x: Any, shape: Any) -> Any:
 def _poisson(key: Any, rate: Any) -> Any:
     few = rate < _FEW
     small = lax.select(few, rate, lax.full_like(rate, 1.0))
-    u = _uniform(key, 0, rate.shape, jnp.float64)
-    searched = _searched(u, lax.exp(-small), lambda i: small / (i + 1.0), few & (rate > 0.0))
     large = lax.select(few, lax.full_like(rate, _FEW), rate)
     mode = lax.floor(large)
     step = lax.log1p((large - mode - 1.0) / (mode + 1.0))
-    drawn = _ratio_of_uniforms(
+    drawn, u = _ratio_of_uniforms(
         key, large, large, lax.full_like(large, math.inf),
         lambda k: _log_factorials(k, mode) + (k - mode) * step,
         (rate >= _FEW) & lax.is_finite(rate))
+    searched = _searched(u, lax.exp(-small), lambda i: small / (i + 1.0), few & (rate > 0.0))
     return lax.select(few, searched, lax.select(lax.is_finite(rate), drawn, rate))
 
 
@@ -214,18 +241,17 @@ def _binomial(key: Any, n: Any, p: Any) -> Any:
     one = lax.full_like(n, 1.0)
     small_n, small_p = lax.select(few, n, one), lax.select(few, p, one * 0.5)
     odds = small_p / (1.0 - small_p)
-    u = _uniform(key, 0, n.shape, jnp.float64)
-    searched = _searched(
-        u, lax.exp(small_n * lax.log1p(-small_p)),
-        lambda i: lax.max(small_n - i, 0.0 * one) / (i + 1.0) * odds, few & (mean > 0.0))
     many = mean >= _FEW
     n_, p_ = lax.select(many, n, 100.0 * one), lax.select(many, p, 0.5 * one)
     mode = lax.floor((n_ + 1.0) * p_)
     step = lax.log((n_ - mode + 1.0) * p_ / ((mode + 1.0) * (1.0 - p_)))
-    drawn = _ratio_of_uniforms(
+    drawn, u = _ratio_of_uniforms(
         key, n_ * p_, n_ * p_ * q, n_,
         lambda k: (_log_factorials(k, mode) + _log_factorials(n_ - k, n_ - mode)
                    + (k - mode) * step), many)
+    searched = _searched(
+        u, lax.exp(small_n * lax.log1p(-small_p)),
+        lambda i: lax.max(small_n - i, 0.0 * one) / (i + 1.0) * odds, few & (mean > 0.0))
     found = lax.min(lax.select(few, searched, drawn), n)
     return lax.select(mirrored, n - found, found)
 
@@ -255,10 +281,6 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
     other = total - rare
     first = lax.exp(_log_factorials(total, other) - _log_factorials(total - taken, other - taken)
                     + rare * lax.log1p(-taken / (other + 1.0)))
-    u = _uniform(key, 0, total.shape, jnp.float64)
-    searched = _searched(
-        u, first, lambda i: (lax.max(rare - i, 0.0 * one) * lax.max(taken - i, 0.0 * one)
-                             / ((i + 1.0) * (other - taken + i + 1.0))), few & (mean > 0.0))
     variance = mean * (other / total_) * ((total - taken) / lax.max(total - 1.0, one))
     mode = lax.floor((rare + 1.0) * ((taken + 1.0) / (total + 2.0)))
     left = other - taken
@@ -272,7 +294,10 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
         counts = jnp.stack([k, rare - k, taken - k, left + k])
         return jnp.sum(_log_factorials(counts, modes), axis=0) + (k - mode) * step
 
-    many = _ratio_of_uniforms(key, mean, variance, lax.min(rare, taken), log_f, ~few)
+    many, u = _ratio_of_uniforms(key, mean, variance, lax.min(rare, taken), log_f, ~few)
+    searched = _searched(
+        u, first, lambda i: (lax.max(rare - i, 0.0 * one) * lax.max(taken - i, 0.0 * one)
+                             / ((i + 1.0) * (other - taken + i + 1.0))), few & (mean > 0.0))
     found = lax.min(lax.select(few, searched, many), lax.min(rare, taken))
     found = lax.select(drawn > taken, rare - found, found)
     return lax.select(good > bad, drawn - found, found)
@@ -388,12 +413,11 @@ def random_zipf(key: Integer, a: T, *, shape: Ints) -> Array:
     below = lax.expm1(less * -math.log(2.0**63))
     limit = -lax.expm1(less * -math.log(2.0))
 
-    def step(i: Any, found: Any) -> Any:
-        u = _uniform(key, i, (2, *shape), jnp.float64)
+    def step(u: Any) -> Any:
         k = lax.floor(lax.exp(-lax.log1p(u[0] * below) / less))
         return k, u[1] * k * -lax.expm1(-less * lax.log1p(1.0 / k)) <= limit
 
-    return _integers(_until_closed(step, lax.full_like(a, 1.0), valid), valid)
+    return _integers(_rejected(key, step, _open(valid, a, 1.0), uniform=False)[0], valid)
 
 
 @op(rules.draw, T="floating", source=_SOURCE + "; Best and Fisher 1979", differentiable=False,
@@ -408,16 +432,16 @@ def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
     k = lax.select(usual, kappa, lax.full_like(kappa, 1.0))
     s = 0.5 / k + lax.sqrt(1.0 + 0.25 / (k * k))
 
-    def step(i: Any, found: Any) -> Any:
-        u = 1.0 - _uniform(key, i, (2, *shape), kappa.dtype)
+    def step(u: Any) -> Any:
+        u = 1.0 - u
         z = lax.cos(math.pi * u[0])
         w = (1.0 + s * z) / (s + z)
         y = k * (s - w)
         return w, (y * (2.0 - y) >= u[1]) | (lax.log(y / u[1]) + 1.0 - y >= 0.0)
 
-    w = _until_closed(step, lax.full_like(kappa, 1.0), usual)
+    w, u = _rejected(key, step, _open(usual, kappa, 1.0))
     angle = lax.acos(lax.max(lax.min(w, lax.full_like(w, 1.0)), lax.full_like(w, -1.0)))
-    one = 2.0 * _uniform(key, 0, shape, kappa.dtype) - 1.0
+    one = 2.0 * u - 1.0
     angle = lax.select(one < 0.0, -angle, angle)
     angle = lax.select(flat, math.pi * one, angle)
     normal = math.sqrt(2.0) * lax.erf_inv(one) / lax.sqrt(kappa)
