@@ -29,6 +29,7 @@ from ._helpers import (
     widened,
 )
 from ._jax import jax, jnp, lax
+from .incomplete_gamma import incomplete_gamma
 from .kinds import Array, Integer, T
 from .samples import Elementwise
 from .spec import op
@@ -470,28 +471,15 @@ def _reflected(x: Any, order: int) -> Any:
 @op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",
     samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
 def gammainc(a: T, x: T) -> Array:
-    """The regularised lower incomplete gamma function, for a and x from 0 on.
-
-    There is no second derivative in a.
-    """
-    return in_float32(lambda a, x: _incomplete(lax.igamma, a, x, 1.0), *broadcast(a, x))
-
-
-def _incomplete(function: Any, a: Any, x: Any, at_zero: float) -> Any:
-    """The function where a is neither 0 nor infinite, its limits where it is."""
-    zero = lax.bitwise_and(lax.eq(a, constant(a, 0)), lax.gt(x, constant(x, 0)))
-    infinite = lax.bitwise_and(lax.eq(a, constant(a, math.inf)), lax.is_finite(x))
-    edge, one = lax.bitwise_or(zero, infinite), constant(a, 1)
-    found = function(lax.select(edge, one, a), lax.select(edge, one, x))
-    limit = lax.select(zero, constant(a, at_zero), constant(a, 1 - at_zero))
-    return lax.select(edge, limit, found)
+    """The regularised lower incomplete gamma function, for a and x from 0 on."""
+    return in_float32(lambda a, x: incomplete_gamma(a, x, upper=False), *broadcast(a, x))
 
 
 @op(rules.elementwise, T="floating", source="SciPy gammaincc", reference="scipy.special.gammaincc",
     samples=Elementwise(low=0.5, high=4.0, special=False), tolerance=32.0)
 def gammaincc(a: T, x: T) -> Array:
     """1 - gammainc(a, x), accurate where it is small."""
-    return in_float32(lambda a, x: _incomplete(lax.igammac, a, x, 0.0), *broadcast(a, x))
+    return in_float32(lambda a, x: incomplete_gamma(a, x, upper=True), *broadcast(a, x))
 
 
 @op(rules.elementwise, T="floating", source="SciPy betainc", reference="scipy.special.betainc",

@@ -18,6 +18,7 @@ from ..dtypes import CLASSES_SORTED
 from . import rules
 from ._helpers import broadcast_to, constant, convert, isnan, widened
 from ._jax import jax, jnp, lax
+from .incomplete_gamma import gamma_number_derivative
 from .kinds import Array, Floating, Index, Integer, Ints, T
 from .random import _KEY, _SOURCE, _drawn, _integers
 from .samples import Generator, Sample
@@ -121,7 +122,7 @@ def _gamma(key: Any, a: Any) -> Any:
 
 def _gamma_derivative(primals: Any, tangents: Any) -> Any:
     result = _gamma(*primals)
-    return result, tangents[1] * lax.random_gamma_grad(primals[1], result)
+    return result, tangents[1] * gamma_number_derivative(primals[1], result)
 
 
 @op(rules.draw, T="floating", source=_SOURCE + "; Marsaglia and Tsang 2000; gradient by implicit "
