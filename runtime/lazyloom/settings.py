@@ -11,12 +11,19 @@ from .errors import ArgumentError
 
 _DEFAULTS: Final[dict[str, Any]] = {"donate": True, "forbid_reads": False}
 _local = threading.local()
+#: one flag: whether any thread has ever set an option; until then nobody has to be asked
+_ever_set: Final[list[bool]] = [False]
 
 
 def get(name: str) -> Any:
     """The option's value in this thread."""
     current = getattr(_local, "options", None)
     return (current or _DEFAULTS)[name]
+
+
+def donates() -> bool:
+    """The option ``donate`` of this thread; asked at every write in place."""
+    return not _ever_set[0] or bool(get("donate"))
 
 
 def set_option(name: str, value: Any) -> Any:
@@ -27,6 +34,7 @@ def set_option(name: str, value: Any) -> Any:
     if not isinstance(value, bool):
         raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
     before = get(name)
+    _ever_set[0] = True
     _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
     return before
 

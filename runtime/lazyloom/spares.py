@@ -33,26 +33,39 @@ class Spare:
     Attributes:
         buffer, type: the last contents that were computed by then; None if there are none.
         leaf: the token of the tape's leaf that they were, or None.
-        between: the numbers of the nodes whose results were written over since, still pending.
+        between: the numbers of the nodes whose results were written over since, still pending;
+            None for none.
         seen: how often readers had been told of failures when this was last looked at.
         held: with ``options(donate=False)``, all contents since the last that are known to be
-            good, oldest first.
+            good, oldest first; else None.
     """
 
     __slots__ = ("buffer", "type", "leaf", "between", "seen", "held")
 
     def __init__(self, buffer: Buffer | None, type: TensorType | None, leaf: object) -> None:
-        self.buffer: Final = buffer
-        self.type: Final = type
-        self.leaf: Final = leaf
-        self.between: list[int] = []
+        self.keep(buffer, type, leaf)
+
+    def keep(self, buffer: Buffer | None, type: TensorType | None, leaf: object) -> None:
+        """Hold these contents and no others."""
+        self.buffer: Buffer | None = buffer
+        self.type: TensorType | None = type
+        self.leaf: object = leaf
+        self.between: list[int] | None = None
         self.seen: int = told[0]
-        self.held: list[Value] = []
+        self.held: list[Value] | None = None
+
+    def copy(self) -> Spare:
+        """The same for another storage."""
+        made = Spare(self.buffer, self.type, self.leaf)
+        made.seen = self.seen
+        made.between = None if self.between is None else list(self.between)
+        made.held = None if self.held is None else list(self.held)
+        return made
 
 
 def written_over(old: Value, spare: Spare | None) -> Spare | None:
     """What a storage can go back to once ``old`` is written over; before that it was ``spare``."""
-    if not settings.get("donate"):
+    if not settings.donates():
         return _held(old, spare)
     node = old.node
     if node.state == DONE:
@@ -60,10 +73,14 @@ def written_over(old: Value, spare: Spare | None) -> Spare | None:
         if buffer is None or (old.requires_grad and node.leaf is None):
             return None  # its place on the tape goes with it
         buffer.spare = True
-        return Spare(buffer, node.types[old.index], node.leaf)
-    if spare is not None:
+        if spare is None:
+            return Spare(buffer, node.types[old.index], node.leaf)
+        spare.keep(buffer, node.types[old.index], node.leaf)
+    elif spare is not None:
         if node.state == FAILED and _failed_since(old, spare):
-            spare.between = []
+            spare.between = None
+        elif spare.between is None:
+            spare.between = [node.seq]
         elif len(spare.between) == MOST:
             return None
         else:
@@ -76,11 +93,13 @@ def _held(old: Value, spare: Spare | None) -> Spare | None:
     state = old.node.state
     if state == FAILED:
         return spare
-    if state == PENDING and spare is not None and len(spare.held) >= HELD:
+    if state == PENDING and spare is not None and len(spare.held or ()) >= HELD:
         evaluate.evaluate(old.node, "write in place")
         state = old.node.state
     if spare is None or (state == DONE and not _bad(old)):
         spare = Spare(None, None, None)
+    if spare.held is None:
+        spare.held = []
     spare.held.append(old)
     return spare
 
@@ -106,7 +125,7 @@ def gone_back(value: Value, spare: Spare) -> Value | None:
     leaf: Any = None
     if value.requires_grad:
         leaf = node.leaf if node.leaf is not None else spare.leaf
-    for v in reversed(spare.held):
+    for v in reversed(spare.held or ()):
         if v.node.state != FAILED and not _bad(v):
             if not value.requires_grad:
                 return v.detach()
@@ -133,7 +152,7 @@ def _failed_since(value: Value, spare: Spare) -> bool:
     error = value.node.error
     if error is None or not error.raised:
         return False
-    return error.reached.issuperset(spare.between)
+    return error.reached.issuperset(spare.between or ())
 
 
 def _bad(value: Value) -> bool:

@@ -328,7 +328,8 @@ class Tensor:
         made = self._wrap(value)
         old = self._current()
         shared = self._shared
-        made._spare = written_over(old, self._spare if shared is None else shared.spare)
+        spare = self._spare if shared is None else shared.spare
+        made._spare = written_over(old, None if spare is None else spare.copy())
         return made
 
     @final
