@@ -16,6 +16,7 @@ from lazyloom import Value
 
 from . import _dtypes
 from ._core import cast
+from ._foreign import again, mixes, takes_several, together
 from ._tensor import Tensor
 
 #: one entry for each autocast context that is entered, of all threads
@@ -105,12 +106,24 @@ def _widest(args: Iterable[Any]) -> Any:
 
 
 def treated(function: Callable[..., Any], rule: str) -> Callable[..., Any]:
-    """The function with its arguments cast while this thread autocasts; what it calls is not."""
+    """The function with its arguments cast while this thread autocasts; what it calls is not.
+
+    It converts other libraries' tensors that are given beside ours, as :func:`mixing` would.
+    """
+    several = takes_several(function) and not mixes(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not casting or not state.enabled or kwargs.get("out") is not None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except (TypeError, AttributeError) as error:
+                if not several:
+                    raise
+                return again(function, function.__name__, error, args, kwargs)
+        if several:
+            args, found = together((args, tuple(kwargs.values())))
+            kwargs = dict(zip(kwargs, found))
         if rule != "apart":
             to = (_dtypes.float32 if rule == "float32" else state.dtypes["cpu"] if rule == "lower"
                   else _widest([*args, *kwargs.values()]))
@@ -122,6 +135,8 @@ def treated(function: Callable[..., Any], rule: str) -> Callable[..., Any]:
         finally:
             state.enabled = True
 
+    if several:
+        wrapper.mixes = True  # type: ignore[attr-defined]
     return wrapper
 
 

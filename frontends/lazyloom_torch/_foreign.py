@@ -9,6 +9,7 @@ own functions meet a tensor of ours. PyTorch is never imported here.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -60,8 +61,15 @@ def again(function: Callable[..., Any], name: str, error: Exception, args: tuple
     return function(*args, **{k: v if k == "out" else next(rest) for k, v in kwargs.items()})
 
 
+def mixes(function: Callable[..., Any]) -> bool:
+    """Whether it converts tensors of other libraries already."""
+    return "mixes" in function.__dict__
+
+
 def mixing(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which converts tensors of other libraries that are given beside ours."""
+    if mixes(function):
+        return function
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -70,7 +78,36 @@ def mixing(function: Callable[..., Any]) -> Callable[..., Any]:
         except (TypeError, AttributeError) as error:
             return again(function, function.__name__, error, args, kwargs)
 
+    wrapper.mixes = True  # type: ignore[attr-defined]
     return wrapper
+
+
+def mixing_fast(function: Callable[..., Any]) -> Callable[..., Any]:
+    """:func:`mixing` by a wrapper with the function's own parameters, for what programs call most.
+
+    To pack any arguments costs a call 0.15 us; to compile this wrapper costs an import 40 us.
+    """
+    code = function.__code__
+    if mixes(function) or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return mixing(function)
+    count = code.co_argcount
+    names = code.co_varnames[:count + code.co_kwonlyargcount]
+    given, named = ", ".join(names[:count]), names[count:]
+    heading = ", ".join([given, *(["*"] if named else []), *named])
+    passed = ", ".join([given, *(f"{n}={n}" for n in named)])
+    kept = ", ".join(f"{n!r}: {n}" for n in named)
+    again_with = f"_function, {function.__name__!r}, _error, ({given},), {{{kept}}}"
+    found: dict[str, Any] = {"_function": function, "_again": again}
+    exec(f"def wrapper({heading}):\n"
+         f"    try:\n"
+         f"        return _function({passed})\n"
+         f"    except (TypeError, AttributeError) as _error:\n"
+         f"        return _again({again_with})\n",
+         found)
+    wrapper = functools.wraps(function)(found["wrapper"])
+    wrapper.mixes = True
+    wrapper.__defaults__, wrapper.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return wrapper  # type: ignore[no-any-return]
 
 
 def naming(function: Callable[..., Any]) -> Callable[..., Any]:

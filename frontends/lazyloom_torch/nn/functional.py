@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent, _autocast
-from .._foreign import mixing, takes_several
+from .._foreign import mixing_fast, takes_several
 from .._functions import (
     activations,
     attention,
@@ -27,7 +27,8 @@ for _module in (activations, attention, convolutions, distances, dropping, embed
     _FUNCTIONS.update(_module.FUNCTIONS)
 _autocast.apply(_FUNCTIONS, _autocast.GENERAL)
 _FUNCTIONS.update({
-    name: mixing(function) for name, function in _FUNCTIONS.items() if takes_several(function)})
+    name: mixing_fast(function)
+    for name, function in _FUNCTIONS.items() if takes_several(function)})
 globals().update(_FUNCTIONS)
 
 __all__ = sorted(_FUNCTIONS)  # noqa: PLE0605
