@@ -6,12 +6,12 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import version
+if TYPE_CHECKING:
+    from importlib import metadata
 
 _HERE = __name__.partition(".")[0]
 _THEIRS = "torch"
@@ -78,19 +78,6 @@ def _with_our_files(module: Any) -> None:
     module.safe_open = safe_open
 
 
-class _Distribution(metadata.Distribution):
-    """What ``importlib.metadata`` says of the package torch: the version that is followed."""
-
-    def read_text(self, filename: str) -> str | None:
-        if filename == "METADATA":
-            return (f"Metadata-Version: 2.1\nName: {_THEIRS}\nVersion: {version.__version__}\n"
-                    "Summary: lazyloom_torch under the name torch\n")
-        return _THEIRS + "\n" if filename == "top_level.txt" else None
-
-    def locate_file(self, path: Any) -> Any:
-        raise NotImplementedError("lazyloom_torch stands for torch here; it has no files of torch")
-
-
 class _Finder:
     """Finds ``torch`` and ``torch.*``, before what is installed."""
 
@@ -116,7 +103,9 @@ class _Finder:
     @staticmethod
     def find_distributions(context: Any = None) -> Iterable[metadata.Distribution]:
         if getattr(context, "name", None) in (None, _THEIRS):
-            yield _Distribution()
+            from ._as_torch_metadata import Distribution  # late: it imports the email package
+
+            yield Distribution()
 
     @staticmethod
     def invalidate_caches() -> None:

@@ -142,7 +142,8 @@ def into(out: Any, made: Any) -> Any:
 
 def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a keyword argument ``out`` besides its own."""
-    if "out" in inspect.signature(function).parameters:
+    code = inspect.unwrap(function).__code__
+    if "out" in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]:
         return mixing(function) if takes_several(function) else function
     name = function.__name__
     typed, apart = name in _TYPED, name in _APART
