@@ -449,10 +449,35 @@ def _digamma(x: Any) -> Any:
     return lax.select(pole, lax.div(constant(x, -1), x), lax.digamma(x))
 
 
+#: the Bernoulli numbers of even index, from 2 on
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510,
+              43867 / 798, -174611 / 330, 854513 / 138, -236364091 / 2730)  # fmt: skip
+
+
+def _integer_zeta(q: Any, s: int) -> Any:
+    """The Hurwitz zeta function of positive q and an integer s above 1 (DLMF 25.11.5, summed by
+    Euler and Maclaurin); integer powers compile to a few products, which those of lax.zeta do
+    not."""
+    near = 10
+    total = lax.integer_pow(q, -s)
+    for k in range(1, near):
+        total = total + lax.integer_pow(q + float(k), -s)
+    step = 1.0 / (q + float(near))
+    tail = constant(q, 0.0)
+    for j in range(len(_BERNOULLI), 0, -1):
+        rising = math.prod(range(s, s + 2 * j - 1))
+        tail = tail * (step * step) + _BERNOULLI[j - 1] * (rising / math.factorial(2 * j))
+    tail = (1.0 / (s - 1) + step * 0.5) + step * step * tail
+    return total + lax.integer_pow(step, s - 1) * tail
+
+
 def _reflected(x: Any, order: int) -> Any:
     """polygamma of x, from that of 1 - x where x is negative (DLMF 5.15.6)."""
     below = lax.lt(x, constant(x, 0))
-    found = lax.polygamma(constant(x, order), lax.select(below, constant(x, 1) - x, x))
+    found = _integer_zeta(lax.select(below, constant(x, 1) - x, x), order + 1)
+    # order! is infinite from 171 on
+    found = found * (math.factorial(order) if order < 171 else math.inf)
+    found = found if order % 2 else -found
     # derivatives of pi cot(pi x) are polynomials in cot(pi x)
     terms = np.polynomial.Polynomial([0.0, math.pi])
     for _ in range(order):
