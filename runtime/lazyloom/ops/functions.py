@@ -476,7 +476,7 @@ def _reflected(x: Any, order: int) -> Any:
     below = lax.lt(x, constant(x, 0))
     found = _integer_zeta(lax.select(below, constant(x, 1) - x, x), order + 1)
     # order! is infinite from 171 on
-    found = found * (math.factorial(order) if order < 171 else math.inf)
+    found = found * (float(math.factorial(order)) if order < 171 else math.inf)
     found = found if order % 2 else -found
     # derivatives of pi cot(pi x) are polynomials in cot(pi x)
     terms = np.polynomial.Polynomial([0.0, math.pi])
