@@ -8,6 +8,7 @@ from typing import Any
 from . import constraints, transforms
 from .constraints import Constraint
 from .transforms import Transform
+from .utils import is_number
 
 Factory = Callable[[Any], Transform]
 
@@ -26,7 +27,7 @@ class ConstraintRegistry:
         if factory is None:
             return lambda given: self.register(constraint, given)
         kind = type(constraint) if isinstance(constraint, Constraint) else constraint
-        if not isinstance(kind, type) or not issubclass(kind, Constraint):
+        if not (isinstance(kind, type) and issubclass(kind, Constraint)):
             raise TypeError(
                 "Expected constraint to be either a Constraint subclass or instance, but got "
                 f"{constraint}")
@@ -34,99 +35,61 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Constraint) -> Transform:
-        factory = self._registry.get(type(constraint))
-        if factory is None:
+        if type(constraint) not in self._registry:
             raise NotImplementedError(
                 f"Cannot transform {type(constraint).__name__} constraints")
-        return factory(constraint)
+        return self._registry[type(constraint)](constraint)
 
 
 biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _both(*kinds: Any) -> Callable[[Factory], Factory]:
-    def enter(factory: Factory) -> Factory:
-        for kind in kinds:
-            biject_to.register(kind, factory)
-            transform_to.register(kind, factory)
-        return factory
-
-    return enter
+def _half_line(bound: str, direction: int) -> Factory:
+    return lambda c: transforms.ComposeTransform([
+        transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), direction)])
 
 
-@_both(constraints.real)
-def _to_real(constraint: Any) -> Transform:
-    return transforms.identity_transform
+def _between(c: Any) -> Transform:
+    low, high = c.lower_bound, c.upper_bound
+    unit = transforms.SigmoidTransform()
+    if is_number(low) and is_number(high) and (low, high) == (0, 1):
+        return unit
+    return transforms.ComposeTransform([unit, transforms.AffineTransform(low, high - low)])
 
 
-def _to_independent(registry: ConstraintRegistry) -> Factory:
-    return lambda constraint: transforms.IndependentTransform(
-        registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
+_BIJECTIONS: dict[Any, Factory] = {
+    constraints.real: lambda c: transforms.identity_transform,
+    constraints.greater_than: _half_line("lower_bound", 1),
+    constraints.greater_than_eq: _half_line("lower_bound", 1),
+    constraints.less_than: _half_line("upper_bound", -1),
+    constraints.interval: _between,
+    constraints.half_open_interval: _between,
+    constraints.simplex: lambda c: transforms.StickBreakingTransform(),
+    constraints.corr_cholesky: lambda c: transforms.CorrCholeskyTransform(),
+}
+#: of coordinates that need not be unique, where these are better behaved or there is no bijection
+_OTHERS: dict[Any, Factory] = {
+    constraints.simplex: lambda c: transforms.SoftmaxTransform(),
+    constraints.lower_cholesky: lambda c: transforms.LowerCholeskyTransform(),
+    constraints.positive_definite: lambda c: transforms.PositiveDefiniteTransform(),
+    constraints.positive_semidefinite: lambda c: transforms.PositiveDefiniteTransform(),
+}
 
 
-for _registry in (biject_to, transform_to):
-    _registry.register(constraints.independent, _to_independent(_registry))
+def _by_parts(to: ConstraintRegistry) -> dict[Any, Factory]:
+    return {
+        constraints.independent: lambda c: transforms.IndependentTransform(
+            to(c.base_constraint), c.reinterpreted_batch_ndims),
+        constraints.cat: lambda c: transforms.CatTransform(
+            [to(part) for part in c.cseq], c.dim, c.lengths),
+        constraints.stack: lambda c: transforms.StackTransform(
+            [to(part) for part in c.cseq], c.dim),
+    }
 
 
-@_both(constraints.greater_than, constraints.greater_than_eq)
-def _to_greater_than(constraint: Any) -> Transform:
-    return transforms.ComposeTransform([
-        transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)])
-
-
-@_both(constraints.less_than)
-def _to_less_than(constraint: Any) -> Transform:
-    return transforms.ComposeTransform([
-        transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)])
-
-
-@_both(constraints.interval, constraints.half_open_interval)
-def _to_interval(constraint: Any) -> Transform:
-    low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, (int, float)) and low == 0 and (
-            isinstance(high, (int, float)) and high == 1):
-        return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([
-        transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
-
-
-@biject_to.register(constraints.simplex)
-def _biject_to_simplex(constraint: Any) -> Transform:
-    return transforms.StickBreakingTransform()
-
-
-@transform_to.register(constraints.simplex)
-def _transform_to_simplex(constraint: Any) -> Transform:
-    return transforms.SoftmaxTransform()
-
-
-@transform_to.register(constraints.lower_cholesky)
-def _to_lower_cholesky(constraint: Any) -> Transform:
-    return transforms.LowerCholeskyTransform()
-
-
-@transform_to.register(constraints.positive_definite)
-def _to_positive_definite(constraint: Any) -> Transform:
-    return transforms.PositiveDefiniteTransform()
-
-
-transform_to.register(constraints.positive_semidefinite, _to_positive_definite)
-
-
-@_both(constraints.corr_cholesky)
-def _to_corr_cholesky(constraint: Any) -> Transform:
-    return transforms.CorrCholeskyTransform()
-
-
-def _to_parts(registry: ConstraintRegistry) -> None:
-    registry.register(constraints.cat, lambda c: transforms.CatTransform(
-        [registry(part) for part in c.cseq], c.dim, c.lengths))
-    registry.register(constraints.stack, lambda c: transforms.StackTransform(
-        [registry(part) for part in c.cseq], c.dim))
-
-
-for _registry in (biject_to, transform_to):
-    _to_parts(_registry)
+for _to, _table in ((biject_to, _BIJECTIONS), (transform_to, _BIJECTIONS | _OTHERS)):
+    for _constraint, _factory in (_table | _by_parts(_to)).items():
+        _to.register(_constraint, _factory)
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]

@@ -1,7 +1,9 @@
-"""What distributions share: parameters made tensors of one shape, odds and probabilities."""
+"""What distributions share: parameters of one shape, odds and probabilities, random numbers."""
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,37 @@ from .._tensor import operand
 from ..random import drawn
 
 euler_constant = 0.57721566490153286060
+
+
+def formula(function: Callable[..., Any]) -> Any:
+    """A method of a declaration, from a function of the object and the arguments."""
+    return function
+
+
+def derived(function: Callable[[Any], Any]) -> Any:
+    """A read-only property of a declaration, computed from the object."""
+    return property(function)
+
+
+def delegated(path: str) -> Any:
+    """An attribute that an inner object has, by its dotted path from the outer one."""
+    owner, _, name = path.rpartition(".")
+    inner = operator.attrgetter(owner)
+    return property(operator.attrgetter(path), lambda d, value: setattr(inner(d), name, value))
+
+
+def undeclared(*arguments: Any) -> Any:
+    """What a declaration may lack: calling it is an error."""
+    raise NotImplementedError
+
+
+def not_given(what: str, text: str = "") -> Any:
+    """The declaration of a quantity that a family may lack; reading it is an error."""
+
+    def refuse(self: Any) -> Any:
+        raise NotImplementedError(text.format(type(self)))
+
+    return property(refuse, doc=what)
 
 
 class _RefusedError(lazyloom.errors.ExecutionError, ValueError):
@@ -46,21 +79,15 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     Raises ValueError for anything else.
     """
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    kind = tensors[0].dtype if tensors else torch.get_default_dtype()
     for v in values:
-        if not isinstance(v, Tensor) and not is_number(v):
+        if not (isinstance(v, Tensor) or is_number(v)):
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects "
                 f"implementing __torch_function__, not {type_name(v)}.")
-    like = next((v for v in values if isinstance(v, Tensor)), None)
-    kind = torch.get_default_dtype() if like is None else like.dtype
-    made = []
-    for v in values:
-        if isinstance(v, Tensor):
-            made.append(v)
-            continue
-        t = torch.full((), v, dtype=kind)
-        made.append(t)
-    found = torch.broadcast_tensors(*made)
+    found = torch.broadcast_tensors(*(
+        torch.full((), v, dtype=kind) if is_number(v) else v for v in values))
     for v, t in zip(values, found):
         if is_number(v):
             t._number = v  # looked at at once where a tensor is looked at when it is read
@@ -99,41 +126,53 @@ def sum_rightmost(value: Any, dim: int) -> Any:
     """The sum over the last ``dim`` dimensions."""
     if dim == 0 or not isinstance(value, Tensor):
         return value
-    return value.reshape(value.shape[:value.ndim - dim] + (-1,)).sum(-1)
+    return value.flatten(-dim).sum(-1)
+
+
+def diagonal_of(matrix: Tensor) -> Tensor:
+    """The diagonals of a batch of matrices."""
+    return matrix.diagonal(dim1=-2, dim2=-1)
+
+
+def inside_unit(x: Tensor, least: float | None = None) -> Tensor:
+    """Numbers kept away from 0, by ``least`` or the smallest normal number, and by eps from 1."""
+    limits = torch.finfo(x.dtype)
+    return x.clamp(min=limits.tiny if least is None else least, max=1 - limits.eps)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities kept an eps away from 0 and 1."""
-    eps = torch.finfo(probs.dtype).eps
-    return probs.clamp(min=eps, max=1 - eps)
+    return inside_unit(probs, torch.finfo(probs.dtype).eps)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities from log odds, or from logarithms of weights in the last dimension."""
-    return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
+    return logits.sigmoid() if is_binary else logits.softmax(-1)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Log odds from probabilities, or logarithms of them."""
     kept = clamp_probs(probs)
-    return torch.log(kept) - torch.log1p(-kept) if is_binary else torch.log(kept)
+    return kept.log() - (-kept).log1p() if is_binary else kept.log()
 
 
 class lazy_property:  # noqa: N801  (PyTorch's name)
-    """A property computed on first use and then kept on the object."""
+    """A property computed on first use, on the tape, and then kept on the object."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
         self.__doc__ = wrapped.__doc__
-        self.__name__ = wrapped.__name__
+        self.name = wrapped.__name__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
         with torch.enable_grad():
-            value = self.wrapped(instance)
-        setattr(instance, self.__name__, value)
-        return value
+            found = vars(instance)[self.name] = self.wrapped(instance)
+        return found
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
@@ -148,9 +187,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """The inverse of :func:`tril_matrix_to_vec`; zeros elsewhere."""
     count = vec.shape[-1]
-    n = 0
-    while _below(n, diag) < count:
-        n += 1
+    n = next(n for n in itertools.count() if _below(n, diag) >= count)
     if _below(n, diag) != count:
         raise ValueError(f"The size of last dimension is {count} which cannot be expressed as the "
                          "lower triangular part of a square D x D matrix.")
