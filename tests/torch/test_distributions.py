@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -247,3 +249,87 @@ def test_a_loop_with_samples_settles_and_reads_nothing() -> None:
         compiled.append(lazyloom.stats()["programs_compiled"])
     assert compiled[2] == compiled[-1]
     assert losses[-1] < 0.2 < losses[0]
+
+
+def test_families_stand_where_programs_of_pytorch_import_them_from() -> None:
+    for place, name in {
+        "normal": "Normal", "studentT": "StudentT", "lowrank_multivariate_normal":
+        "LowRankMultivariateNormal", "relaxed_categorical": "ExpRelaxedCategorical",
+        "one_hot_categorical": "OneHotCategoricalStraightThrough", "kl": "kl_divergence",
+        "constraint_registry": "biject_to", "exp_family": "ExponentialFamily",
+        "transformed_distribution": "TransformedDistribution", "utils": "broadcast_all",
+    }.items():  # fmt: skip
+        module = importlib.import_module(f"lazyloom_torch.distributions.{place}")
+        assert getattr(module, name) is getattr(D, name, getattr(module, name))
+        assert getattr(D, place) is module
+
+
+def test_parameters_that_an_inner_distribution_has_are_checked() -> None:
+    for make in (D.HalfNormal, D.HalfCauchy, lambda x: D.LogNormal(0.0, x),
+                 lambda x: D.Weibull(x, 1.0), lambda x: D.InverseGamma(1.0, x)):  # fmt: skip
+        with pytest.raises(ValueError, match="to satisfy the constraint GreaterThan.*-1"):
+            make(-1.0)
+        with pytest.raises(ValueError, match="to satisfy the constraint GreaterThan"):
+            make(mine.tensor([1.0, -1.0])).sample().tolist()
+
+
+def test_maps_with_a_cache_keep_it_to_themselves() -> None:
+    x = mine.tensor([0.5, 2.0])
+    plain = D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 2.0)])
+    kept = plain.with_cache(1)
+    assert kept == plain and kept is not plain
+    assert kept.inv(kept(x)) is x and plain.inv(plain(x)) is not x
+    assert kept.with_cache(0).inv(kept(x)) is not x
+    assert kept.inv.inv is kept and pickle.loads(pickle.dumps(kept)) == plain
+    assert D.ExpTransform() == D.ExpTransform() != D.ExpTransform().inv
+    assert D.AffineTransform(0, mine.ones(2)) != D.AffineTransform(0, mine.tensor([1.0, 2.0]))
+
+
+def test_a_family_of_a_program() -> None:
+    class Shifted(D.Exponential):
+        def __init__(self, by: Any, rate: Any) -> None:
+            self.by = by
+            super().__init__(rate)
+
+    class Expanding(Shifted):
+        def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+            new = self._get_checked_instance(Expanding, _instance)
+            new.by = self.by.expand(batch_shape)
+            return super().expand(batch_shape, new)
+
+    given = mine.zeros(2), mine.ones(2)
+    with pytest.raises(NotImplementedError, match="must also define a custom .expand"):
+        Shifted(*given).expand((3, 2))
+    found = Expanding(*given).expand((3, 2))
+    assert found.by.shape == found.rate.shape == found.sample().shape == (3, 2)
+
+    class Constant(D.Distribution):
+        arg_constraints = {"value": D.constraints.real}
+        has_rsample = True
+
+        def __init__(self, value: Any) -> None:
+            self.value = value
+            super().__init__(value.shape)
+
+        def rsample(self, sample_shape: Any = ()) -> Any:
+            return self.value.expand(self._extended_shape(sample_shape))
+
+    point = Constant(mine.ones(2))
+    assert point.sample((3,)).shape == (3, 2) and repr(point) == "Constant(value: torch.Size([2]))"
+    for ask in (point.entropy, lambda: point.mean, lambda: point.icdf(mine.ones(2))):
+        with pytest.raises(NotImplementedError):
+            ask()
+
+
+def test_a_support_that_changes_is_not_read_and_costs_no_compile() -> None:
+    compiled = []
+    for i in range(6):
+        d = D.Uniform(mine.zeros(2) - i, mine.ones(2) + i)
+        reads = lazyloom.stats()["reads"]
+        density = d.log_prob(mine.full((2,), 0.5))
+        assert lazyloom.stats()["reads"] == reads
+        assert density.tolist() == pytest.approx([-np.log(1 + 2 * i)] * 2)
+        compiled.append(lazyloom.stats()["programs_compiled"])
+    assert compiled[2] == compiled[-1]
+    with pytest.raises(ValueError, match=r"lower_bound=a tensor of \(2,\).*Uniform"):
+        d.log_prob(mine.full((2,), 9.0)).tolist()

@@ -3,78 +3,53 @@
 Samples come from the generators of :mod:`lazyloom_torch.random`; ``rsample`` is differentiable by
 the parameters. What arguments and values have to satisfy is looked at as ``Distribution`` says.
 """
+# ruff: noqa: F403, F405  (the modules of families name what is public)
 
 from __future__ import annotations
 
-from . import _cross_divergences as _cross_divergences
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+
 from . import _divergences as _divergences
 from . import constraints, transforms
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .chi2 import Chi2
+from ._counts import *
+from ._mapped import *
+from ._matrices import *
+from ._positive import *
+from ._real import *
 from .constraint_registry import biject_to, transform_to
-from .continuous_bernoulli import ContinuousBernoulli
-from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .fishersnedecor import FisherSnedecor
-from .gamma import Gamma
-from .generalized_pareto import GeneralizedPareto
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_cauchy import HalfCauchy
-from .half_normal import HalfNormal
 from .independent import Independent
-from .inverse_gamma import InverseGamma
 from .kl import kl_divergence, register_kl
-from .kumaraswamy import Kumaraswamy
-from .laplace import Laplace
-from .lkj_cholesky import LKJCholesky
-from .log_normal import LogNormal
-from .logistic_normal import LogisticNormal
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .mixture_same_family import MixtureSameFamily
-from .multinomial import Multinomial
-from .multivariate_normal import MultivariateNormal
-from .negative_binomial import NegativeBinomial
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
-from .pareto import Pareto
-from .poisson import Poisson
-from .relaxed_bernoulli import RelaxedBernoulli
-from .relaxed_categorical import RelaxedOneHotCategorical
-from .studentT import StudentT
 from .transformed_distribution import TransformedDistribution
-from .transforms import (
-    AbsTransform,
-    AffineTransform,
-    CatTransform,
-    ComposeTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    IndependentTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    PowerTransform,
-    ReshapeTransform,
-    SigmoidTransform,
-    SoftmaxTransform,
-    SoftplusTransform,
-    StackTransform,
-    StickBreakingTransform,
-    TanhTransform,
-    Transform,
-    identity_transform,
-)
-from .uniform import Uniform
-from .von_mises import VonMises
-from .weibull import Weibull
-from .wishart import Wishart
+from .transforms import *
+
+#: the families, by the name of the module that programs of PyTorch's import them from
+_FAMILIES: dict[str, list[type]] = {
+    "bernoulli": [Bernoulli], "beta": [Beta], "binomial": [Binomial], "categorical": [Categorical],
+    "cauchy": [Cauchy], "chi2": [Chi2], "continuous_bernoulli": [ContinuousBernoulli],
+    "dirichlet": [Dirichlet], "exponential": [Exponential], "fishersnedecor": [FisherSnedecor],
+    "gamma": [Gamma], "generalized_pareto": [GeneralizedPareto], "geometric": [Geometric],
+    "gumbel": [Gumbel], "half_cauchy": [HalfCauchy], "half_normal": [HalfNormal],
+    "inverse_gamma": [InverseGamma], "kumaraswamy": [Kumaraswamy], "laplace": [Laplace],
+    "lkj_cholesky": [LKJCholesky], "log_normal": [LogNormal], "logistic_normal": [LogisticNormal],
+    "lowrank_multivariate_normal": [LowRankMultivariateNormal], "multinomial": [Multinomial],
+    "multivariate_normal": [MultivariateNormal], "negative_binomial": [NegativeBinomial],
+    "normal": [Normal],
+    "one_hot_categorical": [OneHotCategorical, OneHotCategoricalStraightThrough],
+    "pareto": [Pareto], "poisson": [Poisson],
+    "relaxed_bernoulli": [LogitRelaxedBernoulli, RelaxedBernoulli],
+    "relaxed_categorical": [ExpRelaxedCategorical, RelaxedOneHotCategorical],
+    "studentT": [StudentT], "uniform": [Uniform], "von_mises": [VonMises], "weibull": [Weibull],
+    "wishart": [Wishart],
+}  # fmt: skip
+for _place, _families in _FAMILIES.items():
+    _module = module_from_spec(ModuleSpec(f"{__name__}.{_place}", None))
+    vars(_module).update({_family.__name__: _family for _family in _families})
+    sys.modules[_module.__name__] = globals()[_place] = _module
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform",

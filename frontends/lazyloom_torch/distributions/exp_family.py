@@ -1,4 +1,4 @@
-"""Distributions of an exponential family: the entropy from the log normalizer."""
+"""Exponential families: the entropy from the log normalizer."""
 
 from __future__ import annotations
 
@@ -19,29 +19,33 @@ class ExponentialFamily(Distribution):
     """
 
     @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        raise NotImplementedError
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _natural_params(self) -> Any:
         raise NotImplementedError
 
     @property
     def _mean_carrier_measure(self) -> Any:
         raise NotImplementedError
 
-    def entropy(self) -> Tensor:
-        """The entropy, ``F - <theta, grad F> - mean k``."""
-        result = -self._mean_carrier_measure
-        params = [p.detach().requires_grad_() for p in self._natural_params]
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _means(self) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """F, theta and the mean of t, which is the gradient of F."""
+        theta = [p.detach().requires_grad_() for p in self._natural_params]
         with torch.enable_grad():
-            normalizer = self._log_normalizer(*params)
-            slopes = torch.autograd.grad(normalizer.sum(), params, create_graph=True)
-        result = result + normalizer
-        for p, slope in zip(params, slopes):
-            result = result - sum_rightmost(p * slope, result_dims(p, normalizer))
-        return result
+            normalizer = self._log_normalizer(*theta)
+            means = torch.autograd.grad(normalizer.sum(), theta, create_graph=True)
+        return normalizer, theta, list(means)
+
+    def _entropy(self) -> Tensor:
+        """``F - <theta, grad F> - mean k``."""
+        carrier = self._mean_carrier_measure
+        normalizer, theta, means = self._means()
+        return normalizer - carrier - inner_product(theta, means, normalizer.ndim)
 
 
-def result_dims(parameter: Tensor, normalizer: Tensor) -> int:
-    """How many last dimensions of a natural parameter belong to one event."""
-    return parameter.ndim - normalizer.ndim
+def inner_product(xs: list[Tensor], ys: list[Tensor], ndim: int) -> Tensor:
+    """The sum of the products over all but the first ``ndim`` dimensions, pair by pair."""
+    found: Tensor = sum(  # type: ignore[assignment]
+        sum_rightmost(x * y, x.ndim - ndim) for x, y in zip(xs, ys))
+    return found

@@ -1,13 +1,11 @@
-"""Kullback-Leibler divergences: the formulas by pairs of families."""
+"""Kullback-Leibler divergences: which formula serves a pair of families."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-import lazyloom_torch as torch
 from lazyloom_torch import Tensor
 
 from .distribution import Distribution
@@ -23,7 +21,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     Raises TypeError for what is no class of distributions.
     """
     for which, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(kind, type) or not issubclass(kind, Distribution):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(
                 f"Expected {which} to be a Distribution subclass but got {kind}")
 
@@ -57,7 +55,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     Raises NotImplementedError for classes that no formula is registered for.
     """
-    pair = (type(p), type(q))
+    pair = type(p), type(q)
     if pair not in _found:
         _found[pair] = _formula(*pair)
     function = _found[pair]
@@ -66,8 +64,3 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             f"No KL(p || q) is implemented for p type {pair[0].__name__} and q type "
             f"{pair[1].__name__}")
     return function(p, q)
-
-
-def infinite_like(x: Tensor) -> Tensor:
-    """Infinity in the shape of x."""
-    return torch.full_like(x, math.inf)
