@@ -12,18 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import cuts as _cuts  # registers itself with the graph
 from . import dtypes, errors, operators, ops, views
+from . import evaluate as _evaluate
 from .autodiff import backward, gradients
+from .autodiff import make_leaf as _make_leaf
 from .bounds import check_indices
 from .checks import Check
 from .checks import register as register_check
+from .cuts import cut_grown as _cut_grown
 from .differentiate import grad, value_and_grad
 from .dtypes import DType
 from .errors import LoomError
 from .graph import Value, grad_enabled, last_sequence, set_grad_enabled
 from .graph import check_process as _check_process
 from .history import forget_since, free_tape, host_rule, parents, result_of, used_since
+from .hooks import hooks as _hooks
 from .host import (
     dlpack_device,
     from_dlpack,
@@ -36,7 +39,6 @@ from .host import (
 from .host_rules import custom
 from .jacobians import hessian, jacfwd, jacobian, jacrev
 from .linear import jvp, linearize, tangents, vjp
-from .mapping import vmap
 from .observe import Evaluation, evaluations, last_evaluation, stats
 from .ops.spec import OpDef
 from .ops.spec import lookup as _lookup
@@ -51,8 +53,24 @@ from .tensor import Storage, Tensor, apply
 from .tree import flatten as tree_flatten
 from .tree import tree_map
 from .types import Placement, TensorType, tensor_type
+from .vmap import vmap
 
 __version__ = "0.1.0"
+
+
+def _lowered_types(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    # imported by the first op that is lowered: it brings in the backend
+    from .execute.lowering import lowered_types
+
+    return lowered_types(op, types, attrs)
+
+
+_hooks.read = _evaluate.read
+_hooks.as_leaf = _make_leaf
+_hooks.grown = _cut_grown
+_hooks.lowered_types = _lowered_types
 
 
 def _values(given: Iterable[Any], function: str) -> list[Value]:
@@ -98,9 +116,7 @@ def sync(*values: Any, wait: bool = False) -> None:
     Args:
         wait: also wait until it has run, and raise its error.
     """
-    from .evaluate import sync as run
-
-    run(_values(values, "sync") if values else None, wait)
+    _evaluate.sync(_values(values, "sync") if values else None, wait)
 
 
 def sync_older(sequence: int) -> None:
@@ -109,9 +125,7 @@ def sync_older(sequence: int) -> None:
     What a loop leaves behind at every step, and reads at last (a metric, an average), is a chain
     that holds on to what every step computed.
     """
-    from .evaluate import sync_older as run
-
-    run(sequence)
+    _evaluate.sync_older(sequence)
 
 
 def read_for_shape(value: Any, function: str) -> Any:
@@ -120,9 +134,7 @@ def read_for_shape(value: Any, function: str) -> Any:
     It is a read like any other, but the evaluation's record says "shape of nonzero", say, and
     ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
     """
-    from .evaluate import read_for_shape as read
-
-    return read(_values([value], "read_for_shape")[0], function)
+    return _evaluate.read_for_shape(_values([value], "read_for_shape")[0], function)
 
 
 def program_of(*values: Any) -> Program:
@@ -130,9 +142,7 @@ def program_of(*values: Any) -> Program:
 
     Raises ArgumentError if none of them is pending.
     """
-    from .evaluate import program_of as find
-
-    return find(_values(values, "program_of"))
+    return _evaluate.program_of(_values(values, "program_of"))
 
 
 def private_folder(path: str) -> None:
@@ -140,6 +150,7 @@ def private_folder(path: str) -> None:
 
     Raises PermissionError where it is there and belongs to somebody else, or others can write it.
     """
+    # slow to import, and not needed before the first program
     from .cache import private
 
     with private.folder(path, create=True):
@@ -148,7 +159,7 @@ def private_folder(path: str) -> None:
 
 def cache_dir() -> str:
     """The folder of the disk cache."""
-    from .cache import disk
+    from .cache import disk  # as above
 
     return disk.folder()
 
@@ -167,5 +178,3 @@ __all__ = [
     "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
     "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip
-
-del _cuts

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from . import checks, graph
+from .donation import match_donations
 from .dtypes import DType
 from .graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
-from .program import Program, ScalarSlot, Structure, match_donations
+from .plan import Plan
+from .program import Program, ScalarSlot, Structure
 from .scalars import Scalar
 from .types import TensorType
 
@@ -28,48 +30,19 @@ class _Epoch:
 _epoch: Final = _Epoch()
 
 
-@final
-class Plan:
-    """A program about to run, with its inputs and the nodes that wait for its results."""
-
-    __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places", "attached", "finished", "failed")
-
-    def __init__(
-        self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
-        scalars: dict[DType, list[Any]], wanted: list[tuple[int, int]], results: list[Buffer],
-        donatable: list[int],
-    ) -> None:  # fmt: skip
-        self.nodes: Final = nodes
-        self.structure: Final = structure
-        self.leaves: Final = leaves
-        self.scalars: Final = scalars
-        self.wanted: Final = wanted
-        #: one a wanted output; filled when the program is dispatched
-        self.results: Final = results
-        self.donatable = donatable
-        self.evaluation: Any = None
-        #: (op, site) of the nodes that can fail while they run
-        self.places: list[tuple[str, Any]] = []
-        #: the results have arrived, or every node has its error
-        self.attached = False
-        self.finished = False
-        #: some of its nodes have an error
-        self.failed = False
-
-
 def pending_of(component: Component) -> list[Node]:
     """The live pending nodes of a component in the order of recording."""
     nodes = [n for n in component.nodes if n.state == PENDING]
     if not component.ordered:
-        nodes.sort(key=_by_sequence)
+        nodes.sort(key=by_sequence)
         component.nodes = nodes
         component.ordered = True
         component.dead = 0
     return nodes
 
 
-def _by_sequence(n: Node) -> int:
+def by_sequence(n: Node) -> int:
+    """The order of recording."""
     return n.seq
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from . import collect, graph
+from .counters import counters
 from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
 from .graph import CUT_AT, Component, Node
-from .observe import counters
 from .repetition import LONGEST, SLACK, blocks_of, ids_of, period_of, tokens_of
 from .source import Site, user_site
 
@@ -76,7 +76,7 @@ class _Look(Batch):
         _look(self.component, self.site, self)
 
 
-def on_growth(component: Component) -> None:
+def cut_grown(component: Component) -> None:
     """Called when a component has reached the size at which it asked to be looked at."""
     nodes = component.nodes
     # where the newest was recorded is where the user is
@@ -183,5 +183,3 @@ def _cut(
     for n in nodes[:count]:
         n.lineage = lineage
 
-
-graph.trace.on_growth = on_growth

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
-from .cache.memory import Entry, entries
-from .program import Instruction, Structure
+from .program import Instruction, Structure, show_operand
 
 #: how many known programs are compared in full
 _CANDIDATES = 32
 
 
-def explain(structure: Structure, own: Entry) -> str:
-    """Words for the difference to the most similar program in memory."""
-    if own.executable is not None:
-        return "a result was wanted that the known program does not return"
-    nearest: Entry | None = None
-    best = -1.0
-    known = [e for e in entries() if e is not own]
-    known.sort(key=lambda e: abs(len(e.structure.stream) - len(structure.stream)))
-    for e in known[:_CANDIDATES]:
-        score = _similarity(structure, e.structure)
-        if score > best:
-            best, nearest = score, e
-    if nearest is None:
+def explain(structure: Structure, known: Sequence[tuple[Structure, str]]) -> str:
+    """Words for the difference to the most similar of the known programs.
+
+    Args:
+        known: the structure of each, and where in the user's program it ran first, or "".
+    """
+    if not known:
         return "it is the first program of this process"
-    if best < 0.3:
+    length = len(structure.stream)
+    nearest = sorted(known, key=lambda other: abs(len(other[0].stream) - length))[:_CANDIDATES]
+    score, number = max(
+        (_similarity(structure, other), -i) for i, (other, _) in enumerate(nearest))
+    if score < 0.3:
         return f"no known program resembles it ({len(known)} known)"
-    return _describe(structure, nearest)
+    return _describe(structure, *nearest[-number])
 
 
 def _similarity(a: Structure, b: Structure) -> float:
@@ -39,9 +37,8 @@ def _similarity(a: Structure, b: Structure) -> float:
     return (same + leaves) / (longer + max(len(a.leaf_types), len(b.leaf_types)))
 
 
-def _describe(structure: Structure, other: Entry) -> str:
-    theirs = other.structure
-    where = f"the program first run at {other.site}" if other.site else "a known program"
+def _describe(structure: Structure, theirs: Structure, site: str) -> str:
+    where = f"the program first run at {site}" if site else "a known program"
     parts: list[str] = []
     pairs = itertools.zip_longest(structure.instructions, theirs.instructions)
     for number, (a, b) in enumerate(pairs):
@@ -70,6 +67,4 @@ def _show(i: Instruction | None) -> str:
 
 
 def _operands(i: Instruction) -> str:
-    from .program import _show_operand
-
-    return "(" + ", ".join(map(_show_operand, i.operands)) + ")"
+    return "(" + ", ".join(map(show_operand, i.operands)) + ")"

@@ -14,6 +14,8 @@ from .autodiff import make_leaf, nesting, new_leaf, pull_back, reaches_outside, 
 from .errors import ArgumentError, GradientError
 from .graph import Value
 from .tape import free
+from .tensor import Tensor
+from .tree import tree_leaves, tree_map
 
 
 def value_and_grad(
@@ -42,9 +44,6 @@ def value_and_grad(
     find = argument_positions(f, argnums)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        from .tensor import Tensor
-        from .tree import tree_leaves, tree_map
-
         positions = find(args)
         depth = getattr(nesting, "depth", 0)
         marked: list[tuple[Value, object]] = []

@@ -13,9 +13,10 @@ from threading import get_ident
 from typing import Any
 
 from . import checks, collect, graph, settings
-from .collect import Plan
+from .counters import counters
 from .dtypes import DType
 from .errors import (
+    ArgumentError,
     ExecutionError,
     LoomError,
     OutOfMemoryError,
@@ -24,10 +25,13 @@ from .errors import (
 )
 from .graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from .interrupts import Deferred, let_pass
-from .observe import Evaluation, counters, new_evaluation
+from .mapped import unreadable
+from .observe import Evaluation, new_evaluation
+from .plan import Plan
 from .program import Program
 from .repetition import loop_sizes
 from .source import Site, user_site
+from .tape import recompute
 
 
 class Batch:
@@ -368,14 +372,10 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
         if node.state == DONE:
             break
         if node.state == MAPPED:
-            from .mapping import unreadable
-
             raise unreadable(value, site if site is not None else user_site())
     buffers = node.buffers
     buffer = buffers[value.index] if buffers is not None else None
     if buffer is None:
-        from .tape import recompute
-
         fresh = recompute(value)
         return materialize(fresh, reason, site)
     if buffer.checks is not None:
@@ -505,8 +505,6 @@ def program_of(values: Iterable[Value]) -> Program:
     What they need from across a boundary counts as input. Raises ArgumentError if none of
     the values is pending.
     """
-    from .errors import ArgumentError
-
     with graph.trace.lock:
         graph.drain()
         found: dict[Component, None] = {}
@@ -519,7 +517,7 @@ def program_of(values: Iterable[Value]) -> Program:
             raise ArgumentError(
                 "program_of: none of the given values is pending; ask before they are read")
         nodes = [n for c in found for n in collect.pending_of(c)]
-        nodes.sort(key=collect._by_sequence)
+        nodes.sort(key=collect.by_sequence)
         runnable: list[Node] = []
         failed: dict[Node, LoomError] = {}
         for n in nodes:

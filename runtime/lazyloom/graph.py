@@ -10,7 +10,7 @@ Invariants, all under ``trace.lock``:
   boundary node does not join.
 - An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
 - A mapped node is in no component and no operand of a pending one; its ``lineage`` is the
-  :class:`lazyloom.mapping.Mapping` that it belongs to.
+  :class:`lazyloom.mapped.Mapping` that it belongs to.
 
 Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from threading import get_ident
 from types import CodeType
 from typing import Any, Final, TypeAlias, final
@@ -28,6 +27,7 @@ from typing import Any, Final, TypeAlias, final
 from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import ForkError, LoomError
+from .hooks import hooks
 from .scalars import Scalar
 from .source import UNKNOWN, Site
 from .specs import Spec
@@ -197,13 +197,11 @@ class Trace:
         components: the connected parts of the pending work, oldest first.
         sequence: the number of the newest node.
         recorded: how many ops were recorded.
-        on_growth: called, without the lock, with a component that has grown to its
-            ``check_at``.
     """
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "on_growth", "check_at", "without_grad", "mapping", "failing",
+        "started", "released", "check_at", "without_grad", "mapping", "failing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -213,8 +211,8 @@ class Trace:
         self.started: bool = False
         self.forked: bool = False
         self.released: list[Node] = []
-        self.on_growth: Callable[[Component], None] | None = None
-        #: how many ops a new component has before that; tests that run every op by itself say 1
+        #: how many ops a new component has before it is looked at (``hooks.grown``); tests that
+        #: run every op by itself say 1
         self.check_at: int = CUT_AT
         #: how many switches of gradient recording are not at their default, in all threads
         self.without_grad: int = 0
@@ -319,18 +317,14 @@ class Value:
 
         Raises GradientError where the dtype has no gradient.
         """
-        from .autodiff import make_leaf
-
-        return make_leaf(self, token)
+        return hooks.as_leaf(self, token)
 
     def read(self) -> Any:
         """The data as a fresh, writable NumPy array; evaluates what is pending.
 
         Raises ExecutionError if computing the value failed.
         """
-        from .evaluate import read
-
-        return read(self)
+        return hooks.read(self)
 
     def __repr__(self) -> str:
         state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[

@@ -8,6 +8,7 @@ import numpy as np
 
 from .dtypes import as_dtype, dtype_named
 from .errors import ArgumentError, type_name
+from .evaluate import materialize
 from .graph import Buffer, Node, Value, check_process, leaf_value
 from .types import tensor_type
 
@@ -126,7 +127,7 @@ def _range_of(node: Node, index: int) -> tuple[int, int] | None:
 
 def to_device_array(value: Value) -> Any:
     """The device array of a value, evaluated; it is shared from now on, so never donated."""
-    from .evaluate import materialize
+    # imported by the first use of a device, which takes a second
     from .execute.run import device_array
 
     buffer = materialize(value, "dlpack")

@@ -77,69 +77,6 @@ class Custom:
         """What :attr:`kept` gives."""
         return [] if self.kept is None else self.kept()
 
-    def on_an_axis(self, kept: list[tuple[Value, bool]], mapped: list[bool], size: int) -> Custom:
-        """The rule of the node recorded again for all elements of an axis.
-
-        Args:
-            kept: for each of :meth:`values`, what takes its place, and whether it has the axis.
-            mapped: for each input, whether it has the axis.
-        """
-        name = f"{self.name} mapped over an axis"
-        if self.holding is None:
-            return Custom(name, self.results, None, None, self.owner)
-        rule = _OnAnAxis(name, self.holding, kept, mapped, self.results, size)
-        return Custom(name, self.results, rule.pull, None, self.owner, rule.kept, rule.holding)
-
-
-class _OnAnAxis:
-    """The pull of a mapped function: that of one element, mapped."""
-
-    def __init__(
-        self, name: str, hold: Callable[[list[Value]], PullRule], kept: list[tuple[Value, bool]],
-        mapped: list[bool], results: int, size: int,
-    ) -> None:  # fmt: skip
-        self.name, self.hold, self.pairs = name, hold, kept
-        self.mapped, self.results, self.size = mapped, results, size
-
-    def kept(self) -> list[Value]:
-        return [v for v, _ in self.pairs]
-
-    def holding(self, values: list[Value]) -> PullRule:
-        pairs = [(v, has) for v, (_, has) in zip(values, self.pairs, strict=True)]
-        return _OnAnAxis(
-            self.name, self.hold, pairs, self.mapped, self.results, self.size).pull
-
-    def pull(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
-        from .mapping import Mapping, map_values
-        from .replay import spread
-        from .source import user_site
-
-        there = [i for i, c in enumerate(cotangents) if c is not None]
-        given = [c for c in cotangents if c is not None]
-        given += [result_of(i) for i in range(self.results)]
-        given += [v for v, has in self.pairs if has]
-        found: list[int] = []
-
-        def body(values: list[Value]) -> list[Value]:
-            one = iter(values)
-            own: list[Value | None] = [None] * self.results
-            for i in there:
-                own[i] = next(one)
-            outputs = [next(one) for _ in range(self.results)]
-            kept = [next(one) if has else v for v, has in self.pairs]
-            pulled = self.hold(kept)(outputs.__getitem__, own)
-            found.extend(i for i, v in enumerate(pulled) if v is not None)
-            return [v for v in pulled if v is not None]
-
-        whole = map_values(body, given, self.size, Mapping(self.name, user_site()))
-        result: list[Value | None] = [None] * len(self.mapped)
-        for i, (value, has_axis) in zip(found, whole, strict=True):
-            if not has_axis:
-                value = spread(value, self.size)
-            # what is the same for every element gets the sum of what each of them gives
-            result[i] = value if self.mapped[i] else record("sum", [value], {"axes": (0,)})
-        return result
-
 
 def _fitting(
     found: Sequence[Value | None], types: Sequence[Any], what: str

@@ -13,7 +13,8 @@ from .differentiate import argument_positions
 from .errors import GradientError
 from .graph import Value
 from .linear import Run
-from .mapping import Mapping, map_values, moved
+from .mapped import Mapping
+from .mapping import map_values, moved
 from .recording import record
 from .replay import spread
 from .source import user_site

@@ -1,88 +1,20 @@
-"""``vmap``: a function over one element becomes one over a whole axis.
+"""Values mapped over an axis: what a function of one element gives for every element.
 
-The function runs once, on placeholders of the type that one element has. What it records from
-them are ordinary nodes that never run (``graph.MAPPED``). Then the part of them that leads to
-the results is recorded again on the whole axis (:mod:`lazyloom.replay`).
+A derivative that is a function of the host is mapped as what it belongs to is.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
 
 from . import graph
-from .errors import ArgumentError, LoomError, ReadForbiddenError, ShapeError
 from .graph import Node, Value
+from .host_rules import Custom, PullRule, ResultOf
+from .mapped import Mapping
 from .recording import record
 from .replay import replay, spread
-from .source import Site, user_site
-from .tensor import Tensor, wrap_as
-from .tree import Structure, flatten
+from .source import user_site
 from .types import tensor_type
-
-
-class Mapping:
-    """One call of a mapped function.
-
-    Attributes:
-        name: the public function that maps.
-        site: where it was called.
-        start: number from which nodes and tensors were made by the function that is mapped.
-        active: that function runs.
-    """
-
-    __slots__ = ("name", "site", "start", "active")
-
-    def __init__(self, name: str, site: Site) -> None:
-        self.name: Final = name
-        self.site: Final = site
-        self.start = 0
-        self.active = False
-
-    def __enter__(self) -> None:
-        self.start = graph.begin_mapping()
-        self.active = True
-        _stack().append(self)
-
-    def __exit__(self, *exc: object) -> None:
-        _stack().remove(self)
-        self.active = False
-        graph.end_mapping()
-
-
-_local: Final = threading.local()
-
-
-def _stack() -> list[Mapping]:
-    found: list[Mapping] | None = getattr(_local, "stack", None)
-    if found is None:
-        found = _local.stack = []
-    return found
-
-
-def innermost() -> Mapping | None:
-    """The mapping whose function this thread runs, if any."""
-    stack = _stack()
-    return stack[-1] if stack else None
-
-
-def unreadable(value: Value, site: Site) -> LoomError:
-    """The error of reading a value that stands for one element of an axis."""
-    mapping: Mapping = value.node.lineage
-    called = f"{mapping.name}, called at {mapping.site},"
-    if mapping.active:
-        text = (
-            f"a value of type {value.type.text} is needed at {site}, but it depends on the axis "
-            f"that {called} maps over, so it has one value for each element; choose between "
-            "results with where, keep shapes independent of it, or read what does not depend on "
-            "that axis")
-    else:
-        text = (
-            f"a value of type {value.type.text} is needed at {site}, but it was kept from inside "
-            f"the function that {called} mapped, where it stood for one element of an axis; return "
-            "it from that function to get its value for each of them")
-    return ReadForbiddenError(text, site=str(site))
 
 
 def map_values(
@@ -110,7 +42,7 @@ def map_values(
             sources[p.node] = x
             given.append(p)
         results = body(given)
-    return replay(results, sources, mapping.start, size)
+    return replay(results, sources, mapping.start, size, _on_axis)
 
 
 def moved(value: Value, source: int, target: int) -> Value:
@@ -123,145 +55,65 @@ def moved(value: Value, source: int, target: int) -> Value:
     return found
 
 
-def vmap(
-    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
-) -> Callable[..., Any]:
-    """A function that does for every element of an axis of its arguments what ``f`` does for one.
-
-    ``f`` is called once, with tensors that lack the axis. It may use everything but the data of
-    what depends on the axis: a branch, print or data-dependent shape on that raises
-    ReadForbiddenError at its line. Values from outside are the same for every element, random
-    numbers drawn from a key that does not depend on the axis too.
+def _on_axis(
+    rule: Custom, kept: list[tuple[Value, bool]], mapped: list[bool], size: int
+) -> Custom:
+    """The rule of a node that was recorded again for all elements of an axis.
 
     Args:
-        f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
-        in_axes: which axis of the arguments is mapped: an int for all of them, None for none, or
-            a tuple or list with an entry an argument, each an int, None, or a tree of those whose
-            leaves stand for parts of the argument. Axes of keyword arguments are their first.
-        out_axes: where the axis is put in the results, likewise; None for a result that does not
-            depend on it, which is returned as it is.
-        axis_size: the size of the axis, where no argument has it.
-
-    Returns:
-        a function of the same arguments. Nestable, with gradients too.
-
-    Raises (when called):
-        ArgumentError: axes that do not fit the arguments or results, or no tensor to map over.
-        ShapeError: sizes along the axis differ.
-        AliasError: ``f`` writes in place to a tensor that it did not make.
+        rule: that of the node of one element.
+        kept: for each of ``rule.values()``, what takes its place, and whether it has the axis.
+        mapped: for each input, whether it has the axis.
+        size: of the axis.
     """
-    if not callable(f):
-        raise ArgumentError(f"a {type(f).__name__} was given to map, expected a function")
-    if isinstance(in_axes, list):
-        in_axes = tuple(in_axes)
-    for axis in _leaves(in_axes):
-        _check_axis("in_axes", axis)
-    for axis in _leaves(out_axes):
-        _check_axis("out_axes", axis)
-    if axis_size is not None:
-        _check_axis("axis_size", axis_size)
+    name = f"{rule.name} mapped over an axis"
+    if rule.holding is None:
+        return Custom(name, rule.results, None, None, rule.owner)
+    own = _OnAxis(name, rule.holding, kept, mapped, rule.results, size)
+    return Custom(name, rule.results, own.pull, None, rule.owner, own.kept, own.holding)
 
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ArgumentError(
-                f"vmap: in_axes has {len(in_axes)} entries, expected one for each of the "
-                f"{len(args)} positional arguments")
-        leaves, structure = flatten((list(args), kwargs), Tensor)
-        of_args, of_kwargs = structure.children
-        prefix = list(in_axes) if isinstance(in_axes, tuple) else in_axes
-        axes = of_args.broadcast(prefix, "vmap: in_axes") + [0] * of_kwargs.count
-        inputs, size = _inputs(leaves, axes, axis_size)
-        mapping = Mapping("lazyloom.vmap", user_site())
-        made: list[Any] = []
-        results: list[Structure] = []
+
+class _OnAxis:
+    """The pull of a mapped function: that of one element, mapped."""
+
+    def __init__(
+        self, name: str, hold: Callable[[list[Value]], PullRule], kept: list[tuple[Value, bool]],
+        mapped: list[bool], results: int, size: int,
+    ) -> None:  # fmt: skip
+        self.name, self.hold, self.pairs = name, hold, kept
+        self.mapped, self.results, self.size = mapped, results, size
+
+    def kept(self) -> list[Value]:
+        return [v for v, _ in self.pairs]
+
+    def holding(self, values: list[Value]) -> PullRule:
+        pairs = [(v, has) for v, (_, has) in zip(values, self.pairs, strict=True)]
+        return _OnAxis(
+            self.name, self.hold, pairs, self.mapped, self.results, self.size).pull
+
+    def pull(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
+        there = [i for i, c in enumerate(cotangents) if c is not None]
+        given = [c for c in cotangents if c is not None]
+        given += [result_of(i) for i in range(self.results)]
+        given += [v for v, has in self.pairs if has]
+        found: list[int] = []
 
         def body(values: list[Value]) -> list[Value]:
-            given = iter(values)
-            full = [
-                t if axis is None else wrap_as(t, next(given))
-                for t, axis in zip(leaves, axes, strict=True)]
-            positional, named = structure.build(full)
-            found, nesting = flatten(f(*positional, **named), Tensor)
-            made.extend(found)
-            results.append(nesting)
-            return [t.value for t in found if isinstance(t, Tensor)]
+            one = iter(values)
+            own: list[Value | None] = [None] * self.results
+            for i in there:
+                own[i] = next(one)
+            outputs = [next(one) for _ in range(self.results)]
+            kept = [next(one) if has else v for v, has in self.pairs]
+            pulled = self.hold(kept)(outputs.__getitem__, own)
+            found.extend(i for i, v in enumerate(pulled) if v is not None)
+            return [v for v in pulled if v is not None]
 
-        whole = iter(map_values(body, inputs, size, mapping))
-        places = results[0].broadcast(out_axes, "vmap: out_axes")
-        return results[0].build([
-            _result(number, t, place, whole, size)
-            for number, (t, place) in enumerate(zip(made, places, strict=True))])
-
-    wrapped.__name__ = f"vmap({getattr(f, '__name__', 'f')})"
-    return wrapped
-
-
-def _leaves(tree: Any) -> Iterable[Any]:
-    return [a for a in flatten(tree, int)[0] if a is not None]
-
-
-def _check_axis(name: str, axis: Any) -> None:
-    if not isinstance(axis, int) or isinstance(axis, bool):
-        raise ArgumentError(
-            f"vmap: {name} has {axis!r}, expected "
-            f"{'a size' if name == 'axis_size' else 'an axis, None, or a tree of those'}")
-
-
-def _inputs(
-    leaves: Sequence[Any], axes: Sequence[int | None], axis_size: int | None
-) -> tuple[list[Value], int]:
-    """The mapped arguments with their axis in front, and its size."""
-    inputs: list[Value] = []
-    size = axis_size
-    first = "axis_size"
-    for number, (t, axis) in enumerate(zip(leaves, axes, strict=True)):
-        if axis is None:
-            continue
-        name = f"tensor {number} among the arguments"
-        if not isinstance(t, Tensor):
-            raise ArgumentError(
-                f"vmap: leaf {number} of the arguments is a {type(t).__name__}, which has no axis "
-                f"{axis} to map over, expected a tensor; give None for it in in_axes")
-        value = t.value
-        ndim = len(value.shape)
-        if not -ndim <= axis < ndim:
-            raise ArgumentError(
-                f"vmap: {name}, a {value.type.text}, has no axis {axis} to map over; in_axes "
-                f"names an axis of each, or None")
-        axis %= ndim
-        if size is None:
-            size, first = value.shape[axis], name
-        elif value.shape[axis] != size:
-            raise ShapeError(
-                f"vmap: {name}, a {value.type.text}, has size {value.shape[axis]} along axis "
-                f"{axis}, expected {size} as {first} has")
-        inputs.append(moved(value, axis, 0))
-    if size is None:
-        raise ArgumentError(
-            "vmap: no argument is mapped over; name an axis of one in in_axes, or give axis_size")
-    return inputs, size
-
-
-def _result(number: int, t: Any, place: int | None, whole: Any, size: int) -> Any:
-    """A result of the mapped function with the axis where it is wanted."""
-    if not isinstance(t, Tensor):
-        if place is None:
-            return t
-        raise ArgumentError(
-            f"vmap: result {number} of the mapped function is a {type(t).__name__}, expected a "
-            "tensor; give None for it in out_axes to get it as it is")
-    value, has_axis = next(whole)
-    if place is None:
-        if has_axis:
-            raise ArgumentError(
-                f"vmap: result {number} of the mapped function depends on the mapped axis, so "
-                "out_axes must say where the axis goes; expected an axis, None was given")
-        return t
-    if not has_axis:
-        value = spread(value, size)
-    ndim = len(value.shape)
-    if not -ndim <= place < ndim:
-        raise ArgumentError(
-            f"vmap: out_axes has {place} for result {number}, which is a {value.type.text} with "
-            f"the axis in front; expected an axis between {-ndim} and {ndim - 1}")
-    return wrap_as(t, moved(value, 0, place % ndim))
+        whole = map_values(body, given, self.size, Mapping(self.name, user_site()))
+        result: list[Value | None] = [None] * len(self.mapped)
+        for i, (value, has_axis) in zip(found, whole, strict=True):
+            if not has_axis:
+                value = spread(value, self.size)
+            # what is the same for every element gets the sum of what each of them gives
+            result[i] = value if self.mapped[i] else record("sum", [value], {"axes": (0,)})
+        return result

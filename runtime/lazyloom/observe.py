@@ -1,4 +1,4 @@
-"""What happened and why: counters, and a record of every evaluation."""
+"""What happened and why: a record of every evaluation."""
 
 from __future__ import annotations
 
@@ -8,31 +8,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from .counters import counters
 from .graph import trace
 from .source import Site
 
 if TYPE_CHECKING:
     from .program import Program
-
-#: Cumulative counts of this process; :func:`stats` gives a copy, with ``ops_traced``, the number
-#: of operations recorded, which the graph counts.
-counters: Final[dict[str, int]] = {
-    "ops_executed": 0,  # recorded operations that were handed to a run
-    "executions": 0,  # programs run
-    "programs_compiled": 0,  # programs compiled by XLA
-    "programs_from_disk": 0,  # programs loaded from the disk cache
-    "program_hits": 0,  # runs of a program that was in memory
-    "jax_traces": 0,  # ops lowered through JAX (a trace each)
-    "eval_shapes": 0,  # shapes inferred by tracing, for want of a rule
-    "reads": 0,  # values copied to the host
-    "host_reads_of_data_dependent_shapes": 0,
-    "cuts": 0,  # long traces that were cut
-    "donated_copies": 0,  # inputs copied because a program donates what is alive this time
-    "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
-    "disk_errors": 0,  # cache files that could not be read or written
-    "bytes_uploaded": 0,
-    "bytes_read": 0,
-}
 
 _KEEP: Final = 256
 _records: deque[Evaluation] = deque(maxlen=_KEEP)
@@ -159,7 +140,7 @@ def new_evaluation(reason: str, site: Site) -> Evaluation:
 
 
 def stats() -> Mapping[str, int]:
-    """A copy of the process's counters; see the names in ``lazyloom.observe.counters``."""
+    """A copy of the process's counters; see the names in ``lazyloom.counters``."""
     return {"ops_traced": trace.recorded, **counters}
 
 

@@ -21,14 +21,12 @@ from typing import Any, Final, NamedTuple
 
 from .dtypes import DType, dtype_named
 from .errors import ArgumentError
-from .ops.rules_optimizers import replaced_operand
+from .ops.derived import op_named
 from .scalars import Baked, baked_constant
 from .specs import Spec, spec_of
 from .types import TensorType, tensor_type
 
 FORMAT: Final = 1
-#: how many light ops an update in place may take from the old contents to the new
-LIGHT: Final = 12
 
 
 class Instruction(NamedTuple):
@@ -147,8 +145,6 @@ class Structure:
     @staticmethod
     def parse(data: bytes) -> Structure:
         """The structure that was serialised to ``data``. Raises ArgumentError."""
-        from .derived import op_named
-
         try:
             lines = data.decode().split("\n")
             head = json.loads(lines[0])
@@ -318,7 +314,7 @@ class Program:
             attrs = ", ".join(f"{k}={_show(v)}" for k, v in i.spec.attrs.items())
             results = ", ".join(t.text for t in i.types)
             lines.append(
-                f"  %{number} = {i.spec.op.name}({', '.join(map(_show_operand, i.operands))})"
+                f"  %{number} = {i.spec.op.name}({', '.join(map(show_operand, i.operands))})"
                 f"{f' {{{attrs}}}' if attrs else ''} : {results}")
         outputs = ", ".join(f"%{n}" if r == 0 else f"%{n}.{r}" for n, r in self.outputs)
         lines.append(f"  return {outputs}")
@@ -332,7 +328,8 @@ def _show(value: Any) -> str:
     return repr(value)
 
 
-def _show_operand(item: Any) -> str:
+def show_operand(item: Any) -> str:
+    """An operand of an instruction, for people to read."""
     if item is None:
         return "_"
     if type(item) is ScalarSlot:
@@ -342,75 +339,3 @@ def _show_operand(item: Any) -> str:
     if type(item) is tuple:
         return f"%{item[0]}.{item[1]}"
     return f"%{item}" if item >= 0 else f"%in{-1 - item}"
-
-
-def match_donations(
-    structure: Structure, outputs: Sequence[tuple[int, int]], donatable: Sequence[int]
-) -> dict[int, int]:
-    """Pair leaves that may be given up with outputs of the same type: leaf -> output number.
-
-    An output that is made of a leaf by a few light ops, as an update in place is, or is its
-    new value among an op's results, gets that leaf's memory, which XLA then writes without a copy.
-    What is left is paired in order.
-    """
-    instructions = structure.instructions
-    free = {leaf: structure.leaf_types[leaf] for leaf in donatable}
-    near: list[tuple[int, int, int]] = []
-    for number, (n, r) in enumerate(outputs):
-        made = instructions[n]
-        if len(made.types) == 1:
-            near.extend(_light_sources(instructions, n, free, number))
-            continue
-        at = replaced_operand(made.spec.op, len(made.operands), len(made.types), r)
-        if at < len(made.operands) and made.operand_types[at] is made.types[r]:
-            source = made.operands[at]
-            if type(source) is int:
-                if source >= 0:
-                    near.extend(_light_sources(instructions, source, free, number))
-                elif -1 - source in free:
-                    near.append((0, number, -1 - source))
-    near.sort()
-    aliases: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, number, leaf in near:
-        if leaf not in aliases and number not in taken:
-            aliases[leaf] = number
-            taken.add(number)
-    rest: dict[TensorType, list[int]] = {}
-    for leaf in donatable:
-        if leaf not in aliases:
-            rest.setdefault(free[leaf], []).append(leaf)
-    for number, (n, r) in enumerate(outputs):
-        if number not in taken:
-            candidates = rest.get(instructions[n].types[r])
-            if candidates:
-                aliases[candidates.pop(0)] = number
-    return aliases
-
-
-def _light_sources(
-    instructions: Sequence[Instruction], start: int, free: dict[int, TensorType], number: int
-) -> list[tuple[int, int, int]]:
-    """(distance, output number, leaf) of the free leaves of an output's own type that it is
-    made of through light ops of that type alone."""
-    wanted = instructions[start].types[0]
-    found: list[tuple[int, int, int]] = []
-    seen = {start}
-    level = [start]
-    for distance in range(LIGHT):
-        above: list[int] = []
-        for n in level:
-            i = instructions[n]
-            if i.spec.heavy:
-                continue
-            for item, t in zip(i.operands, i.operand_types, strict=True):
-                if t is not wanted or type(item) is not int:
-                    continue
-                if item < 0:
-                    if -1 - item in free:
-                        found.append((distance, number, -1 - item))
-                elif item not in seen:
-                    seen.add(item)
-                    above.append(item)
-        level = above
-    return found

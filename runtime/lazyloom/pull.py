@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, final
 
 from . import cuts, graph
-from .derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
 from .errors import ArgumentError, GradientError, ShapeError, again
 from .graph import MAPPED, PENDING, Node, Value
 from .host_rules import Custom
+from .ops.derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
 from .ops.spec import lookup
 from .recording import record, record_spec, record_two
 from .scalars import Scalar

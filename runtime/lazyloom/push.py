@@ -7,15 +7,19 @@ itself an op, so it can be differentiated again in either direction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from . import graph
-from .derived_maps import jvp_spec
 from .graph import Node, Value
 from .host_rules import Custom
+from .ops.derived import jvp_of, moving_attribute
 from .pull import ResultOf, as_value, visit_below
 from .recording import record_spec
+from .specs import Spec, spec_of
 from .tape import Recomputed, again_if_dropped, operand
+
+# specs are interned and live as long as the process, so these do
+_specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
 
 
 def push(
@@ -100,11 +104,21 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
         _through_host(n, n.leaf, dict(zip(moving, tangents, strict=True)), known, keep, memo)
         return
     operands: list[Any] = [operand(n, p, keep, memo) for p in range(len(inputs))]
-    found = record_spec(jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
+    found = record_spec(_jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
     made = iter(found if isinstance(found, tuple) else (found,))
     for index, t in enumerate(types):
         if t.dtype.is_inexact:
             known[(n, index)] = next(made)
+
+
+def _jvp_spec(spec: Spec, moving: tuple[int, ...]) -> Spec:
+    """The spec of an op's jvp."""
+    found = _specs.get((spec, moving))
+    if found is None:
+        op = jvp_of(spec.op)
+        attrs = {**spec.attrs, moving_attribute(op.name): moving}
+        found = _specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
+    return found
 
 
 def _through_host(

@@ -26,6 +26,7 @@ from .graph import (
     join,
     trace,
 )
+from .hooks import hooks
 from .ops.spec import OpDef, lookup
 from .scalars import Scalar
 from .source import Site, given_site, user_place, user_site
@@ -238,8 +239,8 @@ def _append(
     else:
         with trace.lock:
             component = _link(node)
-    if component is not None and trace.on_growth is not None and not cuts_held():
-        trace.on_growth(component)
+    if component is not None and not cuts_held():
+        hooks.grown(component)
     return node
 
 

@@ -6,25 +6,35 @@ all elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from . import graph
-from .derived_maps import vmap_spec
 from .graph import MAPPED, Node, Value
 from .host_rules import Custom
+from .ops.derived import mapped_attribute, vmap_of
 from .recording import record, record_spec
+from .specs import Spec, spec_of
 from .tape import Recomputed, value_of
+
+#: gives the rule of the host of a node that is recorded again for a whole axis: from the rule for
+#: one element, what takes the place of the values that it keeps and whether each has the axis,
+#: which inputs have it, and its size
+OnAxis: TypeAlias = "Callable[[Custom, list[tuple[Value, bool]], list[bool], int], Custom]"
+
+# specs are interned and live as long as the process, so these do
+_specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
 
 
 def replay(
-    results: Sequence[Value], sources: dict[Node, Value], start: int, size: int
+    results: Sequence[Value], sources: dict[Node, Value], start: int, size: int, on_axis: OnAxis
 ) -> list[tuple[Value, bool]]:
     """Record what the results depend on again, on the whole axis.
 
     Args:
         sources: for each placeholder, the value with the axis in front.
         start: the placeholders' nodes, and all that depend on them, have a number from here on.
+        on_axis: makes a rule of the host one of the whole axis.
 
     Returns:
         for each result, its value and whether that has the axis.
@@ -51,7 +61,7 @@ def replay(
     before = graph.set_grad_enabled(True)
     try:
         for n in order:
-            whole[n] = _on_the_axis(n, whole, memo, size)
+            whole[n] = _on_the_axis(n, whole, memo, size, on_axis)
             graph.hold_cuts(False)
             for m in (*n.inputs, *[v.node for v in _kept_by(n)]):
                 # what is used no more must not become an output where the trace is cut
@@ -99,7 +109,7 @@ def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[No
 
 
 def _on_the_axis(
-    n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int
+    n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int, on_axis: OnAxis
 ) -> tuple[Value, ...]:
     """A node's op recorded for every element of the axis."""
     spec = n.spec
@@ -129,7 +139,7 @@ def _on_the_axis(
         # a flag for each element; the op passes both operands on as they are
         operands = [x if p in mapped else spread(x, size) for p, x in enumerate(operands)]
     else:
-        spec = vmap_spec(spec, tuple(mapped))
+        spec = _vmap_spec(spec, tuple(mapped))
     result = record_spec(spec, operands, False, n.site)
     results = result if isinstance(result, tuple) else (result,)
     results[0].node.freed = n.freed
@@ -143,8 +153,18 @@ def _on_the_axis(
                 x = known[v.index]
                 pairs.append((x if v.requires_grad else x.detach(), True))
         inputs = range(n.leaf.results, len(n.inputs))
-        results[0].node.leaf = n.leaf.on_an_axis(pairs, [p in mapped for p in inputs], size)
+        results[0].node.leaf = on_axis(n.leaf, pairs, [p in mapped for p in inputs], size)
     return results
+
+
+def _vmap_spec(spec: Spec, mapped: tuple[int, ...]) -> Spec:
+    """The spec of an op that is mapped."""
+    found = _specs.get((spec, mapped))
+    if found is None:
+        op = vmap_of(spec.op)
+        attrs = {**spec.attrs, mapped_attribute(op.name): mapped}
+        found = _specs[(spec, mapped)] = spec_of(op, attrs, spec.arity)
+    return found
 
 
 def _kept_by(n: Node) -> list[Value]:

@@ -11,10 +11,10 @@ from typing import Final, final
 
 from . import graph
 from .compiled import ALONE
+from .counters import counters
 from .errors import GradientError
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
 from .host_rules import Custom
-from .observe import counters
 from .recording import record_spec
 from .scalars import Scalar
 

@@ -14,6 +14,7 @@ from .compiled import mypyc_attr
 from .dtypes import DType, as_dtype
 from .errors import AliasError, ArgumentError, LoomError
 from .graph import Node, Value, set_grad_enabled, trace
+from .mapped import innermost
 from .operators import (
     ADD,
     DIVIDE,
@@ -335,8 +336,6 @@ class Tensor:
     @final
     def _refuse_outside(self) -> None:
         """Raise AliasError if this thread maps a function that did not make what is written."""
-        from .mapping import innermost
-
         shared = self._shared
         mapping = innermost()
         if mapping is not None and (self._born if shared is None else shared.born) < mapping.start:

@@ -25,6 +25,7 @@ import lazyloom
 import lazyloom_numpy as np
 from lazyloom import graph
 from lazyloom.evaluate import evaluate_component
+from lazyloom.hooks import hooks
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -144,12 +145,12 @@ def _text(seed: int, lines: list[str]) -> str:
 def op_by_op() -> Iterator[None]:
     """Run every op when it is recorded: what there is to compile is then found in the cache."""
     trace = graph.trace
-    before = trace.on_growth, trace.check_at
-    trace.on_growth, trace.check_at = lambda c: evaluate_component(c, "test"), 1
+    before = hooks.grown, trace.check_at
+    hooks.grown, trace.check_at = lambda c: evaluate_component(c, "test"), 1
     try:
         yield
     finally:
-        trace.on_growth, trace.check_at = before
+        hooks.grown, trace.check_at = before
 
 
 def check(seed: int) -> None:

@@ -15,8 +15,8 @@ import jax
 import numpy as np
 import pytest
 
-from lazyloom.derived import forward_of
 from lazyloom.ops import lookup, table
+from lazyloom.ops.derived import forward_of
 from lazyloom.ops.samples import Sample, samples
 from lazyloom.ops.spec import OpDef
 

@@ -1,7 +1,7 @@
 """The disk cache: checksummed files in one private folder, shared by all processes.
 
-A file is found by the SHA-256 of its kind, its description and the environment, and holds
-that description again, which is compared before the payload is used. Files are written
+A file is found by the SHA-256 of its kind and its description, and holds that description
+again, which is compared before the payload is used. Files are written
 aside and renamed into place, so readers see whole files only. Whatever goes wrong with the
 disk costs a recompile and is counted in ``stats()["disk_errors"]``, no more.
 
@@ -19,10 +19,9 @@ import struct
 import threading
 import warnings
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
-from ..observe import counters
+from ..counters import counters
 from . import private
 
 _MAGIC: Final = b"LLCACHE1"
@@ -59,24 +58,6 @@ def limit() -> int:
         return DEFAULT_LIMIT
 
 
-@lru_cache(maxsize=1)
-def fingerprint() -> bytes:
-    """A digest of all that changes machine code: our source, versions, flags, processor."""
-    from ..execute import jax_compat
-
-    digest = hashlib.sha256(jax_compat.environment().encode())
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for part in ("ops", "execute"):
-        for name in sorted(os.listdir(os.path.join(here, part))):
-            if name.endswith(".py"):
-                with open(os.path.join(here, part, name), "rb") as f:
-                    digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())
-    for name in ("derived.py", "program.py"):
-        with open(os.path.join(here, name), "rb") as f:
-            digest.update(hashlib.sha256(f.read()).digest())
-    return digest.digest()
-
-
 def _ready(root: str) -> bool:
     """Whether the folder exists, is ours and is private; made if missing."""
     found = _usable.get(root)
@@ -106,12 +87,12 @@ def _check(root: str) -> bool:
 
 def _place(kind: str, description: bytes) -> tuple[str, str, str]:
     """Two folders below the root, and the file's name there."""
-    name = hashlib.sha256(kind.encode() + b"\0" + fingerprint() + description).hexdigest()
+    name = hashlib.sha256(kind.encode() + b"\0" + description).hexdigest()
     return kind, name[:2], name[2:]
 
 
 def load(kind: str, description: bytes) -> bytes | None:
-    """The payload stored for that description in this environment, or None."""
+    """The payload stored for that description, or None."""
     root = folder()
     if not enabled() or not _ready(root):
         return None
@@ -143,8 +124,7 @@ def _verified(data: bytes, description: bytes) -> bytes | None:
     body = data[_HEAD.size :]
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
-    expected = fingerprint() + description
-    if length != len(expected) or body[:length] != expected:
+    if length != len(description) or body[:length] != description:
         return None
     return body[length:]
 
@@ -155,9 +135,8 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
     root = folder()
     if not enabled() or not _ready(root):
         return
-    expected = fingerprint() + description
-    body = expected + payload
-    data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(expected)) + body
+    body = description + payload
+    data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(description)) + body
     *inner, name = _place(kind, description)
     try:
         with private.folder(root, *inner, create=True) as at:

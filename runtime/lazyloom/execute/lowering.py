@@ -6,15 +6,15 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..cache import disk
-from ..dtypes import dtype_named
-from ..observe import counters
-from ..specs import Spec
+from ..counters import counters
+from ..dtypes import ALL, dtype_named
+from ..ops.spec import OpDef
+from ..specs import Spec, spec_of
 from ..types import TensorType, tensor_type
-from . import jax_compat
+from . import compilation_cache, jax_compat
 from .forms import Form
 from .physical import Replayed, replay
 
@@ -58,6 +58,8 @@ class NotLowered(Exception):
         self.__cause__ = cause
 
 
+_FROM_MLIR: Final = {d.mlir: d for d in ALL}
+
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
 _placed: dict[tuple[Spec, tuple[TensorType | None, ...], tuple[Form | None, ...]], Placed] = {}
 _lock = threading.RLock()
@@ -87,6 +89,21 @@ def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     return found
 
 
+def lowered_types(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    """The types of an op's results, read off the lowering, which is on disk in a warm process."""
+    lowered = lower_untyped(spec_of(op, attrs, len(types)), tuple(types))
+    return tuple(_type_from_mlir(t) for t in lowered.results)
+
+
+def _type_from_mlir(text: str) -> TensorType:
+    inner = text.removeprefix("tensor<").removesuffix(">")
+    *dims, element = inner.split("x") if not inner.endswith(">") else [
+        *inner[: inner.index("complex")].split("x")[:-1], inner[inner.index("complex") :]]
+    return tensor_type(tuple(int(d) for d in dims), _FROM_MLIR[element])
+
+
 def lower_placed(
     spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
 ) -> Placed:
@@ -108,7 +125,7 @@ def _placed_from_disk_or_jax(
     description = _description(spec, types) + f"\n{forms}".encode()
     storable = spec.op.version is not None
     if storable:
-        data = disk.load("lowering", description)
+        data = compilation_cache.load("lowering", description)
         known = _unpack_placed(data) if data is not None else None
         if known is not None:
             return known
@@ -124,7 +141,7 @@ def _placed_from_disk_or_jax(
         Lowered(name, text, results), found.forms, found.moved,
         tuple(sorted((present[k][0], form) for k, form in found.wanted.items())))
     if storable:
-        disk.store("lowering", description, json.dumps(placed).encode())
+        compilation_cache.store("lowering", description, json.dumps(placed).encode())
     return placed
 
 
@@ -158,7 +175,7 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     description = _description(spec, types)
     storable = spec.op.version is not None
     if storable:
-        data = disk.load("lowering", description)
+        data = compilation_cache.load("lowering", description)
         found = _unpack(data) if data is not None else None
         if found is not None:
             return found
@@ -167,7 +184,7 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     text, results = _text(_function(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
-        disk.store("lowering", description, json.dumps([name, results, text]).encode())
+        compilation_cache.store("lowering", description, json.dumps([name, results, text]).encode())
     return lowered
 
 

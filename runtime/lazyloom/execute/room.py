@@ -15,19 +15,13 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from typing import Any, Final
-
-from ..interrupts import let_pass
+from typing import Final
 
 try:
     import resource
 except ImportError:  # no such limits on this system
     resource = None  # type: ignore[assignment]
 
-#: programs of values smaller than this altogether are not asked how much memory they need
-_SMALL: Final = 1 << 16
-#: a run that asks for less is not checked
-_LITTLE: Final = 1 << 24
 #: room for a run, and for a compilation, where the address space is limited
 TO_RUN: Final = 32 << 20
 TO_COMPILE: Final = 96 << 20
@@ -70,23 +64,6 @@ def to_compile() -> None:
 def to_run(needs: int) -> None:
     """Raise MemoryError if a run that asks for that much cannot have it."""
     require(needs + TO_RUN if limited else needs, "to run it")
-
-
-def needed(executable: Any, size: int) -> int:
-    """How much memory a run of an executable asks for; 0 if that is little or not known.
-
-    ``size`` is that of all its values together.
-    """
-    from . import jax_compat
-
-    if size < _SMALL or jax_compat.client().platform != "cpu":
-        return 0
-    try:
-        found = jax_compat.memory_needed(executable)
-    except Exception as error:
-        let_pass(error)
-        return 0  # a backend that does not tell
-    return found if found >= _LITTLE else 0
 
 
 def require(size: int, purpose: str) -> None:

@@ -12,20 +12,26 @@ from typing import Any, Final
 import numpy as np
 
 from ..cache import disk, memory
-from ..collect import Plan
 from ..compiled import COMPILED
+from ..counters import counters
 from ..difference import explain
+from ..donation import match_donations
 from ..dtypes import DType
 from ..graph import Buffer
 from ..interrupts import Deferred, deliver, late, let_pass
-from ..observe import Evaluation, counters
+from ..observe import Evaluation
 from ..ops.spec import TABLE
-from ..program import Program, Structure, match_donations
-from . import jax_compat, room
+from ..plan import Plan
+from ..program import Program, Structure
+from . import compilation_cache, jax_compat, room
 from .assemble import module_text
 from .lowering import NotLowered, lower
 
 _LENGTH: Final = struct.Struct("<Q")
+#: programs of values smaller than this altogether are not asked how much memory they need
+_SMALL: Final = 1 << 16
+#: a run that asks for less is not checked
+_LITTLE: Final = 1 << 24
 
 
 def run(plan: Plan, donate: bool) -> None:
@@ -201,7 +207,7 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
     stored: tuple[tuple[int, int], ...] = ()
     if storable and not (entry.looked and entry.executable is None):
         started = time.perf_counter()
-        data = disk.load("program", description)
+        data = compilation_cache.load("program", description)
         evaluation.timings["lookup"] = time.perf_counter() - started
         if data is not None:
             found = _unpack(data)
@@ -217,7 +223,7 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
                     return
         # not before: the handler of a signal may have raised meanwhile, so that the next run looks
         entry.looked = True
-    evaluation.difference = explain(plan.structure, entry)
+    evaluation.difference = _difference(entry)
     wanted = set(plan.wanted) | set(entry.outputs) | set(stored)
     outputs = tuple(sorted(wanted))
     if entry.executable is not None:
@@ -246,6 +252,14 @@ def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
         _store(description, outputs, aliases, executable)
 
 
+def _difference(entry: memory.Entry) -> str:
+    """Why the entry's program has to be compiled."""
+    if entry.executable is not None:
+        return "a result was wanted that the known program does not return"
+    return explain(
+        entry.structure, [(e.structure, e.site) for e in memory.entries() if e is not entry])
+
+
 def _load(
     entry: memory.Entry, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], code: bytes
 ) -> bool:
@@ -270,7 +284,22 @@ def _program(
         size += sum(t.nbytes for t in i.types)
     return jax_compat.Program(
         executable, len(structure.leaf_types) + len(structure.scalar_counts),
-        [(t.shape, t.dtype.numpy) for t in types], room.needed(executable, size))
+        [(t.shape, t.dtype.numpy) for t in types], _memory_needed(executable, size))
+
+
+def _memory_needed(executable: Any, size: int) -> int:
+    """How much memory a run of an executable asks for; 0 if that is little or not known.
+
+    ``size`` is that of all its values together.
+    """
+    if size < _SMALL or jax_compat.client().platform != "cpu":
+        return 0
+    try:
+        found = jax_compat.memory_needed(executable)
+    except Exception as error:
+        let_pass(error)
+        return 0  # a backend that does not tell
+    return found if found >= _LITTLE else 0
 
 
 def _store(
@@ -284,7 +313,7 @@ def _store(
         counters["disk_errors"] += 1
         return
     head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
-    disk.store("program", description, _LENGTH.pack(len(head)) + head + code)
+    compilation_cache.store("program", description, _LENGTH.pack(len(head)) + head + code)
 
 
 def _unpack(data: bytes) -> tuple[tuple[tuple[int, int], ...], dict[int, int], bytes] | None:

@@ -1,0 +1,25 @@
+"""Counts of what this process did, which every layer adds to; see :func:`lazyloom.stats`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Cumulative; :func:`lazyloom.stats` gives a copy, with ``ops_traced``, the number of operations
+#: recorded, which the graph counts.
+counters: Final[dict[str, int]] = {
+    "ops_executed": 0,  # recorded operations that were handed to a run
+    "executions": 0,  # programs run
+    "programs_compiled": 0,  # programs compiled by XLA
+    "programs_from_disk": 0,  # programs loaded from the disk cache
+    "program_hits": 0,  # runs of a program that was in memory
+    "jax_traces": 0,  # ops lowered through JAX (a trace each)
+    "eval_shapes": 0,  # shapes inferred by tracing, for want of a rule
+    "reads": 0,  # values copied to the host
+    "host_reads_of_data_dependent_shapes": 0,
+    "cuts": 0,  # long traces that were cut
+    "donated_copies": 0,  # inputs copied because a program donates what is alive this time
+    "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
+    "disk_errors": 0,  # cache files that could not be read or written
+    "bytes_uploaded": 0,
+    "bytes_read": 0,
+}

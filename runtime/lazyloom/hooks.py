@@ -1,0 +1,41 @@
+"""What lower layers ask of upper ones: slots that ``lazyloom/__init__.py`` fills.
+
+Nothing that is done for every recorded op goes through a slot: calling one costs what calling
+any Python function does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, final
+
+from .types import TensorType
+
+if TYPE_CHECKING:
+    from .graph import Component, Value
+    from .ops.spec import OpDef
+
+
+@final
+class Hooks:
+    """The slots.
+
+    Attributes:
+        read: the data of a value as a fresh NumPy array (:meth:`Value.read`).
+        as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
+        grown: called, without the lock, with a component that has grown to its ``check_at``;
+            may run a part of it.
+        lowered_types: the types of an op's results as its lowering gives them, for ops whose
+            results only JAX knows.
+    """
+
+    __slots__ = ("read", "as_leaf", "grown", "lowered_types")
+
+    read: Callable[[Value], Any]
+    as_leaf: Callable[[Value, object], Value]
+    grown: Callable[[Component], None]
+    lowered_types: Callable[
+        [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
+
+
+hooks = Hooks()

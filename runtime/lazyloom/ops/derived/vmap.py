@@ -1,0 +1,67 @@
+"""Every op mapped over an axis, itself an op.
+
+``matmul.vmap`` does for every element of a leading axis of some operands what ``matmul`` does;
+it is defined by ``jax.vmap`` of the table's function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...types import TensorType, tensor_type
+from .._jax import jax
+from ..spec import Attribute, OpDef
+from .vjp import replaced
+
+VMAP: Final = ".vmap"
+_derived: Final[dict[str, OpDef]] = {}
+
+
+def vmap_of(base: OpDef) -> OpDef:
+    """The op ``base`` for every element of an axis, the first of the mapped operands and of
+    all results.
+
+    Operands: those of ``base``. Attributes: those of ``base``, and ``mapped``: positions of the
+    operands with that axis; the others are the same for every element.
+    """
+    name = base.name + VMAP
+    found = _derived.get(name)
+    if found is None:
+        found = _derived.setdefault(name, _make_vmap(base, name))
+    return found
+
+
+def mapped_attribute(name: str) -> str:
+    """The attribute ``mapped`` of the op of that name: one that is mapped twice has two."""
+    return f"mapped{name.count(VMAP)}"
+
+
+def _make_vmap(base: OpDef, name: str) -> OpDef:
+    own = mapped_attribute(name)
+
+    def rule(
+        op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+    ) -> tuple[TensorType, ...]:
+        mapped = attrs[own]
+        size = types[mapped[0]].shape[0]
+        one = list(types)
+        for position in mapped:
+            t = types[position]
+            one[position] = tensor_type(t.shape[1:], t.dtype, t.placement)
+        results = base.infer(one, {k: v for k, v in attrs.items() if k != own})
+        return tuple([tensor_type((size, *t.shape), t.dtype, t.placement) for t in results])
+
+    def fn(*operands: Any, **attrs: Any) -> Any:
+        mapped = attrs.pop(own)
+
+        def one(*chosen: Any) -> Any:
+            return base.fn(*replaced(operands, mapped, chosen), **attrs)
+
+        return jax.vmap(one)(*[operands[m] for m in mapped])
+
+    return OpDef(
+        name, base.operands, (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
+        f"{base.name} for every element of a leading axis.", "jax.vmap of the table's definition",
+        None, base.T, base.heavy, base.residuals, base.fallible, base.effect,
+        base.differentiable, base.version, None, base.tolerance, base.outputs)  # fmt: skip
