@@ -16,10 +16,12 @@ from setuptools.command.build_ext import build_ext
 
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
-    "autodiff", "cache/memory", "collect", "cuts", "dtypes", "evaluate", "execute/run", "graph",
-    "interrupts", "observe", "operators", "ops/spec", "program", "pull", "push", "recording",
-    "repetition", "replay", "scalars", "settings", "source", "spares", "specs", "tape", "tensor",
-    "types", "views",
+    "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/xla/run",
+    "batching/replay", "cache/memory", "dtypes", "evaluate/collect", "evaluate/cuts",
+    "evaluate/evaluate", "evaluate/spares", "hooks", "interrupts", "ops/spec", "program/donation",
+    "program/evaluations", "program/plan", "program/program", "program/repetition", "settings",
+    "tensor/operators", "tensor/tensor", "tensor/views", "trace/graph", "trace/recording",
+    "trace/scalars", "trace/source", "trace/specs", "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -18,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lazyloom.execute import jax_compat  # noqa: E402
+from lazyloom.backends.xla import jax_compat  # noqa: E402
 from lazyloom.ops.spec import TABLE, OpDef, table  # noqa: E402
 from tests.conformance import compile_cost as cost  # noqa: E402
 

@@ -74,7 +74,7 @@ SMALLEST = """func.func public @main() -> tensor<i1> {
 
 @functools.lru_cache(maxsize=1)
 def _quick_options() -> list[tuple[str, str]]:
-    from lazyloom.execute import jax_compat
+    from lazyloom.backends.xla import jax_compat
 
     known = list(jax_compat.XLA_OPTIONS)
     for option in QUICK_OPTIONS:
@@ -122,8 +122,8 @@ def quick_compiler() -> Iterator[None]:
 
     No other test finds these programs. Every op is also compiled as for users, by tests/ops.
     """
+    from lazyloom.backends.xla import jax_compat
     from lazyloom.cache import memory
-    from lazyloom.execute import jax_compat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax_compat, "XLA_OPTIONS", _quick_options())

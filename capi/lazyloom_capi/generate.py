@@ -201,7 +201,7 @@ def _said_of_lists(op: Any) -> dict[str, str]:
     state = list(op.outputs[at + 1:])
     if op.name == "step_adafactor":
         state = ["variances (with factored first n of the rows, then n of the columns)"]
-    optional = lazyloom.ops.rules_optimizers.OPTIONAL_STATE.get(op.name, ())
+    optional = lazyloom.ops.rules.optimizers.OPTIONAL_STATE.get(op.name, ())
     for i, attribute in enumerate(reversed(optional), 1):
         state[-i] += f" (only with {attribute})"
     rest = "".join(f", then n {s}" for s in state)

@@ -1,6 +1,6 @@
 """What the operators of arrays mean: the common cases by table, the rest by the ufuncs.
 
-The runtime's operators (:mod:`lazyloom.operators`) record the cases listed here at once: two
+The runtime's operators (:mod:`lazyloom.tensor.operators`) record the cases listed here at once: two
 arrays of one dtype whose loop is one op, or a floating-point array and a Python number.
 Everything else, and whatever fails, goes through the ufunc of that name.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lazyloom import dtypes
-from lazyloom.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
+from lazyloom.tensor.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
 
 from . import _errstate
 from . import _ufuncs as _u

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.operators import Operators, operators_of, set_operators
+from lazyloom.tensor.operators import Operators, operators_of, set_operators
 
 from . import _ufuncs as _u
 from ._array import ScalarArray, ndarray

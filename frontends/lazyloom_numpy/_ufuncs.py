@@ -13,7 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
-from lazyloom.operators import operators_of
+from lazyloom.tensor.operators import operators_of
 
 from . import _dtypes as dt
 from . import _errstate, _loops

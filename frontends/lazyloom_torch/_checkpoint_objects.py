@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.views import Strided
+from lazyloom.tensor.views import Strided
 
 from . import _dtypes
 from ._tensor import Tensor, row_major, same_layout

@@ -6,7 +6,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
-from lazyloom.views import Broadcast, Strided
+from lazyloom.tensor.views import Broadcast, Strided
 
 from ._errors import not_a_tensor
 from ._tensor import Tensor, _new, _recorded, _still_requiring, row_major

@@ -1,6 +1,6 @@
 """What the operators of tensors mean: the common cases by table, the rest by functions.
 
-The runtime's operators (:mod:`lazyloom.operators`) record the cases listed here at once: two
+The runtime's operators (:mod:`lazyloom.tensor.operators`) record the cases listed here at once: two
 tensors of one dtype, or a floating-point tensor and a Python number. Promotion, bools, division
 of integers, detached aliases with a history of their own, and errors take the general way.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import dtypes
-from lazyloom.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
+from lazyloom.tensor.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
 
 from ._functions import convert, creation, linear, pointwise
 from ._interchange import is_foreign, operand_of

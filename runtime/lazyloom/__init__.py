@@ -12,22 +12,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import dtypes, errors, operators, ops, views
-from . import evaluate as _evaluate
-from .autodiff import backward, gradients
-from .autodiff import make_leaf as _make_leaf
-from .bounds import check_indices
-from .checks import Check
-from .checks import register as register_check
-from .cuts import cut_grown as _cut_grown
-from .differentiate import grad, value_and_grad
+from . import dtypes, errors, ops
+from .autodiff.api import grad, value_and_grad
+from .autodiff.backward import backward, gradients
+from .autodiff.backward import make_leaf as _make_leaf
+from .autodiff.history import forget_since, free_tape, host_rule, parents, result_of, used_since
+from .autodiff.jacobians import hessian, jacfwd, jacobian, jacrev
+from .autodiff.linear import jvp, linearize, tangents, vjp
+from .batching.vmap import vmap
 from .dtypes import DType
 from .errors import LoomError
-from .graph import Value, grad_enabled, last_sequence, set_grad_enabled
-from .graph import check_process as _check_process
-from .history import forget_since, free_tape, host_rule, parents, result_of, used_since
+from .evaluate import evaluate as _evaluate
+from .evaluate.checks import Check
+from .evaluate.checks import register as register_check
+from .evaluate.cuts import cut_grown as _cut_grown
 from .hooks import hooks as _hooks
-from .host import (
+from .ops.spec import OpDef
+from .ops.spec import lookup as _lookup
+from .ops.spec import op as register_op
+from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
+from .program.program import Program
+from .settings import options, set_option
+from .tensor import operators, views
+from .tensor.bounds import check_indices
+from .tensor.host import (
     dlpack_device,
     from_dlpack,
     from_host,
@@ -36,24 +44,17 @@ from .host import (
     platform,
     to_dlpack,
 )
-from .host_rules import custom
-from .jacobians import hessian, jacfwd, jacobian, jacrev
-from .linear import jvp, linearize, tangents, vjp
-from .observe import Evaluation, evaluations, last_evaluation, stats
-from .ops.spec import OpDef
-from .ops.spec import lookup as _lookup
-from .ops.spec import op as register_op
-from .program import Program
-from .recording import record, record_number, record_one, record_spec, record_two
-from .scalars import Scalar
-from .settings import options, set_option
-from .source import Site, clear_site, set_site, skip_folder
-from .specs import Spec, spec_of
-from .tensor import Storage, Tensor, apply
+from .tensor.tensor import Storage, Tensor, apply
+from .trace.custom_derivatives import custom
+from .trace.graph import Value, grad_enabled, last_sequence, set_grad_enabled
+from .trace.graph import check_process as _check_process
+from .trace.recording import record, record_number, record_one, record_spec, record_two
+from .trace.scalars import Scalar
+from .trace.source import Site, clear_site, set_site, skip_folder
+from .trace.specs import Spec, spec_of
 from .tree import flatten as tree_flatten
 from .tree import tree_map
 from .types import Placement, TensorType, tensor_type
-from .vmap import vmap
 
 __version__ = "0.1.0"
 
@@ -62,7 +63,7 @@ def _lowered_types(
     op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
     # imported by the first op that is lowered: it brings in the backend
-    from .execute.lowering import lowered_types
+    from .backends.xla.lowering import lowered_types
 
     return lowered_types(op, types, attrs)
 

@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _info() -> dict[str, object]:
-    from .execute import jax_compat
+    from .backends.xla import jax_compat
 
     return {
         "lazyloom": __version__,

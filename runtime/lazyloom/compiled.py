@@ -19,7 +19,7 @@ except ImportError:  # nothing but the compiler looks at it
 
 
 def _is_compiled() -> bool:
-    found = find_spec("lazyloom.graph")
+    found = find_spec("lazyloom.trace.graph")
     return found is not None and not str(found.origin).endswith(".py")
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, final
 from .types import TensorType
 
 if TYPE_CHECKING:
-    from .graph import Component, Value
     from .ops.spec import OpDef
+    from .trace.graph import Component, Value
 
 
 @final

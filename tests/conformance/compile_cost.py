@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import lazyloom as ll
-from lazyloom.execute import jax_compat
-from lazyloom.execute.assemble import module_text
-from lazyloom.execute.stops import steps_of
+from lazyloom.backends.xla import jax_compat
+from lazyloom.backends.xla.assemble import module_text
+from lazyloom.backends.xla.fusion_barriers import steps_of
 from lazyloom.ops.samples import Sample, samples
 from lazyloom.ops.spec import OpDef
 

@@ -12,7 +12,7 @@ import pytest
 
 import lazyloom as ll
 from lazyloom.errors import ArgumentError
-from lazyloom.program import Program, Structure
+from lazyloom.program.program import Program, Structure
 from tests.contract.helpers import counted, host, number, script, tensor
 
 X = np.array([1.0, -2.0, 3.5], np.float32)

@@ -98,7 +98,7 @@ def test_a_shared_tensor_written_by_many_threads() -> None:
 def test_everything_is_released_in_the_end() -> None:
     import gc
 
-    from lazyloom import graph
+    from lazyloom.trace import graph
 
     gc.collect()
     ll.sync()

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom import checks, collect, graph
 from lazyloom.errors import ExecutionError, IndexRangeError, LoomError
-from lazyloom.observe import new_evaluation
-from lazyloom.source import UNKNOWN
+from lazyloom.evaluate import checks, collect
+from lazyloom.program.evaluations import new_evaluation
+from lazyloom.trace import graph
+from lazyloom.trace.source import UNKNOWN
 from tests.contract.helpers import host, in_threads, number
 
 ZERO, ONE = (ll.Scalar(n, ll.dtypes.int64) for n in (0, 1))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom as ll
-from lazyloom import cuts
+from lazyloom.evaluate import cuts
 from tests.contract.helpers import counted, host, number, script
 
 

@@ -40,7 +40,7 @@ def work() -> np.ndarray:
 
 def forget() -> None:
     """As in a new process: nothing in memory."""
-    from lazyloom.execute import lowering
+    from lazyloom.backends.xla import lowering
 
     memory.clear()
     lowering._memory.clear()

@@ -251,7 +251,7 @@ def test_complex_gradients_of_a_real_loss() -> None:
 def test_a_training_loop_leaves_no_tape_behind() -> None:
     import gc
 
-    from lazyloom.graph import Node
+    from lazyloom.trace.graph import Node
 
     w = tensor(A)
     sizes = []

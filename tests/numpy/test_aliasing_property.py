@@ -23,9 +23,9 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom import graph
-from lazyloom.evaluate import evaluate_component
+from lazyloom.evaluate.evaluate import evaluate_component
 from lazyloom.hooks import hooks
+from lazyloom.trace import graph
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 

@@ -13,9 +13,9 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_torch as torch
-from lazyloom.donation import match_donations
-from lazyloom.execute import jax_compat
-from lazyloom.execute.assemble import module_text
+from lazyloom.backends.xla import jax_compat
+from lazyloom.backends.xla.assemble import module_text
+from lazyloom.program.donation import match_donations
 
 nn, F = torch.nn, torch.nn.functional
 HEAVY = ("dot", "convolution", "reduce-window", "select-and-scatter", "sort", "while", "scatter")

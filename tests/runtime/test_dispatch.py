@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom.backends.xla import jax_compat
 from lazyloom.cache import disk, memory
-from lazyloom.execute import jax_compat
 from tests.contract.helpers import counted, host, in_threads, number, script
 
 KINDS = ["fast", "plain"]
@@ -346,7 +346,7 @@ def test_steps_overlap(fresh_cache: Any) -> None:
 
 
 def test_waiting_for_another_threads_run() -> None:
-    from lazyloom.observe import Dispatched
+    from lazyloom.program.evaluations import Dispatched
 
     made = [Dispatched() for _ in range(50)]
 

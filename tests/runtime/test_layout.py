@@ -12,12 +12,12 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_torch as torch
+from lazyloom.backends.xla import jax_compat, layout_assignment
+from lazyloom.backends.xla.assemble import module_text
+from lazyloom.backends.xla.layouts import channels_last, identity
+from lazyloom.backends.xla.physical import Replayed, replay
+from lazyloom.backends.xla.run import scalar_vector
 from lazyloom.dtypes import as_dtype
-from lazyloom.execute import jax_compat, layout
-from lazyloom.execute.assemble import module_text
-from lazyloom.execute.forms import channels_last, identity
-from lazyloom.execute.physical import Replayed, replay
-from lazyloom.execute.run import scalar_vector
 from lazyloom.ops import lookup
 from lazyloom.ops.samples import samples
 from lazyloom.types import tensor_type
@@ -168,7 +168,7 @@ def both_ways(
     given = inputs_of(program)
     text, arranged = run(program, given)
     with monkeypatch.context() as m:
-        m.setattr(layout, "PLATFORMS", ())
+        m.setattr(layout_assignment, "PLATFORMS", ())
         plain_text, plain = run(program, given)
     assert "stablehlo.transpose" not in _main(plain_text)
     return text, arranged, plain

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom.backends.xla import layout_assignment
 from lazyloom.cache import memory
-from lazyloom.execute import layout
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, attribute_bits, lookup, table
 
@@ -128,7 +128,7 @@ def test_an_op_among_convolutions(name: str, monkeypatch: pytest.MonkeyPatch) ->
     memory.clear()
     arranged = run(op, given)
     memory.clear()
-    monkeypatch.setattr(layout, "PLATFORMS", ())
+    monkeypatch.setattr(layout_assignment, "PLATFORMS", ())
     plain = run(op, given)
     memory.clear()
     for sample, found, expected in zip(given, arranged, plain, strict=True):

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 import lazyloom as ll
-from lazyloom import collect, graph
-from lazyloom.graph import CUT_AT
-from lazyloom.repetition import BLOCK, LOOP_DEPTH, loop_sizes
+from lazyloom.evaluate import collect
+from lazyloom.program.repetition import BLOCK, LOOP_DEPTH, loop_sizes
+from lazyloom.trace import graph
+from lazyloom.trace.graph import CUT_AT
 from tests.contract.helpers import counted, host, number
 
 

@@ -10,8 +10,8 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom.execute.layout import arrange
-from lazyloom.execute.overlaps import separated, used_operands
+from lazyloom.backends.xla.layout_assignment import arrange
+from lazyloom.backends.xla.overlaps import separated, used_operands
 
 pytestmark = pytest.mark.usefixtures("fresh_cache")
 

@@ -11,9 +11,9 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom.execute import assemble, jax_compat
-from lazyloom.execute.assemble import module_text
-from lazyloom.execute.stops import FOLDED, FUSED, FUSED_STEPS, steps_of, stops
+from lazyloom.backends.xla import assemble, jax_compat
+from lazyloom.backends.xla.assemble import module_text
+from lazyloom.backends.xla.fusion_barriers import FOLDED, FUSED, FUSED_STEPS, steps_of, stops
 
 
 def life(m: Any, x: Any) -> Any:

@@ -13,12 +13,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom import graph
-from lazyloom.errors import (
-    ArgumentError,
-    GradientError,
-    ShapeError,
-)
+from lazyloom.errors import ArgumentError, GradientError, ShapeError
+from lazyloom.trace import graph
 from tests.contract.helpers import counted, script
 
 RNG = np.random.default_rng(7)

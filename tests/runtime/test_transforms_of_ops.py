@@ -135,7 +135,7 @@ def test_mapped_ops_do_what_a_loop_does(number: int) -> None:
 
 
 def test_mapped_samplers_are_of_the_type_that_their_rule_says() -> None:
-    from lazyloom.execute import lowering
+    from lazyloom.backends.xla import lowering
 
     slow = [op for op in table().values() if is_slow_sampler(op)]
     for op in slow:

@@ -14,7 +14,7 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.views import Pick, index_key
+from lazyloom.tensor.views import Pick, index_key
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._errors import not_a_tensor

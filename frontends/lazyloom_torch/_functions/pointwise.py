@@ -481,7 +481,7 @@ def real(input: Tensor) -> Tensor:
     """The real part: a view for complex tensors, the tensor itself otherwise."""
     if not input.is_complex():
         return input
-    from lazyloom.views import Real
+    from lazyloom.tensor.views import Real
 
     return input._share(Real(), tuple(2 * s for s in input.stride()), 2 * input._offset)
 
@@ -490,7 +490,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part, a view. Raises RuntimeError for a real tensor."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    from lazyloom.views import Imag
+    from lazyloom.tensor.views import Imag
 
     return input._share(Imag(), tuple(2 * s for s in input.stride()), 2 * input._offset + 1)
 

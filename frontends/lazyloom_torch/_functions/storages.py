@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.views import Strided
+from lazyloom.tensor.views import Strided
 
 from .. import _dtypes
 from .._core import numel, shape_of

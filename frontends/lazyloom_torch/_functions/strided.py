@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
+from lazyloom.tensor.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
 
 from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._dtypes import dtype as torch_dtype

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.views import Broadcast, Diagonal, Permute, Reshape, Slice
+from lazyloom.tensor.views import Broadcast, Diagonal, Permute, Reshape, Slice
 
 from .. import _dtypes
 from .._core import axes, axis, numel, record_one, shape_of, spec

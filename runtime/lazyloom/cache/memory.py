@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ..program import Program, Structure
+from ..program.program import Program, Structure
 
 #: programs kept in memory, of those that donate and of those that do not; the least recently
 #: used go first
@@ -28,7 +28,7 @@ class Ready:
 
     Attributes:
         wanted, donatable: what was asked for; a run that asks for the same can use this.
-        loaded: the compiled program, a :class:`~lazyloom.execute.jax_compat.Program`.
+        loaded: the compiled program, a :class:`~lazyloom.backends.xla.jax_compat.Program`.
         position: the number of the program's output for each wanted result.
         taken: leaves whose memory the program takes.
         copied: leaves whose memory it would take and which are alive: it gets copies.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import rules_nn as rules
 from ._helpers import constant, convert, widened
 from ._jax import jax, jnp, lax
 from .cases import Cases, case
 from .kinds import Array, Integer, T
+from .rules import nn as rules
 from .spec import op
 
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from . import rules_nn as rules
 from ._helpers import broadcast_to, is_half, widened
 from ._jax import lax
 from .cases import Cases, case
 from .contraction import product_of
 from .kinds import AnyType, Array, T
 from .normalization import stable_softmax
+from .rules import nn as rules
 from .spec import op
 
 _SEEN = np.array([[True, False, True], [False, False, False]])

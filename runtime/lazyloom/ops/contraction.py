@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int32
-from . import rules_contraction as rules
 from ._helpers import broadcast, broadcast_to
 from ._jax import jnp, lax
 from .cases import Cases, case, integers
 from .kinds import Array, DType, Ints, T
+from .rules import contraction as rules
 from .spec import op
 
 

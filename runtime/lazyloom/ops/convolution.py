@@ -6,11 +6,11 @@ As in neural networks the weight is not mirrored (a cross-correlation). Layouts 
 
 from __future__ import annotations
 
-from . import rules_windows as rules
 from ._jax import lax
 from .cases import Cases, case
 from .kinds import Array, Ints, T
-from .rules_windows import spread
+from .rules import windows as rules
+from .rules.windows import spread
 from .spec import op
 
 

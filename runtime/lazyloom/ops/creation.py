@@ -9,16 +9,7 @@ import numpy as np
 
 from ..dtypes import ALL, CLASSES_SORTED, DType, float32, int64
 from . import rules
-from ._helpers import (
-    broadcast,
-    broadcast_to,
-    constant,
-    convert,
-    divided_by,
-    isnan,
-    kind,
-    widened,
-)
+from ._helpers import broadcast, broadcast_to, constant, convert, divided_by, isnan, kind, widened
 from ._jax import jnp, lax
 from .kinds import AnyType, Array, Ints, T
 from .samples import Sample

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import rules_nn as rules
 from ._jax import lax
 from .cases import Cases, case, integers, rough
 from .indexing import _wide, take
 from .kinds import Array, Integer, T
 from .random import _drawn
+from .rules import nn as rules
 from .spec import op
 
 _KEY = np.array([1, 2], np.uint32)

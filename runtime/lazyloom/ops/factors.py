@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from . import rules_linalg as rules
 from ._jax import jax, jnp, lax
 from .cases import Cases, case, integers, rough
 from .kinds import Array, Floating, Integer, T
 from .linalg import _adjoint, _identity, _mirrored, _positive, _real, _tame
+from .rules import linalg as rules
 from .samples import Host, data
 from .spec import op
 

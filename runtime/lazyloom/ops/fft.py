@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from . import rules_fft as rules
 from ._helpers import all_axes, is_half
 from ._jax import jnp, lax
 from .cases import Cases, case
 from .kinds import Array, Ints, T
+from .rules import fft as rules
 from .spec import op
 
 #: XLA transforms up to three axes at a time

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import ALL, bool_, float32, int64
-from . import rules_indexing as rules
 from ._helpers import broadcast_to as _broadcast
 from ._jax import jax, jnp, lax
 from .cases import Cases, case, integers
 from .kinds import AnyType, Array, Bool, DType, Index, Integer, Ints, T
+from .rules import indexing as rules
 from .spec import op
 
 

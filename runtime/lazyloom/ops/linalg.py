@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from . import rules_linalg as rules
 from ._jax import jax, jnp, lax
 from .cases import Cases, case, rough
 from .contraction import matmul
 from .kinds import Array, T
+from .rules import linalg as rules
 from .samples import Host, data
 from .spec import op
 

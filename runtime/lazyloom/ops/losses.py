@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import rules_nn as rules
 from ._helpers import broadcast_to, log1p_exp, modulus, widened
 from ._jax import jax, lax
 from .cases import Cases, case, integers
 from .indexing import _wide
 from .kinds import Array, Integer, T
 from .normalization import stable_log_softmax
-from .rules_shape import product
+from .rules import nn as rules
+from .rules.shape import product
 from .spec import op
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import rules_nn as rules
 from ._helpers import in_float32, widened
 from ._jax import jax, lax
 from .cases import Cases, case
 from .kinds import Array, T
-from .rules_shape import product
+from .rules import nn as rules
+from .rules.shape import product
 from .spec import op
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from . import rules_optimizers as rules
 from ._helpers import kind, modulus, widened
 from ._jax import jax, jnp, lax
 from .cases import Cases, Given, case, rough
 from .kinds import Array, Bool, Floating, Floats, T
+from .rules import optimizers as rules
 from .samples import Host
 from .spec import op
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from . import rules_windows as rules
 from ._helpers import is_inexact, widened
 from ._jax import lax
 from .cases import Cases, case, distinct
 from .kinds import Array, Ints, T
-from .rules_shape import product
-from .rules_windows import spread
+from .rules import windows as rules
+from .rules.shape import product
+from .rules.windows import spread
 from .spec import op
 
 #: Windows of up to so many elements are met slice by slice, which fuses: on two CPU cores

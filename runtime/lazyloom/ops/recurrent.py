@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import rules_recurrent as rules
 from ._helpers import broadcast_to, constant, convert, widened
 from ._jax import jax, jnp, lax
 from .cases import Cases, case
 from .kinds import Array, Integer, T
+from .rules import recurrent as rules
 from .spec import op
 
 #: ``(u, p, states, extra) -> (hidden, *other states)`` for the input's part ``u`` and the hidden

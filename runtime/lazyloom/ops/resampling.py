@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from . import rules_windows as rules
 from ._helpers import constant, convert, widened
 from ._jax import jnp, lax
 from .cases import Cases, case
 from .kinds import Array, T
+from .rules import windows as rules
 from .spec import op
 
 #: the cubic kernel's free parameter, as in PyTorch

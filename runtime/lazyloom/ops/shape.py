@@ -7,10 +7,10 @@ are in :mod:`lazyloom.ops.indexing`.
 
 from __future__ import annotations
 
-from . import rules_shape as rules
 from ._jax import lax
 from .cases import Cases, case
 from .kinds import Array, Ints, T
+from .rules import shape as rules
 from .spec import op
 
 

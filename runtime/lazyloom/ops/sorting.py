@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import DType
-from . import rules_sorting as rules
 from ._jax import jax, jnp, lax
 from .cases import Cases, case, distinct, rough
 from .indexing import take_along_axis
 from .kinds import Array, T
+from .rules import sorting as rules
 from .samples import Host
 from .spec import op
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import rules_windows as rules
 from ._helpers import constant, convert, is_inexact, isnan
 from ._jax import jax, jnp, lax
 from .cases import Cases, case, distinct
 from .kinds import Array, Ints, T
 from .pooling import _least, _slices
-from .rules_windows import spread
+from .rules import windows as rules
+from .rules.windows import spread
 from .spec import op
 
 

@@ -1,0 +1,1 @@
+"""Derivatives of recorded work, in reverse and forward mode."""

@@ -1,0 +1,210 @@
+"""Reverse-mode gradients over recorded work, op by op.
+
+The tape is the graph itself (:mod:`lazyloom.trace.tape`), gone through by
+:mod:`lazyloom.autodiff.reverse`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from ..errors import GradientError
+from ..trace import graph
+from ..trace.graph import Node, Value, hold
+from ..trace.recording import record
+from ..trace.scalars import Scalar
+from ..trace.tape import free
+from .reverse import Inspector, Observers, Pull, as_value, check_values
+
+#: gets the complete cotangent of a value, and gives the one to go on with
+Observer: TypeAlias = "Callable[[Value], Value]"
+
+
+def _by_node(observers: Mapping[Value, Observer] | None) -> Observers | None:
+    if not observers:
+        return None
+    return {(v.node, v.index): f for v, f in observers.items()}
+
+
+def make_leaf(value: Value, token: object) -> Value:
+    """The same data as a leaf of the tape, reported as ``token``; see Value.as_leaf."""
+    if not value.dtype.is_inexact:
+        raise GradientError(
+            f"a value of type {value.type.text} cannot require a gradient; expected a "
+            "floating-point or complex dtype, cast it first")
+    node = value.node
+    with graph.trace.lock:
+        if not value.requires_grad and not node.tracked and len(node.types) == 1 and (
+            node.leaf is None or node.leaf is token
+        ):
+            node.leaf = token
+            return hold(node, 0, True)
+    return new_leaf(value, token)
+
+
+def new_leaf(value: Value, token: object) -> Value:
+    """:func:`make_leaf` with a node of its own, which no other tape knows."""
+    before = graph.set_grad_enabled(True)
+    try:
+        fresh: Value = record("identity", [value])
+    finally:
+        graph.set_grad_enabled(before)
+    with graph.trace.lock:
+        fresh.node.leaf = token
+        return hold(fresh.node, 0, True)
+
+
+def gradients(
+    outputs: Sequence[Value], inputs: Sequence[Value],
+    cotangents: Sequence[Value | None] | None = None, *, create_graph: bool = False,
+    retain_graph: bool = True, allow_unused: bool = False,
+    observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
+    stop: bool = False, tokens: Sequence[object] | None = None,
+) -> list[Value | None]:  # fmt: skip
+    """Cotangents of ``inputs`` given those of ``outputs``.
+
+    For complex inputs these are JAX's: the cotangent of ``x`` in ``f(x)`` pairs with a tangent
+    without conjugation, so the direction of steepest ascent of a real ``f`` is its conjugate
+    (which the torch-like frontend's ``.grad`` holds, as PyTorch's does).
+
+    Args:
+        outputs: values that require a gradient.
+        inputs: values to differentiate by: leaves, or intermediate values.
+        cotangents: one an output; None means 1, for 0-d outputs.
+        create_graph: record the pass so that it can be differentiated again.
+        retain_graph: False frees the tape afterwards.
+        allow_unused: give None for an input that no output depends on, instead of raising.
+        observers: functions of the cotangents of some values, each called once, when the
+            cotangent is complete; what it returns takes the cotangent's place.
+        inspect: called for every op that was gone through, later ones first, with its node and
+            the cotangents of operands that were found (None among them means zero).
+        stop: take the inputs as independent: the pass does not go on through them, to what
+            others of them depend on.
+        tokens: one an input, None for those that are no leaves. An input with a token stands for
+            all leaves that are reported as that, whatever they held when they were used.
+
+    Raises:
+        GradientError: an output requires no gradient, an input is not on the tape, or the
+            tape was freed.
+    """
+    results, pull = _pulled(outputs, inputs, cotangents, create_graph, allow_unused,
+                            _by_node(observers), inspect, stop, tokens)  # fmt: skip
+    if not retain_graph:
+        # what is below the inputs, or leads to none of them, can still be gone through
+        ends = {v.node for v in inputs}
+        free({n: True for n in pull.passed if n not in ends or _leads_on(n, pull)})
+    return results
+
+
+def _leads_on(n: Node, pull: Pull) -> bool:
+    """Whether a pass went on through a node, to another input."""
+    mask = n.grad_mask
+    for m in n.inputs:
+        if mask & 1 and isinstance(m, Node) and pull.visited.get(m, False):
+            return True
+        mask >>= 1
+    return False
+
+
+def pull_back(
+    outputs: Sequence[Value], inputs: Sequence[Value],
+    cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
+) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
+    """:func:`gradients`, with the part of the tape that is below the outputs."""
+    results, pull = _pulled(
+        outputs, inputs, cotangents, create_graph, allow_unused, None, None, False, None)
+    return results, pull.visited
+
+
+def _pulled(
+    outputs: Sequence[Value], inputs: Sequence[Value],
+    cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
+    observers: Observers | None, inspect: Inspector | None, stop: bool,
+    tokens: Sequence[object] | None,
+) -> tuple[list[Value | None], Pull]:  # fmt: skip
+    check_values("inputs", inputs)
+    targets = {(v.node, v.index) for v in inputs}
+    by_token: dict[object, list[Node]] | None = None
+    if tokens is not None:
+        by_token = {token: [] for token in tokens if token is not None}
+    before = graph.set_grad_enabled(create_graph)
+    try:
+        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
+        pull.run()
+        results: list[Value | None] = []
+        for i, v in enumerate(inputs):
+            found = pull.found.get((v.node, v.index))
+            if by_token is not None and tokens is not None and tokens[i] is not None:
+                for n in by_token[tokens[i]]:
+                    more = pull.found.get((n, 0))
+                    if n is not v.node and more is not None:
+                        found = more if found is None else record("add", [found, more])
+            if found is not None:
+                results.append(as_value(found, v.node, v.index))
+            elif allow_unused:
+                results.append(None)
+            else:
+                raise GradientError(
+                    f"input {i}, a {v.type.text}, is not used by the outputs; pass "
+                    "allow_unused=True to get None for it")
+    finally:
+        graph.set_grad_enabled(before)
+    return results, pull
+
+
+def backward(
+    outputs: Sequence[Value], cotangents: Sequence[Value | None] | None = None, *,
+    retain_graph: bool = False, create_graph: bool = False,
+    observers: Mapping[Value, Observer] | None = None, inspect: Inspector | None = None,
+) -> list[tuple[object, Value]]:  # fmt: skip
+    """Gradients of every leaf that the outputs depend on, as (token, gradient).
+
+    The leaves come in the order in which they were first recorded. Arguments and errors as
+    for :func:`gradients`.
+    """
+    before = graph.set_grad_enabled(create_graph)
+    try:
+        pull = Pull(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
+        pull.run()
+        pull.leaves.sort(key=lambda leaf: leaf[1].seq)
+        results = [
+            (token, as_value(pull.found[(n, index)], n, index))
+            for token, n, index in pull.leaves
+        ]
+    finally:
+        graph.set_grad_enabled(before)
+    if not (retain_graph or create_graph):
+        free(pull.visited)
+    return results
+
+
+def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool:
+    """Whether gradients of the values flow to anything recorded before number ``start`` that is
+    not one of ``own``: what a function closes over."""
+    stack: list[Node] = []
+    seen: set[Node] = set()
+    for v in values:
+        if v.requires_grad:
+            stack.append(v.node)
+    while stack:
+        n = stack.pop()
+        if n in seen or n in own:
+            continue
+        seen.add(n)
+        if n.seq <= start:
+            return True
+        for position, m in enumerate(n.inputs):
+            if n.grad_mask >> position & 1 and isinstance(m, Node):
+                stack.append(m)
+    return False
+
+
+nesting: Final = threading.local()
+
+
+def zeros_like(value: Value) -> Value:
+    """Zeros of the value's shape and dtype."""
+    zeros: Value = record("full", [Scalar(0, value.dtype)], {"shape": value.shape})
+    return zeros

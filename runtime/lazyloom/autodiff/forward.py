@@ -1,0 +1,142 @@
+"""A forward pass over the tape: tangents pushed from leaves up to outputs, op by op.
+
+The same tape that :mod:`lazyloom.autodiff.reverse` goes down. A tangent node is the jvp of its
+forward op, itself an op, so it can be differentiated again in either direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..ops.derived import jvp_of, moving_attribute
+from ..trace import graph
+from ..trace.custom_derivatives import Custom
+from ..trace.graph import Node, Value
+from ..trace.recording import record_spec
+from ..trace.specs import Spec, spec_of
+from ..trace.tape import Recomputed, again_if_dropped, operand
+from .reverse import ResultOf, as_value, visit_below
+
+# specs are interned and live as long as the process, so these do
+_specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
+
+
+def push(
+    outputs: Sequence[Value], leaves: Sequence[Value], tangents: Sequence[Any], keep: bool
+) -> tuple[list[Value | None], dict[Node, bool]]:
+    """Tangents of the outputs given those of the leaves.
+
+    Args:
+        leaves: values that the outputs were recorded from.
+        tangents: a Value or Scalar of the leaf's type each, or None where it does not move.
+        keep: record the pass so that it can be differentiated.
+
+    Returns:
+        a tangent each, or None for an output that depends on no leaf that moves; and the part
+        of the tape that was gone through.
+
+    Raises GradientError if the tape was freed.
+    """
+    known: dict[tuple[Node, int], Any] = {}
+    for leaf, tangent in zip(leaves, tangents, strict=True):
+        if tangent is not None:
+            known[(leaf.node, leaf.index)] = tangent
+    sources = {node for node, _ in known}
+    visited: dict[Node, bool] = {}
+    order: list[Node] = []
+    visit_below(outputs, sources, visited, order)
+    wanted = {(o.node, o.index) for o in outputs}
+    last: dict[Node, Node] = {}
+    for n in order:
+        for m in n.inputs:
+            if isinstance(m, Node):
+                last[m] = n
+    memo = Recomputed()
+    before = graph.set_grad_enabled(keep)
+    try:
+        for n in order:
+            if visited[n] and n.tracked and n not in sources:
+                _through(n, known, keep, memo)
+            if n in last:
+                # while its operands are known: later they would have to be computed once more
+                again_if_dropped(n, memo)
+            # what goes from op to op is little, so that the trace may be cut between any two
+            graph.hold_cuts(False)
+            for m in n.inputs:
+                if isinstance(m, Node) and last[m] is n:
+                    memo.values.pop(m, None)
+                    for index in range(len(m.types)):
+                        if (m, index) not in wanted:
+                            known.pop((m, index), None)
+        results: list[Value | None] = []
+        for o in outputs:
+            found = known.get((o.node, o.index)) if o.requires_grad else None
+            results.append(None if found is None else as_value(found, o.node, o.index))
+    finally:
+        graph.set_grad_enabled(before)
+        graph.hold_cuts(False)
+    return results, visited
+
+
+def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Recomputed) -> None:
+    """Give the results of a node their tangents."""
+    spec = n.spec
+    assert spec is not None
+    named = spec.op.differentiable
+    moving: list[int] = []
+    tangents: list[Any] = []
+    inputs = n.inputs
+    for position, m in enumerate(inputs):
+        if not n.grad_mask >> position & 1 or not isinstance(m, Node):
+            continue
+        tangent = known.get((m, 0 if n.indices is None else n.indices[position]))
+        if tangent is None or isinstance(named, tuple) and (
+            spec.op.operand_name(position) not in named
+        ):
+            continue
+        moving.append(position)
+        tangents.append(tangent)
+    if not moving:
+        return
+    types = n.types
+    if n.leaf is not None and isinstance(n.leaf, Custom):
+        _through_host(n, n.leaf, dict(zip(moving, tangents, strict=True)), known, keep, memo)
+        return
+    operands: list[Any] = [operand(n, p, keep, memo) for p in range(len(inputs))]
+    found = record_spec(_jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
+    made = iter(found if isinstance(found, tuple) else (found,))
+    for index, t in enumerate(types):
+        if t.dtype.is_inexact:
+            known[(n, index)] = next(made)
+
+
+def _jvp_spec(spec: Spec, moving: tuple[int, ...]) -> Spec:
+    """The spec of an op's jvp."""
+    found = _specs.get((spec, moving))
+    if found is None:
+        op = jvp_of(spec.op)
+        attrs = {**spec.attrs, moving_attribute(op.name): moving}
+        found = _specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
+    return found
+
+
+def _through_host(
+    n: Node, rule: Custom, moving: dict[int, Any], known: dict[tuple[Node, int], Any],
+    keep: bool, memo: Recomputed,
+) -> None:  # fmt: skip
+    """:func:`_through` for a node whose rule is a function of the host."""
+    result_of = ResultOf(n, keep, memo)
+    tangents: list[Value | None] = []
+    for position in range(rule.results, len(n.inputs)):
+        tangent = moving.get(position)
+        m = n.inputs[position]
+        if tangent is None:
+            tangents.append(None)
+        else:
+            assert isinstance(m, Node)
+            tangents.append(
+                as_value(tangent, m, 0 if n.indices is None else n.indices[position]))
+    for index, tangent in enumerate(rule.pushed(n.types, result_of, tangents)):
+        if tangent is not None and n.types[index].dtype.is_inexact:
+            known[(n, index)] = tangent

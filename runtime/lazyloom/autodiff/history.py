@@ -1,0 +1,81 @@
+"""The tape as frontends show it: what a value was made from, and by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import ArgumentError
+from ..trace import graph
+from ..trace.custom_derivatives import Custom
+from ..trace.graph import Node, Value, hold
+from ..trace.tape import free
+from .reverse import visit_below
+
+
+def parents(value: Value) -> tuple[Value | None, ...]:
+    """The operands of the op that made a value, None for those that no gradient flows to.
+
+    Empty for a leaf, and where the tape was freed.
+    """
+    node = value.node
+    found: list[Value | None] = []
+    with graph.trace.lock:
+        for position, m in enumerate(node.inputs):
+            if isinstance(m, Node):
+                index = 0 if node.indices is None else node.indices[position]
+                flows = bool(node.grad_mask >> position & 1)
+                found.append(hold(m, index, True) if flows else None)
+    return tuple(found)
+
+
+def result_of(value: Value, index: int) -> Value:
+    """Another result of the op that made a value. Raises ArgumentError if it has no such."""
+    node = value.node
+    if not 0 <= index < len(node.types):
+        raise ArgumentError(
+            f"result {index} was asked for, but the op has {len(node.types)} results")
+    with graph.trace.lock:
+        return hold(node, index, value.requires_grad and node.types[index].dtype.is_inexact)
+
+
+def host_rule(node: Node) -> Custom | None:
+    """The rule that :func:`lazyloom.custom` gave a node, if it was made by that."""
+    return node.leaf if isinstance(node.leaf, Custom) else None
+
+
+def free_tape(values: Sequence[Value]) -> None:
+    """Free the tape below some values, as a backward pass that does not retain it."""
+    visited: dict[Node, bool] = {}
+    visit_below(values, None, visited, [])
+    free(visited)
+
+
+def used_since(values: Sequence[Value], start: int) -> list[Value]:
+    """What the tape below some values leads to of what was recorded up to number ``start``.
+
+    ``start`` is a ``last_sequence()`` of before; leaves made since are among the results too.
+    """
+    found: list[Value] = []
+    places: set[tuple[Node, int]] = set()
+    stack = [(v.node, v.index) for v in values if v.requires_grad]
+    while stack:
+        place = stack.pop()
+        if place in places:
+            continue
+        places.add(place)
+        n, index = place
+        if n.seq <= start or not n.tracked:
+            with graph.trace.lock:
+                found.append(hold(n, index, True))
+            continue
+        for position, m in enumerate(n.inputs):
+            if n.grad_mask >> position & 1 and isinstance(m, Node):
+                stack.append((m, 0 if n.indices is None else n.indices[position]))
+    return found
+
+
+def forget_since(values: Sequence[Value], start: int) -> None:
+    """Free the tape below some values, as far as it was recorded after number ``start``."""
+    visited: dict[Node, bool] = {}
+    visit_below(values, None, visited, [])
+    free({n: True for n in visited if n.seq > start})

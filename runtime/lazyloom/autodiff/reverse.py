@@ -1,0 +1,454 @@
+"""A backward pass: cotangents pulled down the tape, op by op.
+
+A backward node is the vjp of its forward op, itself an op, so gradients can be differentiated
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, final
+
+from ..errors import ArgumentError, GradientError, ShapeError, again
+from ..evaluate import cuts
+from ..ops.derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
+from ..ops.spec import lookup
+from ..trace import graph
+from ..trace.custom_derivatives import Custom
+from ..trace.graph import MAPPED, PENDING, Node, Value
+from ..trace.recording import record, record_spec, record_two
+from ..trace.scalars import Scalar
+from ..trace.specs import NewestPull, Spec, spec_of
+from ..trace.tape import Recomputed, operand, value_of
+from ..types import TensorType
+
+Cotangent: TypeAlias = "Value | Scalar"
+#: what is called with the cotangent of a result once it is complete; gives the one to go on with
+Observers: TypeAlias = "Mapping[tuple[Node, int], Callable[[Value], Value]]"
+#: called with each node that cotangents were pulled through, and with those of its operands
+Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
+
+
+def visit_below(
+    outputs: Sequence[Value], wanted: set[Node] | None, visited: dict[Node, bool],
+    order: list[Node], ends: set[Node] | None = None,
+    tokens: dict[object, list[Node]] | None = None,
+) -> None:  # fmt: skip
+    """Find the tracked nodes below the outputs, in the order of recording.
+
+    ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None).
+    What is below the ``ends`` is left out. Leaves reported as one of the ``tokens`` are wanted,
+    and noted there.
+    """
+    everything = wanted is None
+    stack: list[Node] = []
+    for o in outputs:
+        if o.requires_grad:
+            stack.append(o.node)
+    while stack:
+        n = stack.pop()
+        if n in visited:
+            continue
+        visited[n] = everything
+        order.append(n)
+        if tokens is not None and wanted is not None and n.leaf in tokens:
+            wanted.add(n)
+            tokens[n.leaf].append(n)
+        if ends is not None and n in ends:
+            continue
+        if n.tracked:
+            if n.state == graph.FAILED and n.error is not None:
+                raise again(n.error)
+            if n.freed:
+                raise _freed(n)
+            mask = n.grad_mask
+            for m in n.inputs:
+                if mask & 1 and isinstance(m, Node):
+                    stack.append(m)
+                mask >>= 1
+    order.sort(key=_by_sequence)
+    if wanted is not None:
+        for n in order:
+            leads = n in wanted
+            if not leads and n.tracked and (ends is None or n not in ends):
+                mask = n.grad_mask
+                for m in n.inputs:
+                    if mask & 1 and isinstance(m, Node) and visited[m]:
+                        leads = True
+                        break
+                    mask >>= 1
+            visited[n] = leads
+
+
+@final
+class ResultOf:
+    """Gives the results of a node to the function of the host that is its rule.
+
+    A class, since a function inside a compiled one would keep that call's values alive.
+    """
+
+    __slots__ = ("node", "keep", "memo")
+
+    def __init__(self, node: Node, keep: bool, memo: Recomputed) -> None:
+        self.node: Node = node
+        self.keep: bool = keep
+        self.memo: Recomputed = memo
+
+    def __call__(self, index: int) -> Value:
+        keep = self.keep and self.node.types[index].dtype.is_inexact
+        return value_of(self.node, index, keep, self.memo)
+
+
+@final
+class Pull:
+    """One backward pass: the visited part of the tape and the cotangents so far.
+
+    Attributes:
+        found: cotangents of the targets, or of all leaves.
+        leaves: (token, node, result) of the leaves that were reached.
+        visited: the nodes below the outputs, and whether they lead to a target.
+        passed: the nodes whose operands were given cotangents.
+    """
+
+    __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
+                 "memo", "observers", "inspect", "ends", "passed")
+
+    def __init__(
+        self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
+        targets: set[tuple[Node, int]] | None, create_graph: bool,
+        observers: Observers | None = None, inspect: Inspector | None = None,
+        stop: bool = False, tokens: dict[object, list[Node]] | None = None,
+    ) -> None:  # fmt: skip
+        #: the targets, where the pass is not to go on through them
+        self.ends: set[Node] | None = None
+        if stop and targets is not None:
+            self.ends = {node for node, _ in targets}
+        self.create_graph: bool = create_graph
+        self.observers: Any = observers
+        self.inspect: Any = inspect
+        self.targets: set[tuple[Node, int]] | None = targets
+        #: what has come in so far, one a result
+        self.cotangents: dict[Node, list[Any]] = {}
+        self.found: dict[tuple[Node, int], Any] = {}
+        self.leaves: list[tuple[object, Node, int]] = []
+        self.visited: dict[Node, bool] = {}
+        self.passed: dict[Node, bool] = {}
+        self.order: list[Node] = []
+        self.memo: Recomputed = Recomputed()
+        check_values("outputs", outputs)
+        if cotangents is not None and len(cotangents) != len(outputs):
+            raise ArgumentError(
+                f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
+        visit_below(
+            outputs, None if targets is None else {node for node, _ in targets}, self.visited,
+            self.order, self.ends, tokens)
+        if tokens is not None and targets is not None:
+            for nodes in tokens.values():
+                targets.update([(n, 0) for n in nodes])
+        # what the caller passed, whatever the types say: _seed looks at it
+        seeds: Sequence[Any] | None = cotangents
+        for i, out in enumerate(outputs):
+            given: Any = seeds[i] if seeds is not None else None
+            self._add(out.node, out.index, _seed(out, given))
+
+    def _add(self, n: Node, index: int, cotangent: Any) -> None:
+        known = self.cotangents.get(n)
+        if known is None:
+            known = [None] * len(n.types)
+            self.cotangents[n] = known
+        before = known[index]
+        if before is None:
+            known[index] = cotangent
+        elif isinstance(before, Value) and isinstance(cotangent, Value):
+            known[index] = record_two(spec_of(lookup("add"), None, 2), before, cotangent)
+        else:
+            known[index] = record("add", [before, cotangent])
+
+    def run(self) -> None:
+        """Push the cotangents down the tape, later nodes first."""
+        try:
+            for n in reversed(self.order):
+                cotangents = self.cotangents.pop(n, None)
+                if cotangents is not None:
+                    self._pass(n, cotangents)
+        finally:
+            graph.hold_cuts(False)
+
+    def _pass(self, n: Node, arrived: list[Any]) -> None:
+        """Take up a node's cotangents, and hand its operands theirs."""
+        given: list[int] = []
+        cotangents: list[Any] = []
+        targets = self.targets
+        hosted = n.leaf is not None and isinstance(n.leaf, Custom)
+        if self.observers is not None:
+            self._observe(n, arrived)
+        for index, cotangent in enumerate(arrived):
+            if cotangent is None:
+                continue
+            if targets is not None:
+                if (n, index) in targets:
+                    self.found[(n, index)] = cotangent
+            elif n.leaf is not None and not hosted:
+                self.found[(n, index)] = cotangent
+                self.leaves.append((n.leaf, n, index))
+            given.append(index)
+            cotangents.append(cotangent)
+        newest: Any = None
+        if n.tracked and given and (self.ends is None or n not in self.ends):
+            self.passed[n] = True
+            newest = self._hosted(n, arrived) if hosted else self._through(n, given, cotangents)
+        # What was computed again for n is needed no more: later nodes are through. While
+        # there is more of it, a cut would make an output of each.
+        if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
+            graph.hold_cuts(False)
+            if isinstance(newest, Value):
+                cuts.at_seam(newest.node)
+
+    def _observe(self, n: Node, arrived: list[Any]) -> None:
+        for index, cotangent in enumerate(arrived):
+            if cotangent is not None:
+                seen = self.observers.get((n, index))
+                if seen is not None:
+                    arrived[index] = seen(as_value(cotangent, n, index))
+
+    def _hosted(self, n: Node, arrived: list[Any]) -> Any:
+        """:meth:`_through` for a node whose rule is a function of the host."""
+        rule: Any = n.leaf
+        result_of = ResultOf(n, self.create_graph, self.memo)
+        cotangents = [
+            None if c is None else as_value(c, n, i) for i, c in enumerate(arrived)]
+        inputs = n.inputs[rule.results :]
+        indices = n.indices
+        types = [
+            _input_type(n, p) for p in range(rule.results, len(n.inputs))]
+        found = rule.pulled(types, result_of, cotangents)
+        if self.inspect is not None:
+            self.inspect(n, found)
+        newest: Any = None
+        for at, m in enumerate(inputs):
+            position = rule.results + at
+            if found[at] is None or not n.grad_mask >> position & 1 or not isinstance(m, Node):
+                continue
+            if m.types[0 if indices is None else indices[position]].dtype.is_inexact and (
+                self.visited.get(m, False)
+            ):
+                newest = found[at]
+                self._add(m, 0 if indices is None else indices[position], newest)
+        return newest
+
+    def _through(self, n: Node, given: list[int], cotangents: list[Any]) -> Any:
+        """Add the cotangents of a node's operands to theirs; gives the last of them."""
+        spec = n.spec
+        assert spec is not None
+        wrt: list[int] = []
+        named = spec.op.differentiable
+        mask = n.grad_mask
+        for position, m in enumerate(n.inputs):
+            if not mask >> position & 1 or not isinstance(m, Node):
+                continue
+            index = 0 if n.indices is None else n.indices[position]
+            if not m.types[index].dtype.is_inexact or not self.visited.get(m, False):
+                continue
+            if isinstance(named, tuple) and spec.op.operand_name(position) not in named:
+                continue
+            wrt.append(position)
+        if not wrt:
+            return None
+        # the pass may make the node emit residuals, but leaves its operands
+        inputs = n.inputs
+        indices = n.indices
+        if spec.op.residuals:
+            _emit_residuals(n, tuple(wrt))
+            spec = n.spec
+            assert spec is not None
+        results: Any = self._from_residuals(n, spec, wrt, given, cotangents)
+        if results is None:
+            results = self._from_operands(n, spec, wrt, given, cotangents)
+        if self.inspect is not None:
+            self.inspect(n, results)
+        newest: Any = None
+        for at, position in enumerate(wrt):
+            newest = results[at]
+            m = inputs[position]
+            assert isinstance(m, Node)
+            self._add(m, 0 if indices is None else indices[position], newest)
+        return newest
+
+    def _from_operands(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+    ) -> Any:
+        operands: list[Any] = []
+        for p in range(len(n.inputs)):
+            keep = self.create_graph and _bends(spec, p, wrt)
+            operands.append(operand(n, p, keep, self.memo))
+        operands.extend(cotangents)
+        newest = spec.newest_pull
+        if newest is not None and newest.arity == len(operands) and newest.wrt == wrt and (
+            newest.given == given
+        ):
+            pull = newest.spec
+        else:
+            pull = _pull_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
+            spec.newest_pull = NewestPull(len(operands), wrt, given, pull)
+        result = record_spec(pull, operands, False, n.site)
+        return result if isinstance(result, tuple) else (result,)
+
+    def _from_residuals(
+        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+    ) -> Any:
+        """The same from the residuals that the forward op emitted, if it did; else None."""
+        if not spec.op.name.endswith(FORWARD):
+            return None
+        base = op_named(spec.op.name.removesuffix(FORWARD))
+        attrs = dict(spec.attrs)
+        known: tuple[int, ...] = attrs.pop("forward_wrt")
+        types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+        primary = len(spec_of(base, attrs, len(types)).infer(types))
+        if not set(wrt) <= set(known):
+            return None
+        for g in given:
+            if g >= primary:
+                return None
+        operands: list[Any] = []
+        for index in range(primary, len(n.types)):
+            operands.append(value_of(
+                n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
+        attrs.update(backward_types=types_text(types), backward_wrt=known,
+                     backward_given=tuple(given))  # fmt: skip
+        operands.extend(cotangents)
+        result = record_spec(
+            spec_of(backward_of(base), attrs, len(operands)), operands, False, n.site)
+        results = result if isinstance(result, tuple) else (result,)
+        return [results[known.index(w)] for w in wrt]
+
+
+#: ops that are linear in all their operands together, or choose among them: no derivative
+#: depends on their data, as far as it has a derivative itself
+_LINEAR: Final = frozenset(
+    "add subtract negative positive sum mean reshape transpose moveaxis swapaxes broadcast_to"
+    " expand_dims squeeze slice dynamic_slice slice_update dynamic_update_slice concatenate stack"
+    " split cast identity barrier custom straight_through real imag conj complex cumsum flip roll"
+    " pad take take_along_axis index index_update scatter_along_axis select_all diagonal"
+    " diagonal_update diag_embed tril triu repeat tile where fft rfft irfft full patches"
+    " patches_sum fold embedding avg_pool adaptive_avg_pool masked_fill clip maximum minimum fmax"
+    " fmin max min checked".split())
+#: ops whose derivative is 0 wherever there is one
+_FLAT: Final = frozenset("floor ceil trunc round sign floor_divide".split())
+#: ops that are linear in each of their operands
+_MULTILINEAR: Final = frozenset(
+    "multiply matmul dot_general vecdot outer kron conv conv_transpose cross einsum".split())
+
+
+def _bends(spec: Spec, position: int, wrt: list[int]) -> bool:
+    """Whether the derivatives of an op by the operands ``wrt`` depend on one operand's data."""
+    op = spec.op.name
+    base, _, derived = op.partition(".")
+    if base in _LINEAR:
+        # what is derived from such an op is linear in what has a gradient, too; those that put
+        # something in its place are so unless they multiply
+        return spec.attrs.get("mode") == "multiply"
+    if base in _FLAT:
+        return False
+    if op in _MULTILINEAR:
+        return any(w != position for w in wrt)
+    if derived == "vjp" and base in _MULTILINEAR and base != "einsum":
+        # with two operands their cotangents are products with that of the result
+        primals: int = spec.attrs["primals1"]
+        return any((w < primals) != (position < primals) for w in wrt)
+    if op == "divide":
+        return position != 0 or wrt != [0]
+    return True
+
+
+def _by_sequence(n: Node) -> int:
+    return n.seq
+
+
+def _freed(n: Node) -> GradientError:
+    op = n.spec.op.name if n.spec is not None else None
+    return GradientError(
+        f"the tape through {op or 'a leaf'}, recorded at {n.site}, was freed by an earlier "
+        "backward pass; pass retain_graph=True to the first one to go through it again",
+        op=op, site=str(n.site))
+
+
+def _pull_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int, ...]) -> Spec:
+    """The spec of an op's vjp, remembered with the op's own."""
+    key = (primals, wrt, given)
+    found = spec.pulls.get(key)
+    if found is None:
+        vjp = vjp_of(spec.op)
+        level = vjp.name.count(".vjp")
+        attrs = {
+            **spec.attrs, f"primals{level}": primals, f"wrt{level}": wrt, f"given{level}": given,
+        }  # fmt: skip
+        found = spec.pulls[key] = spec_of(vjp, attrs, primals + len(given))
+    return found
+
+
+def _input_type(n: Node, position: int) -> TensorType | None:
+    m = n.inputs[position]
+    if m is None:
+        return None
+    if isinstance(m, Node):
+        return m.types[0 if n.indices is None else n.indices[position]]
+    assert isinstance(m, Scalar)
+    return m.type
+
+
+def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
+    """Make a node that is still pending emit the residuals of its vjp."""
+    spec = n.spec
+    assert spec is not None
+    if n.state != PENDING and n.state != MAPPED:
+        return
+    types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
+    emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
+    results = emitting.infer(types)
+    with graph.trace.lock:
+        if n.state == PENDING or n.state == MAPPED:
+            counts = n.out_handles if n.out_handles is not None else [n.handles]
+            n.out_handles = counts + [0] * (len(results) - len(counts))
+            n.types = results
+            n.spec = emitting
+
+
+def check_values(name: str, given: Any) -> None:
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"{name} is a {type(given).__name__}, expected a list or tuple of values")
+    for i, v in enumerate(given):
+        if not isinstance(v, Value):
+            raise ArgumentError(
+                f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
+
+
+def _seed(out: Value, given: Any) -> Cotangent:
+    """The cotangent to start from: the given one, or 1 for a 0-d output."""
+    if not out.requires_grad:
+        raise GradientError(
+            f"the gradient of a {out.type.text} was asked for, but it depends on nothing that "
+            "requires one; mark what to differentiate before it is used")
+    if given is None:
+        if out.shape != ():
+            raise GradientError(
+                f"the gradient of a {out.type.text} was asked for without a cotangent, which only "
+                "a 0-d output has by itself; reduce it first, or give a cotangent of its type")
+        return Scalar(1, out.dtype)
+    if not isinstance(given, (Value, Scalar)):
+        raise ArgumentError(
+            f"a cotangent is a {type(given).__name__}, expected a Value of type {out.type.text} "
+            "or None")
+    if given.type is not out.type:
+        error = ShapeError if given.type.shape != out.shape else GradientError
+        raise error(
+            f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
+    return given
+
+
+def as_value(cotangent: Cotangent, like: Node, index: int) -> Value:
+    if isinstance(cotangent, Value):
+        return cotangent
+    t = like.types[index]
+    seeded: Value = record("full", [cotangent], {"shape": t.shape})
+    return seeded

@@ -1,0 +1,1 @@
+"""What programs are compiled and run by."""

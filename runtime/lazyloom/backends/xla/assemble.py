@@ -1,0 +1,149 @@
+"""Programs are assembled from per-op lowerings, not traced as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...dtypes import DType
+from ...program.program import ScalarSlot, Structure
+from ...trace.scalars import Baked
+from ...types import TensorType, tensor_type
+from . import jax_compat
+from .fusion_barriers import stops
+from .layout_assignment import arrange
+from .layouts import Form, identity, turn
+from .overlaps import separated
+
+#: a call that XLA does not inline, and so ends a fusion
+_STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
+    return %arg0 : {type}
+  }}"""
+
+
+def module_text(
+    structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int]
+) -> str:
+    """The StableHLO module of a program.
+
+    Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
+    the order of their first use. ``aliases`` maps a donated leaf to the output that takes
+    its memory.
+    """
+    functions: dict[str, str] = {}
+    lines: list[str] = []
+    results: list[list[str]] = []
+    counts = structure.scalar_counts
+    scalar_names: dict[ScalarSlot, str] = {}
+    constants: dict[Baked, str] = {}
+    platform = jax_compat.device().platform
+    arranged = arrange(structure, outputs)
+    ends = stops(structure.instructions, platform) | separated(
+        structure.instructions, [a.lowered.text for a in arranged], structure.leaf_types, platform)
+    #: values that were turned into another form, by name and form
+    turned: dict[tuple[str, Form], str] = {}
+
+    def in_form(name: str, t: TensorType, now: Form, then: Form) -> str:
+        if now == then:
+            return name
+        found = turned.get((name, then))
+        if found is None:
+            found = turned[name, then] = f"%t{len(turned)}"
+            lines.append(f"    {found} = {turn(t.shape, t.dtype.mlir, now, then).format(name)}")
+        return found
+
+    def operand(item: Any, t: TensorType, then: Form) -> str:
+        if type(item) is int:
+            if item >= 0:
+                return in_form(results[item][0], t, arranged[item].results[0], then)
+            return in_form(f"%in{-1 - item}", t, identity(t.ndim), then)
+        if type(item) is tuple:
+            n, r = item
+            return in_form(results[n][r], t, arranged[n].results[r], then)
+        if type(item) is Baked:
+            if item not in constants:
+                constants[item] = f"%c{len(constants)}"
+            return constants[item]
+        name = scalar_names.get(item)
+        if name is None:
+            name = scalar_names[item] = f"%s{len(scalar_names)}"
+        return name
+
+    for number, i in enumerate(structure.instructions):
+        lowered, forms, _ = arranged[number]
+        functions[lowered.name] = lowered.text
+        arguments: list[str] = []
+        types: list[str] = []
+        for item, t, form in zip(i.operands, i.operand_types, forms, strict=True):
+            if t is not None and form is not None:
+                arguments.append(operand(item, t, form))
+                types.append(tensor_type(tuple(t.shape[d] for d in form), t.dtype).mlir)
+        count = len(lowered.results)
+        if count == 1:
+            results.append([f"%{number}"])
+            left, right = f"%{number}", lowered.results[0]
+        else:
+            results.append([f"%{number}#{r}" for r in range(count)])
+            left, right = f"%{number}:{count}", f"({', '.join(lowered.results)})"
+        lines.append(
+            f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
+            f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
+        if number in ends:
+            for r, type_ in enumerate(lowered.results):
+                stop = f"stop_{re.sub('[^a-z0-9]', '_', type_)}"
+                functions[stop] = _STOP.format(name=stop, type=type_)
+                name = f"%stop{number}_{r}"
+                lines.append(
+                    f"    {name} = call @{stop}({results[number][r]}) {{mhlo.frontend_attributes"
+                    f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
+                results[number][r] = name
+
+    parameters = []
+    for k, t in enumerate(structure.leaf_types):
+        alias = f" {{tf.aliasing_output = {aliases[k]} : i32}}" if k in aliases else ""
+        parameters.append(f"%in{k}: {t.mlir}{alias}")
+    for dtype, n in counts.items():
+        parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
+    head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
+    head += [_constant_line(c, name) for c, name in constants.items()]
+    out = [structure.instructions[n].types[r] for n, r in outputs]
+    out_types = [t.mlir for t in out]
+    returned = ", ".join(
+        in_form(results[n][r], t, arranged[n].results[r], identity(t.ndim))
+        for (n, r), t in zip(outputs, out, strict=True))
+    return "\n".join([
+        "module @lazyloom attributes "
+        "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
+        f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
+        *head,
+        *lines,
+        f"    return {returned} : {', '.join(out_types)}",
+        "  }",
+        *functions.values(),
+        "}",
+    ])  # fmt: skip
+
+
+def _scalar_lines(slot: ScalarSlot, name: str, counts: Mapping[DType, int]) -> str:
+    d, k = slot.dtype, slot.ordinal
+    vector = f"tensor<{counts[d]}x{d.mlir}>"
+    return (
+        f"    {name}v = stablehlo.slice %scalars_{d.name} [{k}:{k + 1}] : ({vector}) -> "
+        f"tensor<1x{d.mlir}>\n"
+        f"    {name} = stablehlo.reshape {name}v : (tensor<1x{d.mlir}>) -> tensor<{d.mlir}>")
+
+
+def _constant_line(c: Baked, name: str) -> str:
+    d = c.dtype
+    if d.kind == "b":
+        literal = "true" if c.number else "false"
+    elif d.kind == "f":
+        literal = f"{c.number}.0"
+    elif d.kind == "c":
+        literal = f"({c.number}.0, 0.0)"
+    elif d.kind == "u":
+        literal = str(c.number & ((1 << 8 * d.itemsize) - 1))
+    else:
+        literal = str(c.number)
+    return f"    {name} = stablehlo.constant dense<{literal}> : tensor<{d.mlir}>"

@@ -1,0 +1,180 @@
+"""Where a program ends XLA's fusions, because going on would cost more than the memory saved.
+
+XLA:CPU fuses what it can and computes a value again for each of its readers. That is right for
+readers at the same index, which share the work inside a loop, and goes wrong in four ways:
+
+- a long chain becomes one loop, whose machine code takes LLVM out of memory;
+- so does a short chain of ops that are many steps each: sixteen dropouts in a row, each twenty
+  rounds of Threefry, compiled for minutes, where fifteen took seconds;
+- where a value is read at several places (the stencils of array programs: ``u[:-1] + u[1:]``,
+  ``roll``), each place computes it anew, with all that it was computed from: the code of a few
+  steps of such a loop grows, and its work with it, as a power of the steps;
+- where a value of many steps is read by several loops (a reduction beside what is computed with
+  its result) or by far more elements than it has (the key of a random draw), each computes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from typing import Final
+
+from ...program.program import Instruction
+from .lowering import lower
+
+#: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
+#: additions to a vector of 4 takes LLVM tens of gigabytes
+FUSED: Final = 200
+#: and of so many steps in all, as :func:`steps_of` counts them
+FUSED_STEPS: Final = 500
+#: from so many steps on, to compute a value again costs more than to read it
+MANY_STEPS: Final = 64
+#: ops that read their first operand at other indices than they write
+MOVING: Final = frozenset(
+    ("slice", "dynamic_slice", "roll", "pad", "flip", "index", "take", "take_along_axis"))
+#: reshapes of transposed values in a row: XLA's index arithmetic doubles with each, and its time to
+#: compile (twelve did not end in 20 s); transposes alone merge
+FOLDED: Final = 4
+#: how often, on average, an element must be read to be worth a pass over memory
+READS: Final = 1.5
+
+
+def stops(instructions: list[Instruction], platform: str) -> set[int]:
+    """Numbers of the instructions whose first result ends a fusion."""
+    on_cpu = platform == "cpu"
+    read = _elements_read(instructions if on_cpu else [])
+    again = _computed_again(instructions if on_cpu else [])
+    found: set[int] = set()
+    #: how many ops in a row XLA may fuse, up to each
+    depths: list[int] = []
+    #: how many steps those are
+    steps: list[int] = []
+    #: whether such a row reads at other indices than it writes
+    moved: list[bool] = []
+    #: how many of its reshapes follow a transpose, and whether a transpose came since the last
+    folds: list[tuple[int, bool]] = []
+    for number, i in enumerate(instructions):
+        depth, many, moves = 0, 0, False
+        fold = (0, False)
+        if not i.spec.heavy:
+            before = _sources(i)
+            depth = 1 + max([depths[at] for at in before], default=0)
+            if on_cpu:
+                many = steps_of(i) + max([steps[at] for at in before], default=0)
+                fold = _folded(i, max([folds[at] for at in before], default=fold))
+            moves = _moves(i) or any(moved[at] for at in before)
+        if depth and (
+            depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
+            or (moves and read[number] > READS * i.types[0].size)
+            or (many >= MANY_STEPS and again[number] > READS * i.types[0].size)
+        ):
+            found.add(number)
+            depth, many, moves = 0, 0, False
+            fold = (0, False)
+        folds.append(fold)
+        depths.append(depth)
+        steps.append(many)
+        moved.append(moves)
+    return found
+
+
+def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
+    """Reshapes after a transpose in a row, and whether one came since the last; with this op."""
+    count, transposed = before
+    name = i.spec.op.name
+    if name == "reshape" and transposed:
+        return count + 1, False
+    return count, transposed or name == "transpose"
+
+
+def steps_of(i: Instruction) -> int:
+    """How many steps of a loop's code the op is, about; each of a list of results has a share."""
+    steps = _count(lower(i.spec, i.operand_types).text)[0]
+    return steps // max(len(i.types), 1) if i.spec.op.lists else steps
+
+
+_STEP: Final = re.compile(r"= \"?(stablehlo|chlo)\.(\w+)")
+#: what costs nothing in a loop
+_FREE: Final = frozenset(("constant", "iota", "broadcast_in_dim", "reshape", "transpose"))
+#: steps that XLA writes as so many
+_SERIES: Final = {
+    "bessel_i1e": 120, "digamma": 80, "erf_inv": 50, "lgamma": 80, "polygamma": 300, "zeta": 200,
+}  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def _count(text: str) -> tuple[int, int]:
+    """Steps of an op's lowering, and how many of them go through their operand in loops apart."""
+    steps, loops = 0, 0
+    for dialect, name in _STEP.findall(text):
+        steps += 0 if name in _FREE else _SERIES.get(name, 1)
+        loops += dialect == "stablehlo" and name in ("reduce", "reduce_window")
+    return steps, loops
+
+
+def _computed_again(instructions: list[Instruction]) -> Counter[int]:
+    """How many elements of each first result are computed where it stays inside a fusion.
+
+    A reduction is a loop of its own, and so is what has more elements than the value; all other
+    readers together count once, since they share a loop.
+    """
+    found: Counter[int] = Counter()
+    shared: set[int] = set()
+    for i in instructions:
+        if i.spec.heavy:
+            continue
+        largest = max((t.size for t in i.types), default=0)
+        loops = _count(lower(i.spec, i.operand_types).text)[1]
+        for at in dict.fromkeys(_firsts(i)):
+            size = instructions[at].types[0].size
+            found[at] += loops * size
+            if largest > size:
+                found[at] += largest
+            elif largest == size:
+                shared.add(at)
+    for at in shared:
+        found[at] += instructions[at].types[0].size
+    return found
+
+
+def _sources(i: Instruction) -> list[int]:
+    """The instructions whose results an instruction takes."""
+    items = [item[0] if type(item) is tuple else item for item in i.operands]
+    return [item for item in items if type(item) is int and item >= 0]
+
+
+def _firsts(i: Instruction) -> list[int]:
+    """The instructions whose first result an instruction takes."""
+    items = [item[0] if type(item) is tuple and not item[1] else item for item in i.operands]
+    return [item for item in items if type(item) is int and item >= 0]
+
+
+def _elements_read(instructions: list[Instruction]) -> Counter[int]:
+    """How many elements of each instruction's first result are read.
+
+    Each op that moves counts for itself; all others together once, since they share a loop.
+    """
+    read: Counter[int] = Counter()
+    in_place: set[int] = set()
+    for i in instructions:
+        source = i.operands[_moved_operand(i)] if i.operands and _moves(i) else None
+        if type(source) is int and source >= 0:
+            size = i.types[0].size
+            # what surrounds the elements of a pad, or of a slice's gradient, is not read
+            spreads = i.spec.op.name == "pad" or "." in i.spec.op.name
+            read[source] += min(size, instructions[source].types[0].size) if spreads else size
+        in_place.update(at for at in _sources(i) if at != source)
+    for at in in_place:
+        read[at] += instructions[at].types[0].size
+    return read
+
+
+def _moves(i: Instruction) -> bool:
+    """Whether the op, or the op whose derivative it is, reads at other indices than it writes."""
+    return i.spec.op.name.partition(".")[0] in MOVING
+
+
+def _moved_operand(i: Instruction) -> int:
+    """The operand that is read so: the first, or the cotangent of a derivative."""
+    return -1 if "." in i.spec.op.name else 0

@@ -1,0 +1,441 @@
+"""Everything private or unstable of JAX and jaxlib that the runtime touches.
+
+The only module that knows such names. Each use says what it relies on; the tests run it
+on the oldest and the newest supported jax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from ...interrupts import Postponed
+from . import memory_limits
+
+_loaded = False
+_lock = threading.Lock()
+_device: Any = None
+_client: Any = None
+_device_list: Any = None
+_sharding: Any = None
+_put: Any = None
+
+#: XLA's options for every program. A bfloat16 result is rounded where the program says so,
+#: whether or not it is read there.
+XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
+
+
+def _import() -> None:
+    # A module of JAX's draws from NumPy's global generator while it is imported, which would move
+    # what a program draws after it has seeded it.
+    drawn = numpy.random.get_state(legacy=False)
+    import jax.dlpack
+    import jax.numpy
+    from jaxlib import xla_client
+
+    numpy.random.set_state(drawn)
+    del jax, xla_client
+
+
+def _load() -> None:
+    """Import JAX where Ctrl-C does not reach: half of it could never be imported whole again."""
+    global _loaded
+    if _loaded:
+        return
+    memory_limits.to_start("jaxlib.xla_client" in sys.modules)
+    if threading.current_thread() is threading.main_thread():
+        importing = threading.Thread(target=_import, name="lazyloom-import")
+        importing.start()
+        importing.join()
+    else:
+        _import()
+    _loaded = True
+
+
+def x64() -> Any:
+    """The context in which every call of JAX is made: 64-bit types mean 64 bits."""
+    _load()
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def _start() -> None:
+    global _device, _client, _device_list, _sharding, _put
+    with _lock:
+        if _client is not None:
+            return
+        _load()
+        import jax
+        from jaxlib import _jax
+
+        with x64():
+            _device = jax.devices()[0]
+            _device_list = _jax.DeviceList((_device,))
+            _sharding = jax.sharding.SingleDeviceSharding(_device)
+            _put = getattr(_jax, "batched_device_put", None)
+            _client = _device.client
+
+
+def client() -> Any:
+    """The XLA client of JAX's default device; starts it on first use."""
+    if _client is None:
+        _start()
+    return _client
+
+
+def device() -> Any:
+    """The JAX device that programs run on."""
+    if _client is None:
+        _start()
+    return _device
+
+
+def device_text() -> str:
+    """Platform and kind of the device, such as ``cpu: cpu``."""
+    d = device()
+    return f"{d.platform}: {d.device_kind}"
+
+
+def versions() -> dict[str, str]:
+    """Versions of jax and jaxlib, without importing jax."""
+    found: dict[str, str] = {}
+    for name in ("jax", "jaxlib"):
+        module = sys.modules.get(name)
+        if module is None:
+            # slow to import, and not needed where the packages are loaded already
+            from importlib.metadata import version
+
+            found[name] = version(name)
+        else:
+            found[name] = module.__version__
+    return found
+
+
+def compile_text(text: str) -> Any:
+    """Compile a StableHLO module given as text for the device."""
+    from jaxlib import xla_client
+
+    if "@lapack_" in text:
+        _find_lapack()
+    options = xla_client.CompileOptions()
+    options.env_option_overrides = XLA_OPTIONS
+    memory_limits.to_compile()
+    return client().compile_and_load(text, _device_list, options)
+
+
+def memory_needed(executable: Any) -> int:
+    """The bytes that a run asks for: results and what is between, less memory that it is given."""
+    found = executable.get_compiled_memory_stats()
+    return int(found.output_size_in_bytes - found.alias_size_in_bytes + found.temp_size_in_bytes)
+
+
+def serialize(executable: Any) -> bytes:
+    """The executable's machine code; no pickle, no trace."""
+    return bytes(client().serialize_executable(executable))
+
+
+def _find_lapack() -> None:
+    """Let jaxlib look up LAPACK's routines.
+
+    JAX does so when it lowers a call of one, which another process may have done; without it
+    the call jumps to address 0.
+    """
+    from jaxlib import lapack
+
+    lapack._lapack.initialize()
+
+
+def deserialize(data: bytes) -> Any:
+    """An executable from :func:`serialize`'s bytes, which must be trusted."""
+    from jaxlib import xla_client
+
+    c = client()
+    if b"lapack_" in data:
+        _find_lapack()
+    memory_limits.to_compile()
+    return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
+
+
+#: whether programs run by ``jax.jit``'s C++ dispatch; False once it was found not to fit
+fast_dispatch = True
+#: a program has run by it in this process
+_fast_proven = False
+
+
+class Program:
+    """A loaded executable that runs as cheaply as what ``jax.jit`` makes.
+
+    ``run(*arguments)`` takes one device array a parameter and returns the list of results
+    without waiting. It is the C++ dispatch of ``jax.jit`` built around the executable, where
+    this jaxlib has it in the shape that is known here; otherwise, and once for each kind of
+    argument, the executable's own ``execute_sharded``. ``direct`` says whether ``run`` is the
+    C++ dispatch itself, and ``needs`` how much memory a run asks for, 0 where that is little.
+    """
+
+    __slots__ = ("executable", "run", "direct", "needs", "_slow", "_fast")
+
+    def __init__(
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
+        needs: int = 0,
+    ) -> None:
+        self.executable = executable
+        self.needs = needs
+        self._slow = slow = _Slow(executable, inputs, outputs)
+        self._fast: Any = _dispatcher(slow) if fast_dispatch else None
+        self.run: Any = slow.run
+        self.direct = False
+        if self._fast is not None:
+            self.direct = _fast_proven
+            self.run = self._fast if _fast_proven else self._try
+
+    def _try(self, *arguments: Any) -> list[Any]:
+        """Run by the C++ dispatch while none has in this process: no results may be lost."""
+        global _fast_proven
+        if fast_dispatch:
+            _first.started, _first.results = False, None
+            try:
+                out: list[Any] = self._fast(*arguments)
+                if not _first.started:
+                    # it ran without asking
+                    _fast_proven = True
+                    self.run = self._fast
+                    self.direct = True
+                return out
+            except Exception:
+                if _first.started and _first.results is None:
+                    raise
+                out = _first.results or self._slow.run(*arguments)
+                _no_fast_dispatch()
+                return out
+            finally:
+                _first.results = None
+        self.run = self._slow.run
+        return self._slow.run(*arguments)
+
+
+_first = threading.local()
+
+
+class _Slow:
+    """The executable's own way to run, and what the C++ dispatch asks when it does not know."""
+
+    __slots__ = ("executable", "inputs", "outputs")
+
+    def __init__(
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]]
+    ) -> None:
+        self.executable = executable
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def run(self, *arguments: Any) -> list[Any]:
+        results = self.executable.execute_sharded(list(arguments))
+        return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
+
+    def miss(self, *arguments: Any) -> tuple[list[Any], Any, bool]:
+        """Run, and say how the C++ dispatch can do it alone for arguments of this kind."""
+        with Postponed():
+            _first.started = True
+            out = self.run(*arguments)
+            data = None
+            if fast_dispatch:
+                if not _fast_proven:
+                    _first.results = out
+                try:
+                    data = self._data()
+                except Exception:
+                    _no_fast_dispatch()
+        return out, data, False
+
+    def _data(self) -> Any:
+        from jax._src import tree_util
+        from jax._src.interpreters import pxla
+
+        n, m = self.inputs, len(self.outputs)
+        tree = tree_util.dispatch_registry.flatten([0] * m)[1]
+        return pxla.MeshExecutableFastpathData(
+            xla_executable=self.executable, out_pytree_def=tree, in_shardings=[_sharding] * n,
+            out_shardings=[_sharding] * m, out_avals=[_aval(s, d) for s, d in self.outputs],
+            out_committed=[True] * m, kept_var_bitvec=[True] * n,
+            in_device_local_layouts=[None] * n, const_args=[])
+
+
+def _no_fast_dispatch() -> None:
+    global fast_dispatch
+    fast_dispatch = False
+
+
+def _dispatcher(slow: _Slow) -> Any:
+    """The C++ dispatch of ``jax.jit`` (and of its compiled programs) around an executable.
+
+    Relies on ``jaxlib._jax.pjit``'s parameters and on what it expects of a cache miss, as in
+    ``jax._src.interpreters.pxla.MeshExecutable.create_cpp_call``. None where they differ.
+    """
+    try:
+        from jax._src import tree_util
+        from jax._src.interpreters import pxla
+        from jaxlib import _jax
+
+        return _jax.pjit(
+            "lazyloom", slow.run, slow.miss, [], [], pxla.JitGlobalCppCacheKeys(),
+            tree_util.dispatch_registry, pxla.cc_shard_arg)
+    except Exception:
+        _no_fast_dispatch()
+        return None
+
+
+_MOST_AVALS = 4096
+_avals: dict[tuple[tuple[int, ...], Any], Any] = {}
+
+
+def _aval(shape: tuple[int, ...], dtype: Any) -> Any:
+    """JAX's description of an array of that shape and NumPy dtype."""
+    key = (shape, dtype)
+    found = _avals.get(key)
+    if found is None:
+        from jax._src import core
+
+        if len(_avals) >= _MOST_AVALS:
+            _avals.clear()
+        found = _avals[key] = core.ShapedArray(shape, dtype)
+    return found
+
+
+#: whether arrays are uploaded by the C++ function below ``jax.device_put``
+fast_upload = True
+
+
+def upload(array: Any) -> Any:
+    """A device array of a NumPy array's data, of exactly its dtype.
+
+    The array's memory may be used in place, so it must be private.
+    """
+    global fast_upload
+    if fast_upload:
+        if _client is None:
+            _start()
+        try:
+            # takes 64-bit types as they are, whatever JAX's configuration says
+            return _put(_aval(array.shape, array.dtype), _sharding, [array], [_device], True,
+                        enable_x64=True)
+        except (TypeError, AttributeError, ImportError):
+            fast_upload = False
+    with x64():
+        import jax
+
+        return jax.device_put(array, device())
+
+
+def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
+    """StableHLO text of ``fn`` at those (shape, NumPy dtype) arguments, and its result types."""
+    with x64():
+        import jax
+
+        shaped = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
+        lowered = jax.jit(fn, keep_unused=True).lower(*shaped)
+        out = jax.tree_util.tree_leaves(lowered.out_info)
+        return lowered.as_text(), [(tuple(o.shape), str(o.dtype)) for o in out]
+
+
+def run_step(step: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of one equation of a jaxpr on other operands."""
+    bound = step.primitive.get_bind_params(step.params)
+    # functions that the step calls come apart from its parameters, or among them
+    functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
+    out = step.primitive.bind(*functions, *operands, **parameters)
+    return list(out) if step.primitive.multiple_results else [out]
+
+
+def environment() -> str:
+    """Everything outside a program that changes its machine code, as one line of text."""
+    d = device()
+    parts = [f"{k}={v}" for k, v in sorted(versions().items())]
+    for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "JAX_DEFAULT_MATMUL_PRECISION",
+                 "JAX_PLATFORM_NAME", "NVIDIA_TF32_OVERRIDE", "NPROC"):  # fmt: skip
+        parts.append(f"{name}={os.environ.get(name, '')}")
+    parts.append(f"platform={d.platform} kind={d.device_kind} {d.client.platform_version}")
+    parts.append(f"machine={platform.machine()} system={platform.system()}")
+    parts.append(f"cpu={_cpu_features()}")
+    parts.append(f"threads={len(os.sched_getaffinity(0)) if d.platform == 'cpu' else 0}")
+    return "\n".join(parts)
+
+
+def _cpu_features() -> str:
+    """A digest of the processor's model and feature flags."""
+    wanted = ("model name", "flags", "Features", "CPU part")
+    try:
+        with open("/proc/cpuinfo") as f:
+            lines = sorted({line.strip() for line in f if line.startswith(wanted)})
+    except OSError:
+        lines = [platform.processor()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def copy(array: Any) -> Any:
+    """A device array of the same data in memory of its own."""
+    import jax.numpy as jnp
+
+    return jnp.array(array, copy=True)
+
+
+#: whether results are read by the C++ function below ``numpy.asarray``, which copies once
+fast_read = True
+
+
+def to_host(array: Any) -> Any:
+    """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
+    global fast_read
+    array.block_until_ready()  # raises; to read the result of a run that failed ends the process
+    if fast_read:
+        try:
+            data, copied = array._single_device_array_to_np_array_did_copy()
+            return data if copied and data.flags.writeable else data.copy()
+        except AttributeError:
+            fast_read = False
+    import numpy as np
+
+    return np.array(np.asarray(array))
+
+
+def wait(array: Any) -> None:
+    """Wait until the array is computed; raises the run's error if it failed."""
+    array.block_until_ready()
+
+
+def is_ready(array: Any) -> bool:
+    """Whether the array is computed, or failed; does not wait."""
+    return bool(array.is_ready())
+
+
+def _row_major(array: Any) -> bool:
+    """Whether the elements are in memory as programs take them."""
+    order = array.format.layout.major_to_minor
+    return tuple(order) == tuple(range(array.ndim))
+
+
+def from_dlpack(source: Any, copied: bool | None) -> Any:
+    """A device array of the data of any object of the DLPack protocol.
+
+    It shares memory where it can for None, always for False (or raises), never for True.
+    """
+    with x64():
+        import jax.dlpack
+
+        if not copied:
+            found = jax.dlpack.from_dlpack(source, copy=copied)
+            # another order of the elements in memory is kept, which no program asks about
+            if found.ndim < 2 or _row_major(found):
+                return found
+            if copied is False:
+                raise ValueError("the memory is not in row-major order")
+            return copy(found).block_until_ready()
+        # JAX's own copy may be none; it has to be finished before the source is written to
+        return copy(jax.dlpack.from_dlpack(source)).block_until_ready()

@@ -1,0 +1,232 @@
+"""One op, lowered once: its StableHLO function, cached in memory and on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ...counters import counters
+from ...dtypes import ALL, dtype_named
+from ...ops.spec import OpDef
+from ...trace.specs import Spec, spec_of
+from ...types import TensorType, tensor_type
+from . import compilation_cache, jax_compat
+from .layouts import Form
+from .physical import Replayed, replay
+
+_FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
+#: a call whose target lives only as long as the JAX function that was lowered
+_CALLBACK: Final = re.compile(r"custom_call @xla_\w*python\w*callback")
+_ATTRIBUTES: Final = re.compile(r' \{jax\.result_info = "[^"]*"\}')
+
+
+class Lowered(NamedTuple):
+    """The functions that one op lowers to; ``name`` is the one to call."""
+
+    name: str
+    text: str
+    results: tuple[str, ...]
+
+
+class Placed(NamedTuple):
+    """An op lowered at operands in given forms (see :mod:`.forms`).
+
+    Attributes:
+        lowered: its functions; the types of its results are physical.
+        forms: the form of each result.
+        moved: elements that it moves from one form into another.
+        wanted: operands that it would rather have in another form, as (number, form).
+    """
+
+    lowered: Lowered
+    forms: tuple[Form, ...]
+    moved: int
+    wanted: tuple[tuple[int, Form], ...]
+
+
+class NotLowered(Exception):
+    """The op of instruction ``number`` could not be lowered; the cause says why."""
+
+    def __init__(self, number: int, cause: Exception) -> None:
+        super().__init__(number)
+        self.number: Final = number
+        # compiled code that raises does not set it
+        self.__cause__ = cause
+
+
+_FROM_MLIR: Final = {d.mlir: d for d in ALL}
+
+_memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
+_placed: dict[tuple[Spec, tuple[TensorType | None, ...], tuple[Form | None, ...]], Placed] = {}
+_lock = threading.RLock()
+
+
+def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    """The lowering of an op at operand types, from memory, disk or JAX."""
+    lowered = lower_untyped(spec, types)
+    inferred = tuple(t.mlir for t in spec.infer(types))
+    if lowered.results != inferred:
+        raise AssertionError(
+            f"{spec.op.name}: the definition gives {lowered.results}, the shape rule says "
+            f"{inferred}; one of the two is wrong")
+    return lowered
+
+
+def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    """:func:`lower` without a look at the op's shape rule, which may itself ask this."""
+    key = (spec, types)
+    found = _memory.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _memory.get(key)
+        if found is None:
+            found = _memory[key] = _from_disk_or_jax(spec, types)
+    return found
+
+
+def lowered_types(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    """The types of an op's results, read off the lowering, which is on disk in a warm process."""
+    lowered = lower_untyped(spec_of(op, attrs, len(types)), tuple(types))
+    return tuple(_type_from_mlir(t) for t in lowered.results)
+
+
+def _type_from_mlir(text: str) -> TensorType:
+    inner = text.removeprefix("tensor<").removesuffix(">")
+    *dims, element = inner.split("x") if not inner.endswith(">") else [
+        *inner[: inner.index("complex")].split("x")[:-1], inner[inner.index("complex") :]]
+    return tensor_type(tuple(int(d) for d in dims), _FROM_MLIR[element])
+
+
+def lower_placed(
+    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+) -> Placed:
+    """The lowering of an op at operands of those logical types in those forms."""
+    key = (spec, types, forms)
+    found = _placed.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _placed.get(key)
+        if found is None:
+            found = _placed[key] = _placed_from_disk_or_jax(spec, types, forms)
+    return found
+
+
+def _placed_from_disk_or_jax(
+    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+) -> Placed:
+    description = _description(spec, types) + f"\n{forms}".encode()
+    storable = spec.op.version is not None
+    if storable:
+        data = compilation_cache.load("lowering", description)
+        known = _unpack_placed(data) if data is not None else None
+        if known is not None:
+            return known
+    name = _name(spec, description)
+    found = Replayed()
+    present = [(n, t, f) for n, (t, f) in enumerate(zip(types, forms, strict=True))
+               if t is not None and f is not None]
+    fn = replay(_function(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
+                [f for _, _, f in present], found)
+    shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
+    text, results = _text(fn, shaped, name)
+    placed = Placed(
+        Lowered(name, text, results), found.forms, found.moved,
+        tuple(sorted((present[k][0], form) for k, form in found.wanted.items())))
+    if storable:
+        compilation_cache.store("lowering", description, json.dumps(placed).encode())
+    return placed
+
+
+def _unpack_placed(data: bytes) -> Placed | None:
+    try:
+        (name, text, results), forms, moved, wanted = json.loads(data)
+        return Placed(
+            Lowered(str(name), str(text), tuple(map(str, results))),
+            tuple(tuple(map(int, f)) for f in forms), int(moved),
+            tuple((int(n), tuple(map(int, f))) for n, f in wanted))
+    except (ValueError, TypeError):
+        counters["disk_errors"] += 1
+        return None
+
+
+def _name(spec: Spec, description: bytes) -> str:
+    kind = re.sub(r"[^A-Za-z0-9_]", "_", spec.op.name)
+    if spec.op.version is None:
+        # nothing in the description tells it from another op of that name
+        description += str(spec.id).encode()
+    return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
+
+
+def _description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
+    attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
+    operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
+    return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}".encode()
+
+
+def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
+    description = _description(spec, types)
+    storable = spec.op.version is not None
+    if storable:
+        data = compilation_cache.load("lowering", description)
+        found = _unpack(data) if data is not None else None
+        if found is not None:
+            return found
+    name = _name(spec, description)
+    shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
+    text, results = _text(_function(spec, types), shaped, name)
+    lowered = Lowered(name, text, results)
+    if storable:
+        compilation_cache.store("lowering", description, json.dumps([name, results, text]).encode())
+    return lowered
+
+
+def _unpack(data: bytes) -> Lowered | None:
+    try:
+        name, results, text = json.loads(data)
+        return Lowered(str(name), str(text), tuple(map(str, results)))
+    except (ValueError, TypeError):
+        counters["disk_errors"] += 1
+        return None
+
+
+def _function(spec: Spec, types: tuple[TensorType | None, ...]) -> Callable[..., Any]:
+    """The op's definition as a function of the operands that are there."""
+    present = [i for i, t in enumerate(types) if t is not None]
+    arity = len(types)
+    attrs = spec.attrs
+
+    def fn(*arguments: Any) -> Any:
+        operands: list[Any] = [None] * arity
+        for i, x in zip(present, arguments, strict=True):
+            operands[i] = x
+        return spec.op.fn(*operands, **attrs)
+
+    return fn
+
+
+def _text(
+    fn: Callable[..., Any], shaped: Sequence[tuple[tuple[int, ...], Any]], name: str
+) -> tuple[str, tuple[str, ...]]:
+    """The functions that JAX lowers ``fn`` to, the first called ``name``, and the result types."""
+    counters["jax_traces"] += 1
+    text, results = jax_compat.lower_text(fn, shaped)
+    if _CALLBACK.search(text):
+        raise TypeError(
+            "its definition calls back into Python (jax.pure_callback, jax.debug.print or their "
+            "kind), which a compiled program cannot; register a foreign function with XLA instead")
+    body = _ATTRIBUTES.sub("", text[text.index("{\n", text.index("module @")) + 2 :])
+    body = body.rstrip().removesuffix("}")
+    for symbol in _FUNCTION.findall(body):
+        new = name if symbol == "main" else f"{name}.{symbol}"
+        body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
+    body = body.replace("func.func public", "func.func private")
+    return body, tuple(
+        tensor_type(shape, dtype_named(dtype)).mlir for shape, dtype in results)

@@ -1,0 +1,161 @@
+"""Where a program on a CPU separates what is read of an array from what is written into it.
+
+XLA:CPU writes into an array in place where nothing else reads it. It also fuses what computes the
+written values into the loop that writes them, unless that reads the same array, since the loop
+would read elements that it has already overwritten. It looks for "the same array" among the
+operands as they stand, and a reshape between the two, which is a bitcast and no copy, hides that
+they are one (https://github.com/openxla/xla/issues/49176). What ``b[:, 1:] = b[:, :-1]`` came to
+for a ``b`` of shape (1, 6) that is a view of six elements, with ``p`` in the memory of the result::
+
+    fused_computation (s: s64[], p: f64[6]) -> f64[1,6] {
+      written = f64[1,6] bitcast(p)
+      read = f64[5] dynamic-slice(p, s), dynamic_slice_sizes={5}
+      update = f64[1,5] bitcast(read)
+      ROOT r = f64[1,6] dynamic-update-slice(written, update, 0, t)
+    }
+
+So what is written becomes a value of its own (see :mod:`.stops`) wherever it depends on anything
+that may be the array that it is written into.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ...program.program import Instruction
+from ...types import TensorType
+
+#: what XLA does in place
+_WRITES: Final = ("stablehlo.dynamic_update_slice", '"stablehlo.scatter"')
+#: what XLA never finds to be the identity of an operand
+_COMPUTES: Final = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.custom_call")
+_NAME: Final = re.compile(r"%\w+")
+#: platforms whose compiler was seen to fuse a read of what is overwritten
+_PLATFORMS: Final = ("cpu",)
+
+
+def separated(
+    instructions: Sequence[Instruction], texts: Sequence[str], leaf_types: Sequence[TensorType],
+    platform: str,
+) -> set[int]:  # fmt: skip
+    """Numbers of the instructions whose results must not be fused into a write that takes them.
+
+    ``texts`` holds the StableHLO functions of each instruction.
+    """
+    writes = {n for n, text in enumerate(texts) if any(w in text for w in _WRITES)}
+    if platform not in _PLATFORMS or not writes:
+        return set()
+    memory = _Memory(instructions, texts, leaf_types)
+    targets = {n: memory.written_by(n) for n in sorted(writes)}
+    found: set[int] = set()
+    #: for each instruction, the written arrays that what computes it reads, as far as XLA may fuse
+    reads: list[int] = []
+    for number in range(len(instructions)):
+        if number in targets:
+            for at, _ in memory.beside(number):
+                if at >= 0 and reads[at] & targets[number]:
+                    found.add(at)
+                    reads[at] = 0
+        reach = 0
+        for value in memory.operands(number):
+            reach |= memory.written(value) | (reads[value[0]] if value[0] >= 0 else 0)
+        reads.append(reach)
+    return found
+
+
+#: a value of a program: (instruction, result), or (-1 - leaf, 0)
+_Value = tuple[int, int]
+
+
+@functools.lru_cache(maxsize=4096)
+def used_operands(text: str) -> frozenset[int]:
+    """Numbers of the operands that the results of an op's first function depend on.
+
+    The function of a derivative computes the op's own results too, which nothing takes.
+    """
+    body = text.partition("func.func")[2].partition("func.func")[0].partition("{\n")[2]
+    wanted: set[str] = set()
+    pending: list[str] = []
+    for line in reversed(body.splitlines()):
+        pending.append(line)
+        # a step is a line at this depth, with the lines of its regions behind it
+        if line.startswith("    ") and not line.startswith(("     ", "    }", "    ^")):
+            names = [_NAME.findall(part) for part in reversed(pending)]
+            pending = []
+            if "=" not in line.partition(" : ")[0] or not names[0] or names[0][0] in wanted:
+                wanted.update(name for part in names for name in part)
+    return frozenset(int(n[4:]) for n in wanted if n.startswith("%arg") and n[4:].isdigit())
+
+
+class _Memory:
+    """Which values may be one array: those of as many bytes that an op other than a product joins.
+
+    A written array is a bit of an int, and a set of them an int.
+    """
+
+    def __init__(
+        self, instructions: Sequence[Instruction], texts: Sequence[str],
+        leaf_types: Sequence[TensorType],
+    ) -> None:  # fmt: skip
+        self._instructions: Final = instructions
+        self._texts: Final = texts
+        self._leaves: Final = leaf_types
+        self._joined: Final[dict[_Value, _Value]] = {}
+        self._bits: Final[dict[_Value, int]] = {}
+        for number, i in enumerate(instructions):
+            if not any(c in texts[number] for c in _COMPUTES):
+                for value in self.operands(number):
+                    for r, t in enumerate(i.types):
+                        if t.nbytes == self._bytes(value):
+                            self._join((number, r), value)
+
+    def operands(self, number: int) -> list[_Value]:
+        """The operands of an instruction that are leaves or results, and that it looks at.
+
+        A derivative has operands of which it takes the shape alone.
+        """
+        items = [item for item, t in zip(self._instructions[number].operands,
+                                         self._instructions[number].operand_types, strict=True)
+                 if t is not None]
+        used = used_operands(self._texts[number])
+        return [item if type(item) is tuple else (item, 0) for k, item in enumerate(items)
+                if type(item) in (int, tuple) and k in used]
+
+    def beside(self, number: int) -> list[_Value]:
+        """The operands of an instruction without the one that it writes into."""
+        found = self.operands(number)
+        sizes = [t.nbytes for t in self._instructions[number].types]
+        into = next((k for k, value in enumerate(found) if self._bytes(value) in sizes), None)
+        return [value for k, value in enumerate(found) if k != into]
+
+    def written_by(self, number: int) -> int:
+        """The arrays that an instruction writes into."""
+        found = 0
+        for r in range(len(self._instructions[number].types)):
+            found |= self._bits.setdefault(self._root((number, r)), 1 << len(self._bits))
+        return found
+
+    def written(self, value: _Value) -> int:
+        """The array that a value may be, if one that is written into."""
+        return self._bits.get(self._root(value), 0)
+
+    def _bytes(self, value: _Value) -> int:
+        at, r = value
+        return self._leaves[-1 - at].nbytes if at < 0 else self._instructions[at].types[r].nbytes
+
+    def _root(self, value: _Value) -> _Value:
+        passed = []
+        while value in self._joined:
+            passed.append(value)
+            value = self._joined[value]
+        for each in passed:
+            self._joined[each] = value
+        return value
+
+    def _join(self, a: _Value, b: _Value) -> None:
+        a, b = self._root(a), self._root(b)
+        if a != b:
+            self._joined[a] = b

@@ -1,0 +1,1 @@
+"""``vmap``: functions of one element, mapped over a whole axis."""

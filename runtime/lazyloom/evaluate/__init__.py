@@ -1,0 +1,1 @@
+"""When and how recorded work runs."""

@@ -1,0 +1,201 @@
+"""Checks: conditions that a program evaluates beside its results.
+
+Whether an index that is data is out of range is known only when the program has run, and no
+program can raise an error. So the op ``checked`` (:mod:`lazyloom.ops.structural`) passes a value
+on together with a flag; a run keeps the flags, and each of its results the checks that it
+depends on. Whoever reads the data looks at them first. Nothing waits for a flag before that: a
+flag costs the program one small output, and the read one more copy of a number.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..errors import ArgumentError, IndexRangeError, LoomError
+from ..interrupts import let_pass
+from ..trace.graph import Buffer, Node
+from ..trace.source import Site
+
+#: says what a flag that is not zero means: an error, or None where it was dealt with
+Judge = Callable[[Any, "Check"], LoomError | None]
+
+_judges: Final[dict[str, Judge]] = {}
+#: held while a flag is looked at, so that its judge is asked once; a judge may read values itself
+_looking: Final = threading.RLock()
+
+
+class Check:
+    """One condition of a run: the flag of one node ``checked``.
+
+    Attributes:
+        flag: the buffer of the flag.
+        kind, of, info: the node's attributes.
+        site: where in the user's program it was recorded.
+        passed: it was looked at, and nothing is wrong.
+        error: what is wrong.
+    """
+
+    __slots__ = ("flag", "kind", "of", "info", "site", "passed", "error")
+
+    def __init__(self, flag: Buffer, attrs: dict[str, Any], site: Site) -> None:
+        self.flag: Final = flag
+        self.kind: Final[str] = attrs["kind"]
+        self.of: Final[str] = attrs["of"]
+        self.info: Final[tuple[int, ...]] = attrs["info"]
+        self.site: Final = site
+        self.passed = False
+        self.error: LoomError | None = None
+
+    def seen_to_pass(self) -> bool:
+        """Whether nothing is wrong, as far as that can be told without waiting."""
+        if not self.passed and self.error is None:
+            from ..backends.xla import jax_compat
+
+            array = self.flag.array
+            try:
+                if array is not None and jax_compat.is_ready(array):
+                    self.passed = not jax_compat.to_host(array).any()
+            except Exception as error:
+                let_pass(error)
+                return False  # a run that failed has an error of its own
+        return self.passed
+
+    def look(self) -> LoomError | None:
+        """The error, if there is one; waits for the flag."""
+        if self.passed or self.error is not None:
+            return self.error
+        from ..backends.xla import jax_compat
+
+        array = self.flag.array
+        if array is None:
+            return None  # as above
+        with _looking:
+            if self.passed or self.error is not None:
+                return self.error
+            try:
+                data = jax_compat.to_host(array)
+            except Exception as error:
+                let_pass(error)
+                return None  # as above
+            self.error = _judge(self.kind)(data, self) if data.any() else None
+            self.passed = self.error is None
+        return self.error
+
+
+def register(kind: str, judge: Judge) -> None:
+    """Say what a flag of this kind that is not zero means.
+
+    ``judge(data, check)`` gets the flag as a NumPy array and returns the error that readers
+    get, or None where it has dealt with it (a warning, say). It is called at most once for
+    each check, when something that depends on it is read.
+    """
+    _judges[kind] = judge
+
+
+def _judge(kind: str) -> Judge:
+    found = _judges.get(kind)
+    return _unknown if found is None else found
+
+
+def _unknown(data: Any, check: Check) -> LoomError:
+    return ArgumentError(
+        f"checked: attribute 'kind' is {check.kind!r}, expected one that is registered: "
+        f"{', '.join(sorted(_judges))}", op="checked",
+        site=str(check.site))
+
+
+def failed(buffer: Buffer) -> LoomError | None:
+    """The error that a reader of the buffer gets from its checks; waits for their flags."""
+    checks = buffer.checks
+    if checks is not None:
+        for check in checks:
+            error: LoomError | None = check.look()
+            if error is not None:
+                return error
+        buffer.checks = None
+    return None
+
+
+def _open(buffer: Buffer) -> tuple[Check, ...]:
+    """A leaf's checks less those that are known to have passed."""
+    checks = buffer.checks
+    if checks is None:
+        return ()
+    left = tuple([c for c in checks if not c.seen_to_pass()])
+    buffer.checks = left or None
+    return left
+
+
+def attach(
+    nodes: list[Node], leaves: list[Buffer], wanted: list[tuple[int, int]], results: list[Buffer],
+) -> None:  # fmt: skip
+    """Give each result of a plan the checks that it depends on, those of its leaves included.
+
+    Called while the nodes still have their operands; the caller holds the lock.
+    """
+    flags = {slot: buffer for (slot, index), buffer in zip(wanted, results, strict=True)
+             if index == 1 and nodes[slot].spec.checked}  # type: ignore[union-attr]
+    known: list[Check] = []
+    bit_of: dict[Check, int] = {}
+
+    def bit(check: Check) -> int:
+        if check not in bit_of:
+            bit_of[check] = 1 << len(known)
+            known.append(check)
+        return bit_of[check]
+
+    of_leaf: dict[Buffer, int] = {}
+    for leaf in leaves:
+        mask = 0
+        for check in _open(leaf):
+            mask |= bit(check)
+        of_leaf[leaf] = mask
+    masks: list[int] = []
+    for slot, n in enumerate(nodes):
+        mask = 0
+        for position, m in enumerate(n.inputs):
+            if isinstance(m, Node):
+                if m.epoch == n.epoch:
+                    mask |= masks[m.slot]
+                else:
+                    assert m.buffers is not None
+                    buffer = m.buffers[0 if n.indices is None else n.indices[position]]
+                    mask |= of_leaf.get(buffer, 0) if buffer is not None else 0
+        flag = flags.get(slot)
+        if flag is not None:
+            assert n.spec is not None
+            flag.owners += 1  # the check's own: it is never donated
+            mask |= bit(Check(flag, n.spec.attrs, n.site))
+        masks.append(mask)
+    made: dict[int, tuple[Check, ...]] = {}
+    for (slot, _), buffer in zip(wanted, results, strict=True):
+        mask = masks[slot]
+        if mask and buffer is not flags.get(slot):
+            if mask not in made:
+                made[mask] = tuple([c for i, c in enumerate(known) if mask >> i & 1])
+            buffer.checks = made[mask]
+
+
+def _index(data: Any, check: Check) -> LoomError:
+    if len(check.info) != 2:
+        return ArgumentError(
+            f"checked: attribute 'info' is {check.info!r}, expected an axis and a size",
+            op="checked", site=str(check.site))
+    axis, size = check.info
+    bad = int(data[data != 0].flat[0])
+    along = "" if axis < 0 else f"axis {axis} with "
+    return IndexRangeError(
+        f"index {bad} is out of bounds for {along}size {size} (op {check.of}, recorded at "
+        f"{check.site})", op=check.of, site=str(check.site))
+
+
+def _none(data: Any, check: Check) -> None:
+    return None
+
+
+register("index", _index)
+register("none", _none)
+
+__all__ = ["Check", "attach", "failed", "register"]

@@ -1,0 +1,446 @@
+"""From pending nodes to a plan: the canonical program and what to feed it.
+
+Everything here runs under the graph's lock and executes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from ..dtypes import DType
+from ..program.donation import match_donations
+from ..program.plan import Plan
+from ..program.program import Program, ScalarSlot, Structure
+from ..trace import graph
+from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
+from ..trace.scalars import Scalar
+from ..types import TensorType
+from . import checks
+
+
+@final
+class _Epoch:
+    """Numbers the looks at the graph, so that marks of an earlier one count for nothing."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number: int = 0
+
+
+_epoch: Final = _Epoch()
+
+
+def pending_of(component: Component) -> list[Node]:
+    """The live pending nodes of a component in the order of recording."""
+    nodes = [n for n in component.nodes if n.state == PENDING]
+    if not component.ordered:
+        nodes.sort(key=by_sequence)
+        component.nodes = nodes
+        component.ordered = True
+        component.dead = 0
+    return nodes
+
+
+def by_sequence(n: Node) -> int:
+    """The order of recording."""
+    return n.seq
+
+
+def in_dependency_order(component: Component) -> list[Component]:
+    """The components that must run before this one (across boundaries), then itself.
+
+    Components that depend on each other become one.
+    """
+    while True:
+        order: list[Component] = []
+        state: dict[Component, int] = {}
+        path: list[tuple[Component, list[Component]]] = [(component, _required(component))]
+        state[component] = 1
+        merged = False
+        while path and not merged:
+            c, rest = path[-1]
+            if not rest:
+                state[c] = 2
+                order.append(c)
+                path.pop()
+                continue
+            d = rest.pop()
+            seen = state.get(d)
+            if seen is None:
+                state[d] = 1
+                path.append((d, _required(d)))
+            elif seen == 1:
+                together = d
+                for member, _ in path[[p[0] for p in path].index(d) + 1 :]:
+                    together = graph.join(together, member)
+                while component.parent is not None:
+                    component = component.parent
+                merged = True
+        if not merged:
+            return order
+
+
+def _required(component: Component) -> list[Component]:
+    found: dict[Component, None] = {}
+    for n in component.nodes:
+        if n.state == PENDING:
+            for m in n.inputs:
+                if isinstance(m, Node) and m.state == PENDING and m.boundary:
+                    c = graph.find(m)
+                    if c is not None and c is not component:
+                        found[c] = None
+    return list(found)
+
+
+def groups(nodes: list[Node]) -> list[list[Node]]:
+    """Split nodes so that one that can fail while running fails nothing unrelated.
+
+    Nodes are grouped by the set of fallible nodes they depend on; each group is a program
+    of its own and the groups come in an order in which they can run.
+    """
+    for n in nodes:
+        spec = n.spec
+        if spec is not None and spec.fallible:
+            break
+    else:
+        return [nodes]
+    ancestors: dict[Node, frozenset[int]] = {}
+    result: dict[frozenset[int], list[Node]] = {}
+    none: frozenset[int] = frozenset()
+    for n in nodes:
+        found = none
+        for m in n.inputs:
+            if isinstance(m, Node):
+                found |= ancestors.get(m, none)
+        assert n.spec is not None
+        if n.spec.op.fallible:
+            found |= {n.seq}
+        ancestors[n] = found
+        result.setdefault(found, []).append(n)
+    # a proper subset has fewer members; equal sizes never depend on each other
+    return [result[key] for key in sorted(result, key=len)]
+
+
+def canonical(
+    nodes: list[Node],
+) -> tuple[Structure, list[Buffer], list[tuple[Node, int]], dict[DType, list[Any]]]:
+    """The structure of these nodes, their leaves' buffers and owners, and scalar values."""
+    epoch = _epoch.number + 1
+    _epoch.number = epoch
+    stream: list[Any] = []
+    leaves: list[Buffer] = []
+    owners: list[tuple[Node, int]] = []
+    leaf_types: list[TensorType] = []
+    scalars: dict[DType, list[Any]] = {}
+    for slot, n in enumerate(nodes):
+        n.slot = slot
+        n.epoch = epoch
+        n.uses = 0
+        stream.append(n.spec)
+        indices = n.indices
+        for position, m in enumerate(n.inputs):
+            if isinstance(m, Node):
+                index = 0 if indices is None else indices[position]
+                if m.epoch == epoch:
+                    m.uses += 1
+                    if index:
+                        stream.append((m.slot, index))
+                    else:
+                        stream.append(m.slot)
+                else:
+                    assert m.buffers is not None, m.state
+                    buffer = m.buffers[index]
+                    assert buffer is not None
+                    if buffer.epoch != epoch:
+                        buffer.epoch = epoch
+                        buffer.slot = len(leaves)
+                        leaves.append(buffer)
+                        owners.append((m, index))
+                        leaf_types.append(m.types[index])
+                    stream.append(-1 - buffer.slot)
+            elif isinstance(m, Scalar):
+                if m.baked is not None:
+                    stream.append(m.baked)
+                else:
+                    stream.append(m.type.dtype)
+                    values = scalars.get(m.type.dtype)
+                    if values is None:
+                        values = scalars[m.type.dtype] = []
+                    values.append(m.number)
+            else:
+                stream.append(None)
+    return Structure(tuple(stream), tuple(leaf_types)), leaves, owners, scalars
+
+
+def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]]:
+    """Which results must be kept, and which nodes must keep their operands.
+
+    Wanted are results that a live value or a node outside refers to, and results of heavy
+    ops that a surviving tape may need. Nodes keep their operands where a gradient may yet
+    be taken through them, or where they would have to be computed again for one.
+    """
+    wanted: list[tuple[int, int]] = []
+    keeps = [False] * len(nodes)
+    needed = [False] * len(nodes)
+    for slot in range(len(nodes) - 1, -1, -1):
+        n = nodes[slot]
+        outside = n.handles > 0 or n.refs > n.uses
+        kept = False
+        tape = n.tracked and not n.freed and (outside or needed[slot])
+        if outside:
+            kept = True
+            counts = n.out_handles
+            everything = n.refs > n.uses or counts is None
+            looked_at = 1 if n.spec is not None and n.spec.checked else -1
+            for index in range(len(n.types) - 1, -1, -1):
+                if everything or index == looked_at or (counts is not None and counts[index] > 0):
+                    wanted.append((slot, index))
+        elif needed[slot] and n.spec is not None and n.spec.heavy:
+            kept = True
+            for index in range(len(n.types) - 1, -1, -1):
+                wanted.append((slot, index))
+        elif n.spec is not None and n.spec.checked:
+            wanted.append((slot, 1))
+        if tape or (needed[slot] and not kept):
+            keeps[slot] = True
+            for m in n.inputs:
+                if isinstance(m, Node) and m.epoch == n.epoch:
+                    needed[m.slot] = True
+    wanted.reverse()
+    return wanted, keeps
+
+
+def failed_operand(n: Node) -> Node | None:
+    """An operand that is known to have failed, if any."""
+    for m in n.inputs:
+        if isinstance(m, Node) and m.state == FAILED:
+            return m
+    return None
+
+
+def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | None:
+    """Turn pending nodes into a plan, add it to the plans and mark them as scheduled.
+
+    The plan is complete before any node changes, so that :func:`restore` can undo it from
+    wherever an interrupt leaves it.
+
+    Nodes whose operand has failed fail at once with the same error. Returns None if
+    nothing is left to run.
+    """
+    failures = False
+    for n in nodes:
+        bad = failed_operand(n)
+        if bad is not None:
+            assert bad.error is not None
+            fail(n, bad.error)
+            failures = True
+    if failures:
+        # failing a node also releases operands that only it needed
+        nodes = [n for n in nodes if n.state == PENDING]
+    if not nodes:
+        return None
+    structure, leaves, _, scalars = canonical(nodes)
+    wanted, keeps = wanted_outputs(nodes)
+    results: list[Buffer] = []
+    for _ in wanted:
+        buffer = Buffer(None, None, False, evaluation)
+        buffer.owners = 1
+        results.append(buffer)
+    plan = Plan(nodes, structure, leaves, scalars, wanted, results, [])
+    plan.evaluation = evaluation
+    plan.places = [
+        (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.op.fallible]
+    has_checks = False
+    for leaf in leaves:
+        leaf.holds += 1
+        if leaf.checks is not None:
+            has_checks = True
+    for n in nodes:
+        if n.spec is not None and n.spec.checked:
+            has_checks = True
+    if has_checks:
+        checks.attach(nodes, leaves, wanted, results)
+    plans.append(plan)
+    work: list[Node] = []
+    for slot, n in enumerate(nodes):
+        n.state = SCHEDULED
+        n.component = None
+        n.evaluation = evaluation
+        if not keeps[slot]:
+            graph.release_inputs(n, work)
+    for (slot, index), buffer in zip(wanted, results, strict=True):
+        n = nodes[slot]
+        buffers = n.buffers
+        if buffers is None:
+            buffers = n.buffers = [None] * len(n.types)
+        buffers[index] = buffer
+    graph.kill_all(work)
+    plan.donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
+    return plan
+
+
+def finish(plan: Plan) -> None:
+    """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
+    if plan.finished:
+        return
+    work: list[Node] = []
+    for n in plan.nodes:
+        if n.state == SCHEDULED:
+            n.state = DONE
+            n.boundary = False
+            spec = n.spec
+            if spec is not None and spec.effect:
+                n.refs -= 1
+            if n.handles == 0 and n.refs == 0:
+                work.append(n)
+    graph.kill_all(work)
+    plan.finished = True
+    for leaf in plan.leaves:
+        leaf.holds -= 1
+        if leaf.spare and not plan.failed:
+            graph.empty(leaf)
+    graph.drain()
+
+
+def restore(plans: list[Plan]) -> None:
+    """Make the nodes of plans that never ran pending again, operands and all."""
+    produced: dict[Buffer, tuple[Node, int]] = {}
+    for plan in plans:
+        if plan.finished:
+            continue
+        plan.finished = True
+        component = Component()
+        leaf_nodes: dict[int, tuple[Node, int]] = {}
+        for k, buffer in enumerate(plan.leaves):
+            buffer.holds -= 1
+            leaf_nodes[k] = produced.get(buffer) or (
+                graph.leaf_node(plan.structure.leaf_types[k], buffer), 0)
+        for (slot, index), buffer in zip(plan.wanted, plan.results, strict=True):
+            produced[buffer] = (plan.nodes[slot], index)
+        for n, instruction in zip(plan.nodes, plan.structure.instructions, strict=True):
+            if n.state == FAILED or n.state == DONE:
+                continue
+            if not n.inputs:
+                _relink(n, instruction.operands, plan, leaf_nodes)
+            n.state = PENDING
+            n.buffers = None
+            n.evaluation = None
+            # what reads it may be in another component by now
+            n.boundary = True
+            n.component = component
+            component.nodes.append(n)
+        graph.trace.components[component] = None
+    for plan in reversed(plans):
+        for n in reversed(plan.nodes):
+            if n.state == PENDING and n.handles == 0 and n.refs == 0:
+                graph.kill(n)
+    graph.drain()
+
+
+def adopt(taken: list[list[Node]]) -> None:
+    """Give pending nodes that were taken from their component, and left, a new one."""
+    held = {n for c in graph.trace.components for n in c.nodes}
+    for nodes in taken:
+        left = [n for n in nodes if n.state == PENDING and n not in held]
+        if left:
+            component = Component()
+            component.nodes = left
+            graph.trace.components[component] = None
+            for n in left:
+                n.component = component
+                # operands may be in another component now
+                n.boundary = True
+
+
+def _relink(
+    n: Node, operands: tuple[Any, ...], plan: Plan, leaf_nodes: dict[int, tuple[Node, int]]
+) -> None:
+    inputs: list[graph.Input] = []
+    indices: list[int] = []
+    for item in operands:
+        index = 0
+        m: graph.Input
+        if type(item) is int:
+            m, index = (plan.nodes[item], 0) if item >= 0 else leaf_nodes[-1 - item]
+        elif type(item) is tuple:
+            m, index = plan.nodes[item[0]], item[1]
+        elif type(item) is ScalarSlot:
+            m = Scalar(plan.scalars[item.dtype][item.ordinal], item.dtype, bake=False)
+        elif item is None:
+            m = None
+        else:
+            m = Scalar(item.number, item.dtype)
+        if isinstance(m, Node):
+            m.refs += 1
+        inputs.append(m)
+        indices.append(index)
+    n.inputs = tuple(inputs)
+    n.indices = tuple(indices) if any(indices) else None
+
+
+def _release_effect(n: Node) -> None:
+    if n.spec is not None and n.spec.op.effect:
+        n.refs -= 1
+
+
+def fail(n: Node, error: Any) -> None:
+    """Make a node's results the given error."""
+    reach(n, error)
+    work: list[Node] = []
+    _release_effect(n)
+    n.state = FAILED
+    n.error = error
+    n.component = None
+    n.boundary = False
+    n.buffers = [None] * len(n.types)
+    graph.trace.failing = True
+    graph.release_inputs(n, work)
+    graph.kill_all(work)
+    graph.trace.failing = False
+
+
+def reach(n: Node, error: Any) -> None:
+    """Note that a node failed with an error, for storages that wrote its result over."""
+    if type(error.reached) is not set:
+        error.reached = set()
+    error.reached.add(n.seq)
+
+
+def preview(nodes: list[Node]) -> Program:
+    """The program that scheduling these nodes would run; changes nothing."""
+    inside = set(nodes)
+    stand_ins: list[Node] = []
+    for n in nodes:
+        for m in n.inputs:
+            if isinstance(m, Node) and m.buffers is None and m not in inside:
+                # across a boundary and still pending: an input whose buffer is to come
+                m.buffers = [Buffer(None, None, False) for _ in m.types]
+                stand_ins.append(m)
+    try:
+        structure, leaves, _, _ = canonical(nodes)
+        wanted, keeps = wanted_outputs(nodes)
+        uses: dict[Node, int] = {}
+        held: dict[int, set[Node]] = {}
+        for slot, n in enumerate(nodes):
+            for position, m in enumerate(n.inputs):
+                if isinstance(m, Node) and m not in inside:
+                    uses[m] = uses.get(m, 0) + (0 if keeps[slot] else 1)
+                    index = 0 if n.indices is None else n.indices[position]
+                    assert m.buffers is not None
+                    buffer = m.buffers[index]
+                    assert buffer is not None
+                    held.setdefault(buffer.slot, set()).add(m)
+        donatable = []
+        for slot, buffer in enumerate(leaves):
+            owners = held[slot]
+            count = buffer.owners or 1
+            if not buffer.shared and len(owners) == count and all(
+                m.handles == 0 and m.refs == uses[m] for m in owners
+            ):
+                donatable.append(slot)
+    finally:
+        for m in stand_ins:
+            m.buffers = None
+    donated = match_donations(structure, wanted, donatable)
+    return Program(structure, wanted, sorted(donated))

@@ -1,0 +1,535 @@
+"""When and how recorded work runs: the evaluation policy.
+
+A value that is needed runs the connected component of pending work that contains it, as
+one program; work of other components stays pending. Components across a boundary that it
+depends on run first, each as its own program.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from threading import get_ident
+from typing import Any
+
+from .. import settings
+from ..counters import counters
+from ..dtypes import DType
+from ..errors import (
+    ArgumentError,
+    ExecutionError,
+    LoomError,
+    OutOfMemoryError,
+    ReadForbiddenError,
+    again,
+)
+from ..interrupts import Deferred, let_pass
+from ..program.evaluations import Evaluation, new_evaluation
+from ..program.plan import Plan
+from ..program.program import Program
+from ..program.repetition import loop_sizes
+from ..trace import graph
+from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
+from ..trace.mapping import unreadable
+from ..trace.source import Site, user_site
+from ..trace.tape import recompute
+from . import checks, collect
+
+
+class Batch:
+    """What is scheduled together: the plans so far, and nodes taken from their component.
+
+    Subclasses say what to schedule. (A function that is made for each call would be a cycle with
+    what it refers to, in compiled code, and keep that until the cycle collector runs.)
+    """
+
+    __slots__ = ("plans", "taken", "reason", "site")
+
+    def __init__(self, reason: str, site: Site) -> None:
+        self.plans: list[Plan] = []
+        self.taken: list[list[Node]] = []
+        self.reason: str = reason
+        self.site: Site = site
+
+    def choose(self) -> None:
+        """Add the plans; the caller holds the lock."""
+        raise AssertionError("a batch says what it schedules")
+
+
+class _OfNode(Batch):
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node, reason: str, site: Site) -> None:
+        super().__init__(reason, site)
+        self.node: Node = node
+
+    def choose(self) -> None:
+        if self.node.state == PENDING:
+            component = graph.find(self.node)
+            if component is not None:
+                schedule_component(component, self.reason, self.site, self)
+
+
+class _OfComponent(Batch):
+    __slots__ = ("component",)
+
+    def __init__(self, component: Component, reason: str, site: Site) -> None:
+        super().__init__(reason, site)
+        self.component: Component = component
+
+    def choose(self) -> None:
+        if self.component.parent is None:
+            schedule_component(self.component, self.reason, self.site, self)
+
+
+def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
+    """Run the component of a pending node; returns when its program is dispatched."""
+    run_batch(_OfNode(node, reason, site if site is not None else user_site()))
+    if node.state == SCHEDULED:
+        node.evaluation.dispatched.wait()
+
+
+def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:
+    """Run a component, unless another thread has just done so."""
+    run_batch(_OfComponent(component, reason, site if site is not None else user_site()))
+
+
+def run_batch(batch: Batch) -> None:
+    """Schedule under the lock what the batch chooses, then run it in order.
+
+    When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
+    asked for, and the interrupt goes on.
+    """
+    try:
+        with Deferred(), graph.trace.lock:
+            graph.drain()
+            batch.choose()
+        for plan in batch.plans:
+            _dispatch(plan)
+    except BaseException:
+        with Deferred(), graph.trace.lock:
+            for plan in batch.plans:
+                if plan.attached:
+                    collect.finish(plan)
+            collect.restore([p for p in batch.plans if not p.attached])
+            collect.adopt(batch.taken)
+        for plan in batch.plans:
+            plan.evaluation.dispatched.set()
+        raise
+
+
+def schedule_component(component: Component, reason: str, site: Site, batch: Batch) -> None:
+    """Turn a component, and those it needs, into plans; the caller holds the lock."""
+    order = collect.in_dependency_order(component)
+    for number, c in enumerate(order):
+        nodes = collect.pending_of(c)
+        batch.taken.append(nodes)
+        c.nodes = []
+        graph.trace.components.pop(c, None)
+        why = reason if number == len(order) - 1 else f"preparation of the {reason}"
+        at = 0
+        for size in loop_sizes(nodes, c.depth):
+            schedule_nodes(nodes[at : at + size], why, site, batch)
+            at += size
+    if len(batch.plans) > 1:
+        batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
+
+
+def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
+    """Add the plans for chosen pending nodes of one component; the caller holds the lock."""
+    for group in collect.groups(nodes):
+        started = time.perf_counter()
+        evaluation = new_evaluation(reason, site)
+        plan = collect.schedule(group, evaluation, batch.plans)
+        if plan is None:
+            evaluation.dispatched.set()
+            continue
+        evaluation.ops = len(plan.nodes)
+        evaluation.places = plan.places
+        evaluation.fallible = bool(plan.places)
+        evaluation.timings["collect"] = time.perf_counter() - started
+
+
+_run: Any = None
+
+
+def _execution() -> Any:
+    """The module that runs programs, imported by the first one."""
+    global _run
+    if _run is None:
+        from ..backends.xla import run
+
+        _run = run
+    return _run
+
+
+def _dispatch(plan: Plan) -> None:
+    """Run one plan; its failure becomes its values' error."""
+    evaluation: Evaluation = plan.evaluation
+    try:
+        failed = _await_leaves(plan)
+        if failed is not None:
+            _run_what_is_left(plan, failed, {})
+        else:
+            leaves = plan.leaves
+            for k in plan.donatable:
+                if leaves[k].holds != 1:
+                    plan.donatable = [i for i in plan.donatable if leaves[i].holds == 1]
+                    break
+            execution = _execution()
+            try:
+                execution.run(plan, settings.get("donate"))
+            except execution.NotLowered as error:
+                _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
+        evaluation.settled = plan.attached and not evaluation.fallible
+    except Exception as error:
+        let_pass(error)
+        if plan.attached:
+            raise
+        _fail(plan, _as_execution_error(error, plan))
+        plan.attached = True
+    finally:
+        if plan.attached:
+            with Deferred(), graph.trace.lock:
+                collect.finish(plan)
+                evaluation.dispatched.set()
+
+
+def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
+    """Wait until the leaves' programs are dispatched; the failed ones by leaf number, if any.
+
+    Results of programs that may fail while they run are waited for, so that a failure
+    reaches only what depends on it.
+    """
+    for buffer in plan.leaves:
+        made: Evaluation | None = buffer.origin
+        if made is not None and (not made.settled or buffer.array is None):
+            break
+    else:
+        return None
+    failed: dict[int, LoomError] = {}
+    for k, buffer in enumerate(plan.leaves):
+        origin = buffer.origin
+        if origin is None:
+            continue
+        if origin is not plan.evaluation:
+            origin.dispatched.wait()
+        if buffer.array is not None:
+            if origin.fallible:
+                try:
+                    from ..backends.xla import jax_compat
+
+                    jax_compat.wait(buffer.array)
+                    buffer.origin = None
+                except Exception as raised:
+                    let_pass(raised)
+                    if origin.error is None:
+                        origin.error = run_error(raised, origin)
+                    failed[k] = origin.error
+        elif buffer.host is None:
+            failed[k] = origin.error or ExecutionError(
+                f"the {origin.reason} at {origin.site} was interrupted in another thread before "
+                "its program ran; read the value again to run it", site=str(origin.site))
+    return failed or None
+
+
+def _definition_error(plan: Plan, error: Any) -> LoomError:
+    """The error of an op whose definition does not work, named with the place of its call."""
+    n = plan.nodes[error.number]
+    assert n.spec is not None
+    cause = error.__cause__
+    what = str(cause).strip().split("\n")[0] or type(cause).__name__
+    op = n.spec.op.name
+    kind = OutOfMemoryError if out_of_memory(cause) else ExecutionError
+    wrapped = kind(
+        f"op {op}, recorded at {n.site}, could not be compiled: "
+        f"{type(cause).__name__}: {what.removeprefix(op + ': ')}", op=op, site=str(n.site))
+    wrapped.__cause__ = cause
+    plan.evaluation.error = wrapped
+    return wrapped
+
+
+def _run_what_is_left(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> None:
+    """Run the plan less what depends on failed leaves, or on ops that have an error."""
+    execution = _execution()
+    while True:
+        rest, kept = _without(plan, failed, errors)
+        try:
+            if rest.wanted:
+                execution.run(rest, settings.get("donate"))
+            break
+        except execution.NotLowered as error:
+            errors[kept[error.number]] = _definition_error(rest, error)
+    plan.attached = True
+
+
+def _without(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> tuple[Plan, list[int]]:
+    """The plan less what depends on what failed, which fails; and its nodes' old numbers."""
+    structure = plan.structure
+    for number, instruction in enumerate(structure.instructions):
+        if number in errors:
+            continue
+        for item in instruction.operands:
+            if type(item) is int:
+                bad = errors.get(item) if item >= 0 else failed.get(-1 - item)
+            elif type(item) is tuple:
+                bad = errors.get(item[0])
+            else:
+                bad = None
+            if bad is not None:
+                errors[number] = bad
+                break
+    keep = [i for i in range(len(plan.nodes)) if i not in errors]
+    smaller, kept, leaves = structure.restrict(keep)
+    renumber = {old: new for new, old in enumerate(kept)}
+    scalars: dict[DType, list[Any]] = {}
+    for old in kept:
+        for item in structure.instructions[old].operands:
+            if type(item).__name__ == "ScalarSlot":
+                scalars.setdefault(item.dtype, []).append(plan.scalars[item.dtype][item.ordinal])
+    wanted, results = [], []
+    for (number, index), target in zip(plan.wanted, plan.results, strict=True):
+        if number in renumber:
+            wanted.append((renumber[number], index))
+            results.append(target)
+    # what failed may have been written over these: they are what it goes back to
+    donatable = [leaves.index(k) for k in plan.donatable
+                 if k in leaves and not plan.leaves[k].spare]
+    rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
+                scalars, wanted, results, donatable)
+    rest.evaluation = plan.evaluation
+    rest.places = plan.places
+    plan.failed = True
+    with graph.trace.lock:
+        for number, error in errors.items():
+            n = plan.nodes[number]
+            collect.reach(n, error)
+            if n.state == SCHEDULED:
+                collect.fail(n, error)
+    return rest, kept
+
+
+def _fail(plan: Plan, error: LoomError) -> None:
+    plan.evaluation.error = error
+    plan.failed = True
+    with graph.trace.lock:
+        for n in plan.nodes:
+            collect.reach(n, error)
+            if n.state == SCHEDULED:
+                collect.fail(n, error)
+        graph.drain()
+
+
+def _as_execution_error(error: Exception, plan: Plan) -> LoomError:
+    if isinstance(error, LoomError):
+        return error
+    return run_error(error, plan.evaluation, plan)
+
+
+def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None) -> ExecutionError:
+    """The error of a failed run, naming op and place where they are known."""
+    what = str(error).strip().split("\n")[0] or type(error).__name__
+    if len(evaluation.places) == 1:
+        op, site = evaluation.places[0]
+        where = f"op {op}, recorded at {site},"
+    else:
+        op, site = None, evaluation.site
+        named = sorted({n.spec.op.name for n in plan.nodes if n.spec}) if plan is not None else []
+        of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
+            named) else f" of {evaluation.ops} ops"
+        where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
+    lost = (
+        " The inputs that the run had taken over are lost; options(donate=False) keeps them"
+        if evaluation.bytes_donated else "")
+    kind = OutOfMemoryError if out_of_memory(error) else ExecutionError
+    wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def out_of_memory(error: Any) -> bool:
+    """Whether an error, of Python or of XLA, says that memory could not be had."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or (
+        "Out of memory" in text)
+
+
+def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
+    """The buffer of a value's data, evaluating what is pending; raises its error."""
+    # what a parent process was computing never becomes ready in its child
+    graph.check_process()
+    node = value.node
+    while True:
+        if node.state == PENDING:
+            evaluate(node, reason, site)
+        if node.state == SCHEDULED:
+            node.evaluation.dispatched.wait()
+        if node.state == FAILED:
+            assert node.error is not None
+            raise again(node.error)
+        if node.state == DONE:
+            break
+        if node.state == MAPPED:
+            raise unreadable(value, site if site is not None else user_site())
+    buffers = node.buffers
+    buffer = buffers[value.index] if buffers is not None else None
+    if buffer is None:
+        fresh = recompute(value)
+        return materialize(fresh, reason, site)
+    if buffer.checks is not None:
+        error = checks.failed(buffer)
+        if error is not None:
+            raise again(error)
+    return buffer
+
+
+def read(value: Value, reason: str = "read") -> Any:
+    """The value's data as a fresh NumPy array."""
+    site = user_site()
+    if settings.get("forbid_reads"):
+        raise ReadForbiddenError(
+            f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
+            "keep the computation on tensors, or read outside options(forbid_reads=True)",
+            site=str(site))
+    buffer = materialize(value, reason, site)
+    counters["reads"] += 1
+    counters["bytes_read"] += value.type.nbytes
+    host = buffer.host
+    if host is not None:
+        return host.copy()
+    try:
+        data = _execution().jax_compat.to_host(buffer.array)
+    except Exception as error:
+        let_pass(error)
+        if out_of_memory(error):
+            _not_copied(value, buffer, error)
+        raise _failed_at_read(value, buffer, error) from error
+    t = value.type
+    if data.dtype != t.dtype.numpy or data.shape != t.shape:
+        raise AssertionError(f"a result is {data.dtype}{data.shape}, its type says {t.text}")
+    return data
+
+
+def read_for_shape(value: Value, function: str) -> Any:
+    """:func:`read` where a result's shape depends on the data; the record says of which function.
+
+    Raises ReadForbiddenError, like any other read, where reads are forbidden.
+    """
+    counters["host_reads_of_data_dependent_shapes"] += 1
+    return read(value, f"shape of {function}")
+
+
+def _not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
+    """Raise OutOfMemoryError if the value was computed, and only its copy found no memory."""
+    try:
+        _execution().jax_compat.wait(buffer.array)
+    except Exception as raised:
+        let_pass(raised)
+        return
+    raise OutOfMemoryError(
+        f"a value of type {value.type.text} was computed, and there is no memory for a copy of "
+        f"its {value.type.nbytes} bytes; read a part of it, or let go of something: {error}")
+
+
+def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError:
+    origin = buffer.origin
+    if origin is not None:
+        if origin.error is None:
+            origin.error = run_error(error, origin)
+        wrapped: LoomError = again(origin.error)
+    else:
+        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {error}")
+    with graph.trace.lock:
+        node = value.node
+        if node.state == DONE:
+            node.state = FAILED
+            node.error = wrapped
+    return again(wrapped)
+
+
+def sync_older(sequence: int) -> None:
+    """Dispatch the pending work that this thread began up to an op's number.
+
+    Another thread's is left alone: where that stands would decide what is one program.
+    """
+    me = get_ident()
+    older: list[Component] = []
+    with graph.trace.lock:
+        graph.drain()
+        for component in graph.trace.components:
+            if component.thread == me:
+                for n in component.nodes:
+                    if n.state == PENDING:
+                        if n.seq <= sequence:
+                            older.append(component)
+                        break
+    for component in older:
+        evaluate_component(component, "sync")
+
+
+def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
+    """Dispatch the pending work of some values, or all there is; wait for it if asked."""
+    site = user_site()
+    if values is None:
+        while True:
+            with graph.trace.lock:
+                graph.drain()
+                component = next(iter(graph.trace.components), None)
+            if component is None:
+                return
+            evaluate_component(component, reason, site)
+    else:
+        graph.check_process()
+        chosen = list(values)
+        for value in chosen:
+            if value.node.state == PENDING:
+                evaluate(value.node, reason, site)
+        if wait:
+            from ..backends.xla import jax_compat
+
+            for value in chosen:
+                buffer = materialize(value, reason, site)
+                if buffer.array is not None:
+                    try:
+                        jax_compat.wait(buffer.array)
+                    except Exception as error:
+                        let_pass(error)
+                        raise _failed_at_read(value, buffer, error) from error
+
+
+def program_of(values: Iterable[Value]) -> Program:
+    """The canonical program that evaluating these pending values would run.
+
+    What they need from across a boundary counts as input. Raises ArgumentError if none of
+    the values is pending.
+    """
+    with graph.trace.lock:
+        graph.drain()
+        found: dict[Component, None] = {}
+        for value in values:
+            if value.node.state == PENDING:
+                c = graph.find(value.node)
+                if c is not None:
+                    found[c] = None
+        if not found:
+            raise ArgumentError(
+                "program_of: none of the given values is pending; ask before they are read")
+        nodes = [n for c in found for n in collect.pending_of(c)]
+        nodes.sort(key=collect.by_sequence)
+        runnable: list[Node] = []
+        failed: dict[Node, LoomError] = {}
+        for n in nodes:
+            errors = (m.error if m.state == FAILED else failed.get(m)
+                      for m in n.inputs if isinstance(m, Node))
+            error = next((e for e in errors if e is not None), None)
+            if error is None:
+                runnable.append(n)
+            else:
+                failed[n] = error
+        if not runnable:
+            raise again(next(iter(failed.values())))
+        return collect.preview(runnable)

@@ -1,0 +1,1 @@
+"""Canonical programs, and what is decided about them before they run."""

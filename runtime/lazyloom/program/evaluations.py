@@ -1,0 +1,154 @@
+"""What happened and why: a record of every evaluation."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..counters import counters
+from ..trace.graph import trace
+from ..trace.source import Site
+
+if TYPE_CHECKING:
+    from .program import Program
+
+_KEEP: Final = 256
+_records: deque[Evaluation] = deque(maxlen=_KEEP)
+
+
+class Dispatched:
+    """Set once a run was handed to XLA or has failed; threads may wait for it.
+
+    A ``threading.Event`` that is made when somebody has to wait, which is rare: making one
+    costs as much as handing a small program to XLA.
+    """
+
+    __slots__ = ("done", "_event")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._event: threading.Event | None = None
+
+    def is_set(self) -> bool:
+        return self.done
+
+    def set(self) -> None:
+        # whoever waits looks at done after its event is known here
+        self.done = True
+        event = self._event
+        if event is not None:
+            event.set()
+
+    def wait(self) -> None:
+        if self.done:
+            return
+        with _waiting:
+            event = self._event
+            if event is None:
+                event = self._event = threading.Event()
+        if not self.done:
+            event.wait()
+
+
+_waiting: Final = threading.Lock()
+
+
+class Evaluation:
+    """The record of one program's run.
+
+    Attributes:
+        reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
+        site: the user's ``file:line`` that caused it.
+        found: ``"memory"``, ``"disk"`` or ``"compiled"``; "" if it never got that far.
+        ops: number of recorded operations in it.
+        program: the canonical :class:`~lazyloom.program.program.Program` that ran.
+        difference: if compiled, how it differs from the nearest known program.
+        timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
+            ``dispatch``.
+        bytes_in, bytes_out, bytes_donated: sizes of inputs, wanted results and donated inputs.
+        copied: numbers of the leaves that were copied since the program donates them.
+        error: the error, if it failed.
+    """
+
+    __slots__ = (
+        "number", "reason", "site", "found", "ops", "program", "difference", "timings",
+        "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
+        "fallible", "spawned", "settled",
+    )  # fmt: skip
+
+    def __init__(self, number: int, reason: str, site: Site) -> None:
+        self.number = number
+        self.reason = reason
+        self.site = site
+        self.found = ""
+        self.ops = 0
+        self.program: Program | None = None
+        self.difference: str | None = None
+        self.timings: dict[str, float] = {}
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.bytes_donated = 0
+        self.copied: list[int] = []
+        self.error: Exception | None = None
+        self.dispatched = Dispatched()
+        #: it was handed to XLA, and its results can be passed on without a look at them
+        self.settled = False
+        self.places: list[tuple[str, Any]] = []
+        self.fallible = False
+        #: evaluations that ran first because this one needed their results
+        self.spawned: list[int] = []
+
+    @property
+    def key(self) -> str:
+        """The program's key, in hex."""
+        return self.program.key if self.program is not None else ""
+
+    def text(self) -> str:
+        """The record for people to read."""
+        lines = [
+            f"evaluation {self.number}: {self.reason} at {self.site}",
+            f"  program  {self.key[:16]}, {self.ops} ops, {self.found or 'not run'}",
+        ]
+        if self.difference:
+            lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
+        phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
+        lines.append(f"  time     {phases}")
+        lines.append(
+            f"  memory   {self.bytes_in} bytes in, {self.bytes_out} out, "
+            f"{self.bytes_donated} donated")
+        if self.copied:
+            lines.append(f"  copied   inputs {self.copied}: the program reuses their memory and "
+                         "they were still alive this time")
+        if self.error is not None:
+            lines.append(f"  failed   {self.error}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation {self.number}: {self.reason} at {self.site}, {self.found}>"
+
+
+_numbers: Final = itertools.count(1)
+
+
+def new_evaluation(reason: str, site: Site) -> Evaluation:
+    record = Evaluation(next(_numbers), reason, site)
+    _records.append(record)
+    return record
+
+
+def stats() -> Mapping[str, int]:
+    """A copy of the process's counters; see the names in ``lazyloom.counters``."""
+    return {"ops_traced": trace.recorded, **counters}
+
+
+def last_evaluation() -> Evaluation | None:
+    """The record of the newest evaluation, or None before the first."""
+    return _records[-1] if _records else None
+
+
+def evaluations(count: int = _KEEP) -> list[Evaluation]:
+    """Records of the newest evaluations, oldest first; the last 256 are kept."""
+    return list(_records)[-count:] if count > 0 else []

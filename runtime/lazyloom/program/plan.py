@@ -1,0 +1,39 @@
+"""A plan: a program about to run, with what to feed it and what waits for its results."""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from ..dtypes import DType
+from ..trace.graph import Buffer, Node
+from .program import Structure
+
+
+@final
+class Plan:
+    """A program about to run, with its inputs and the nodes that wait for its results."""
+
+    __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
+                 "evaluation", "places", "attached", "finished", "failed")
+
+    def __init__(
+        self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
+        scalars: dict[DType, list[Any]], wanted: list[tuple[int, int]], results: list[Buffer],
+        donatable: list[int],
+    ) -> None:  # fmt: skip
+        self.nodes: Final = nodes
+        self.structure: Final = structure
+        self.leaves: Final = leaves
+        self.scalars: Final = scalars
+        self.wanted: Final = wanted
+        #: one a wanted output; filled when the program is dispatched
+        self.results: Final = results
+        self.donatable = donatable
+        self.evaluation: Any = None
+        #: (op, site) of the nodes that can fail while they run
+        self.places: list[tuple[str, Any]] = []
+        #: the results have arrived, or every node has its error
+        self.attached = False
+        self.finished = False
+        #: some of its nodes have an error
+        self.failed = False

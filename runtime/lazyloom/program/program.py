@@ -1,0 +1,341 @@
+"""Canonical programs: what was recorded, freed of addresses, names and numbers.
+
+A :class:`Structure` is compared by equality of a flat stream of interned objects and
+small integers: for each instruction its spec, then one item an operand:
+
+- ``int >= 0``: the first result of that instruction; ``(instruction, result)`` otherwise
+- ``int < 0``: leaf ``-1 - item``, numbered by first use
+- a :class:`~lazyloom.dtypes.DType`: the next run-time scalar of that dtype
+- a :class:`~lazyloom.trace.scalars.Baked` constant, or None for an absent operand
+
+Instructions stand in the order of recording.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..dtypes import DType, dtype_named
+from ..errors import ArgumentError
+from ..ops.derived import op_named
+from ..trace.scalars import Baked, baked_constant
+from ..trace.specs import Spec, spec_of
+from ..types import TensorType, tensor_type
+
+FORMAT: Final = 1
+
+
+class Instruction(NamedTuple):
+    """One op of a program. Operands are stream items with scalars as (dtype, ordinal)."""
+
+    spec: Spec
+    operands: tuple[Any, ...]
+    operand_types: tuple[TensorType | None, ...]
+    types: tuple[TensorType, ...]
+
+
+class ScalarSlot(NamedTuple):
+    """Run-time scalar number ``ordinal`` of that dtype."""
+
+    dtype: DType
+    ordinal: int
+
+
+class Structure:
+    """The exact, comparable structure of a program: instructions and leaf types."""
+
+    __slots__ = ("stream", "leaf_types", "_hash", "_instructions", "_serialized", "_digest")
+
+    def __init__(self, stream: tuple[Any, ...], leaf_types: tuple[TensorType, ...]) -> None:
+        self.stream: Final = stream
+        self.leaf_types: Final = leaf_types
+        self._hash = hash((stream, leaf_types))
+        self._instructions: list[Instruction] | None = None
+        self._serialized: bytes | None = None
+        self._digest: str | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Structure)
+            and self._hash == other._hash
+            and self.leaf_types == other.leaf_types
+            and self.stream == other.stream
+        )
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        if self._instructions is None:
+            self._instructions = self._decode()
+        return self._instructions
+
+    def _decode(self) -> list[Instruction]:
+        result: list[Instruction] = []
+        ordinals: dict[DType, int] = {}
+        stream = self.stream
+        at = 0
+        while at < len(stream):
+            spec = stream[at]
+            items = stream[at + 1 : at + 1 + spec.arity]
+            at += 1 + spec.arity
+            operands: list[Any] = []
+            types: list[TensorType | None] = []
+            for item in items:
+                kind = type(item)
+                if kind is int:
+                    types.append(
+                        result[item].types[0] if item >= 0 else self.leaf_types[-1 - item])
+                elif kind is tuple:
+                    types.append(result[item[0]].types[item[1]])
+                elif item is None:
+                    types.append(None)
+                elif kind is Baked:
+                    types.append(tensor_type((), item.dtype))
+                else:
+                    ordinal = ordinals.get(item, 0)
+                    ordinals[item] = ordinal + 1
+                    types.append(tensor_type((), item))
+                    item = ScalarSlot(item, ordinal)
+                operands.append(item)
+            known = tuple(types)
+            result.append(Instruction(spec, tuple(operands), known, spec.infer(known)))
+        return result
+
+    @property
+    def scalar_counts(self) -> dict[DType, int]:
+        """How many run-time scalars of each dtype the program takes."""
+        counts: dict[DType, int] = {}
+        for instruction in self.instructions:
+            for item in instruction.operands:
+                if type(item) is ScalarSlot:
+                    counts[item.dtype] = counts.get(item.dtype, 0) + 1
+        return counts
+
+    @property
+    def serialized(self) -> bytes:
+        """The structure as UTF-8 JSON: one line a leaf list, then one an instruction."""
+        if self._serialized is None:
+            lines = [json.dumps({
+                "format": FORMAT,
+                "leaves": [[t.dtype.name, list(t.shape), repr(t.placement)]
+                           for t in self.leaf_types],
+            })]  # fmt: skip
+            for i in self.instructions:
+                lines.append(json.dumps([
+                    i.spec.op.name,
+                    {k: _pack(v) for k, v in i.spec.attrs.items()},
+                    [_pack_operand(o) for o in i.operands],
+                ]))  # fmt: skip
+            self._serialized = "\n".join(lines).encode()
+        return self._serialized
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :attr:`serialized`, in hex."""
+        if self._digest is None:
+            self._digest = hashlib.sha256(self.serialized).hexdigest()
+        return self._digest
+
+    @staticmethod
+    def parse(data: bytes) -> Structure:
+        """The structure that was serialised to ``data``. Raises ArgumentError."""
+        try:
+            lines = data.decode().split("\n")
+            head = json.loads(lines[0])
+            if head["format"] != FORMAT:
+                raise ArgumentError(f"program format {head['format']} given, expected {FORMAT}")
+            leaves = tuple(
+                tensor_type(tuple(shape), dtype_named(name)) for name, shape, _ in head["leaves"])
+            stream: list[Any] = []
+            for line in lines[1:]:
+                name, attrs, operands = json.loads(line)
+                stream.append(spec_of(op_named(name), {k: _unpack(v) for k, v in attrs.items()},
+                                      len(operands)))
+                stream.extend(_unpack_operand(o) for o in operands)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise ArgumentError(f"not a serialised program: {error}") from error
+        return Structure(tuple(stream), leaves)
+
+    def restrict(self, keep: Iterable[int]) -> tuple[Structure, list[int], list[int]]:
+        """The same program with only some instructions, which must be closed under operands.
+
+        Returns the structure, the old number of each kept instruction and of each kept leaf.
+        """
+        kept = sorted(keep)
+        renumber = {old: new for new, old in enumerate(kept)}
+        leaves: dict[int, int] = {}
+        stream: list[Any] = []
+        for old in kept:
+            instruction = self.instructions[old]
+            stream.append(instruction.spec)
+            for item in instruction.operands:
+                if type(item) is int:
+                    if item >= 0:
+                        item = renumber[item]
+                    else:
+                        item = -1 - leaves.setdefault(-1 - item, len(leaves))
+                elif type(item) is ScalarSlot:
+                    item = item.dtype
+                elif type(item) is tuple:
+                    item = (renumber[item[0]], item[1])
+                stream.append(item)
+        return (
+            Structure(tuple(stream), tuple(self.leaf_types[i] for i in leaves)),
+            kept,
+            list(leaves),
+        )
+
+
+def _pack(value: Any) -> Any:
+    """JSON for an attribute, exact in type and bits."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return {"i": str(value)}
+    if isinstance(value, float):
+        return {"f": struct.pack("<d", value).hex()}
+    if isinstance(value, DType):
+        return {"d": value.name}
+    return [_pack(v) for v in value]
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "i" in value:
+            return int(value["i"])
+        if "f" in value:
+            return struct.unpack("<d", bytes.fromhex(value["f"]))[0]
+        return dtype_named(value["d"])
+    if isinstance(value, list):
+        return tuple(_unpack(v) for v in value)
+    return value
+
+
+def _pack_operand(item: Any) -> Any:
+    if type(item) is ScalarSlot:
+        return ["s", item.dtype.name]
+    if type(item) is Baked:
+        return ["c", item.number, item.dtype.name]
+    if type(item) is tuple:
+        return ["r", item[0], item[1]]
+    return item
+
+
+def _unpack_operand(item: Any) -> Any:
+    if isinstance(item, list):
+        if item[0] == "s":
+            return dtype_named(item[1])
+        if item[0] == "c":
+            return baked_constant(item[1], dtype_named(item[2]))
+        return (item[1], item[2])
+    return item
+
+
+class Program:
+    """A structure with what is asked of it: the results wanted and the leaves given up.
+
+    Attributes:
+        structure: the instructions and leaf types.
+        outputs: the results wanted, as (instruction, result).
+        donated: numbers of the leaves whose memory the program may reuse.
+    """
+
+    __slots__ = ("structure", "outputs", "donated", "_key")
+
+    def __init__(
+        self, structure: Structure, outputs: Sequence[tuple[int, int]], donated: Sequence[int]
+    ) -> None:
+        self.structure: Final = structure
+        self.outputs: Final = tuple(outputs)
+        self.donated: Final = tuple(donated)
+        self._key: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Program)
+            and self.outputs == other.outputs
+            and self.donated == other.donated
+            and self.structure == other.structure
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.structure, self.outputs, self.donated))
+
+    def __repr__(self) -> str:
+        return f"<Program {self.key[:12]}, {len(self.ops)} ops>"
+
+    @property
+    def serialized(self) -> bytes:
+        """The program as bytes: the structure, then outputs and donation."""
+        tail = json.dumps({"outputs": [list(o) for o in self.outputs],
+                           "donated": list(self.donated)})  # fmt: skip
+        return self.structure.serialized + b"\n" + tail.encode()
+
+    @staticmethod
+    def parse(data: bytes) -> Program:
+        """The program that was serialised to ``data``. Raises ArgumentError."""
+        body, _, tail = data.rpartition(b"\n")
+        try:
+            asked = json.loads(tail)
+            outputs = [(int(a), int(b)) for a, b in asked["outputs"]]
+            donated = [int(d) for d in asked["donated"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArgumentError(f"not a serialised program: {error}") from error
+        return Program(Structure.parse(body), outputs, donated)
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of :attr:`serialized` in hex: equal exactly for equal programs."""
+        if self._key is None:
+            self._key = hashlib.sha256(self.serialized).hexdigest()
+        return self._key
+
+    @property
+    def ops(self) -> list[str]:
+        """The names of the ops, in order."""
+        return [i.spec.op.name for i in self.structure.instructions]
+
+    def text(self) -> str:
+        """The program for people to read, one line an instruction."""
+        leaves = self.structure.leaf_types
+        inputs = ", ".join(
+            f"%in{i}: {t.text}{' donated' if i in self.donated else ''}"
+            for i, t in enumerate(leaves))
+        lines = [f"program({inputs}) {{"]
+        for number, i in enumerate(self.structure.instructions):
+            attrs = ", ".join(f"{k}={_show(v)}" for k, v in i.spec.attrs.items())
+            results = ", ".join(t.text for t in i.types)
+            lines.append(
+                f"  %{number} = {i.spec.op.name}({', '.join(map(show_operand, i.operands))})"
+                f"{f' {{{attrs}}}' if attrs else ''} : {results}")
+        outputs = ", ".join(f"%{n}" if r == 0 else f"%{n}.{r}" for n, r in self.outputs)
+        lines.append(f"  return {outputs}")
+        lines.append("}")
+        return "\n".join(lines)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_show, value))})"
+    return repr(value)
+
+
+def show_operand(item: Any) -> str:
+    """An operand of an instruction, for people to read."""
+    if item is None:
+        return "_"
+    if type(item) is ScalarSlot:
+        return f"${item.dtype.name}.{item.ordinal}"
+    if type(item) is Baked:
+        return f"{item.number}:{item.dtype.name}"
+    if type(item) is tuple:
+        return f"%{item[0]}.{item[1]}"
+    return f"%{item}" if item >= 0 else f"%in{-1 - item}"

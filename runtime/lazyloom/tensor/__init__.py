@@ -1,0 +1,1 @@
+"""Tensors: mutable, aliasing objects over the immutable values of the graph."""

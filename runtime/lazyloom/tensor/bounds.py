@@ -1,0 +1,52 @@
+"""Indices that a program checks: recorded with them, looked at before what they lead to is read.
+
+What is known of indices without running anything (:func:`lazyloom.known_bounds`) a frontend looks
+at itself, at the call.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ..ops.spec import lookup
+from ..trace.graph import Value
+from ..trace.recording import record_one, record_spec
+from ..trace.specs import Spec, spec_of
+
+
+def check_indices(
+    value: Value, size: int, axis: int | None, of: str, negative: bool = True
+) -> Value:
+    """Integers that are to be positions on an axis of that size, checked when they are used.
+
+    Reading anything that depends on the result raises IndexRangeError if one of them is not in
+    ``-size .. size - 1``, or without ``negative`` in ``0 .. size - 1``. It is the value itself
+    where its dtype holds no other number. ``size`` is positive; ``axis`` (None: of the flattened
+    tensor) and ``of``, the name of the op, are for the error.
+    """
+    key = (size, axis, of, negative, value.type.dtype.name)
+    specs = _specs.get(key)
+    if specs is None:
+        specs = _specs[key] = _specs_for(value, size, axis, of, negative)
+    if not specs:
+        return value
+    checked: Value = record_spec(specs[1], (value, record_one(specs[0], value)))[0]
+    return checked
+
+
+#: what is recorded; nothing where the dtype holds no index out of range
+_specs: Final[dict[tuple[int, int | None, str, bool, str], tuple[Spec, ...]]] = {}
+
+
+def _specs_for(
+    value: Value, size: int, axis: int | None, of: str, negative: bool
+) -> tuple[Spec, ...]:
+    limits = np.iinfo(value.type.dtype.numpy)
+    if limits.min >= (-size if negative else 0) and limits.max < size:
+        return ()
+    attributes = {"kind": "index", "of": of, "info": (-1 if axis is None else axis, size)}
+    return (
+        spec_of(lookup("first_out_of_range"), {"size": size, "negative": negative}, 1),
+        spec_of(lookup("checked"), attributes, 2))

@@ -1,0 +1,31 @@
+"""Writing through views of which several elements are one element of the storage."""
+
+from __future__ import annotations
+
+from ..trace.graph import Value
+from .views import Diagonal, Permute, Pick, Reshape, Slice, Strided, ViewStep, put_at
+
+#: the steps that only say which elements there are, and where
+BY_PLACE = (Slice, Permute, Reshape, Diagonal, Pick, Strided)
+
+
+def put_repeated(steps: tuple[ViewStep, ...], bases: list[Value], new: Value) -> Value:
+    """``bases[0]`` with ``new`` written through steps of which one repeats elements.
+
+    Those behind it are followed by position: what they leave out is not written.
+    """
+    last = len(steps) - 1
+    while not steps[last].repeats:
+        last -= 1
+    rest = steps[last + 1:]
+    repeating = steps[last]
+    at = len(steps)
+    if isinstance(repeating, Strided) and rest and all(isinstance(s, BY_PLACE) for s in rest):
+        positions = repeating.positions()
+        for step in rest:
+            positions = step.forward(positions)
+        new = put_at(bases[last], new, positions)
+        at = last
+    for i in range(at - 1, -1, -1):
+        new = steps[i].put(bases[i], new)
+    return new

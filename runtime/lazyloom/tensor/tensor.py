@@ -1,0 +1,623 @@
+"""Tensors: mutable, aliasing objects over immutable values.
+
+Several tensors may share one :class:`Storage`; each reads it through its chain of view
+steps. A write makes a new value of the whole storage and bumps its version, so the graph
+stays pure and every frontend gets the aliasing of its library from here.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final, Self, cast, final
+
+from ..compiled import mypyc_attr
+from ..dtypes import DType, as_dtype
+from ..errors import AliasError, ArgumentError, LoomError
+from ..evaluate.spares import Spare, gone_back, written_over
+from ..ops.spec import OpDef, lookup
+from ..trace.graph import Node, Value, set_grad_enabled, trace
+from ..trace.mapping import innermost
+from ..trace.recording import as_list, record, record_number, record_one, record_two
+from ..trace.scalars import Scalar
+from ..trace.source import user_site
+from ..trace.specs import place
+from ..types import TensorType
+from .operators import (
+    ADD,
+    DIVIDE,
+    FLOATS,
+    GREATER,
+    GREATER_EQUAL,
+    INTS,
+    LESS,
+    LESS_EQUAL,
+    MATMUL,
+    MULTIPLY,
+    NEGATIVE,
+    SUBTRACT,
+    Operators,
+    operators_of,
+)
+from .repeated import put_repeated
+from .views import ViewStep
+
+#: held while a tensor's storage is made; not the graph's lock, which nests inside
+_sharing: Final = threading.Lock()
+
+
+@final
+class Storage:
+    """What tensors that alias each other share.
+
+    Attributes:
+        value: the current contents.
+        version: number of writes so far.
+        writable: False makes writes an AliasError (memory shared with the outside).
+        born: the number of the newest node when it was made.
+        spare: what it goes back to if computing the contents fails.
+    """
+
+    __slots__ = ("value", "version", "writable", "born", "spare")
+
+    def __init__(self, value: Value) -> None:
+        self.value: Value = value
+        self.version: int = 0
+        self.writable: bool = True
+        self.born: int = trace.sequence
+        self.spare: Spare | None = None
+
+    def replace(self, value: Value) -> None:
+        """Write all of the contents over."""
+        self.spare = written_over(self.value, self.spare)
+        self.value = value
+        self.version += 1
+
+    def recover(self) -> None:
+        """Go back to the contents from before, if a run that failed was to write the present."""
+        if self.spare is not None:
+            before = gone_back(self.value, self.spare)
+            if before is not None:
+                self.value = before
+                self.version += 1
+                self.spare = None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Tensor:
+    """A mutable n-dimensional array that may share storage with others.
+
+    Frontends subclass it. ``Tensor(value)`` owns a new storage with that contents.
+    """
+
+    __slots__ = (
+        "_value", "_writes", "_shared", "_steps", "_type", "_cached", "_cached_version",
+        "_no_gradient", "_special", "_born", "_spare",
+    )  # fmt: skip
+
+    #: the contents and the number of writes while nothing shares them; then _shared has both
+    _value: Value | None
+    _writes: int
+    _shared: Storage | None
+    _steps: tuple[ViewStep, ...]
+    _type: TensorType
+    _cached: Value | None
+    _cached_version: int
+    _no_gradient: bool
+    #: set by frontends: operators take the frontend's general way, not the short one
+    _special: bool
+    #: the number of the newest node when it was made; of no meaning once it shares a storage
+    _born: int
+    #: what the contents go back to while nothing shares them; then the storage has it
+    _spare: Spare | None
+
+    def __init__(self, value: Value) -> None:
+        if not isinstance(value, Value):
+            raise ArgumentError(
+                f"a tensor was made of a {type(value).__name__}, expected a Value; use "
+                "lazyloom.from_host for host data")
+        self._hold(value)
+
+    @final
+    def _set(self, storage: Storage, steps: tuple[ViewStep, ...], type: TensorType) -> None:
+        self._value = None
+        self._writes = 0
+        self._shared = storage
+        self._steps = steps
+        self._type = type
+        self._cached = None
+        self._cached_version = -1
+        self._no_gradient = False
+        self._special = False
+        self._born = 0
+        self._spare = None
+
+    @final
+    def _hold(self, value: Value) -> None:
+        """Become the only tensor with these contents."""
+        self._value = value
+        self._writes = 0
+        self._shared = None
+        self._steps = ()
+        self._type = value.type
+        self._cached = None
+        self._cached_version = -1
+        self._no_gradient = False
+        self._special = False
+        self._born = trace.sequence
+        self._spare = None
+
+    @classmethod
+    def _wrap(cls, value: Value) -> Self:
+        """A tensor of this class that owns a new storage with that contents."""
+        self = cls.__new__(cls)
+        self._hold(value)
+        return self
+
+    @property
+    def _storage(self) -> Storage:
+        """The storage that views of this tensor share; made when first asked for."""
+        shared = self._shared
+        if shared is None:
+            with _sharing:
+                shared = self._shared
+                if shared is None:
+                    value = self._value
+                    assert value is not None
+                    shared = Storage(value)
+                    shared.version = self._writes
+                    shared.born = self._born
+                    shared.spare = self._spare
+                    self._spare = None
+                    self._shared = shared
+                    self._value = None
+        return shared
+
+    @property
+    def value(self) -> Value:
+        """The current contents as an immutable value."""
+        return self._current()
+
+    @final
+    def _current(self) -> Value:
+        own = self._value
+        if own is not None:
+            if self._spare is not None:
+                before = gone_back(own, self._spare)
+                if before is not None:
+                    self._value = own = before
+                    self._writes += 1
+                    self._spare = None
+            return own.detach() if self._no_gradient else own
+        storage = self._storage
+        if storage.spare is not None:
+            storage.recover()
+        if not self._steps:
+            found = storage.value
+        elif self._cached is not None and self._cached_version == storage.version and (
+            not self._tape_was_freed(self._cached.node, storage.value.node)
+        ):
+            # one whose tape a backward pass freed is read anew, so that gradients flow again
+            found = self._cached
+        else:
+            found = storage.value
+            if trace.without_grad and found.requires_grad:
+                # it is kept for readers that do record gradients
+                recording = set_grad_enabled(True)
+                try:
+                    for step in self._steps:
+                        found = step.forward(found)
+                finally:
+                    set_grad_enabled(recording)
+            else:
+                for step in self._steps:
+                    found = step.forward(found)
+            self._cached = found
+            self._cached_version = storage.version
+        return found.detach() if self._no_gradient else found
+
+    @final
+    def _tape_was_freed(self, node: Node, base: Node) -> bool:
+        """Whether a backward pass freed one of the nodes by which this view reads its storage."""
+        if node.freed:
+            return True
+        left = len(self._steps) - 1
+        while left and node is not base and node.tracked and node.inputs:
+            before = node.inputs[0]
+            if not isinstance(before, Node):
+                break
+            if before.freed and before is not base:
+                return True
+            node = before
+            left -= 1
+        return False
+
+    @final
+    def _read_through(self, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:
+        """Read this view of a view by way of the other one, so that gradients pass by there.
+
+        For as long as nothing is written; then it reads its storage anew.
+        """
+        found = parent._current()
+        for step in steps:
+            found = step.forward(found)
+        self._cached = found
+        self._cached_version = self._storage.version
+
+    @final
+    def _read_apart(self) -> None:
+        """Be told apart, as a view of the whole storage, from the storage on the tape."""
+        found = self._current()
+        if self._steps and found.requires_grad and found.node is self._storage.value.node:
+            recording = set_grad_enabled(True)
+            try:
+                self._cached = record("identity", [found])
+            finally:
+                set_grad_enabled(recording)
+
+    @property
+    def type(self) -> TensorType:
+        """Shape, dtype and placement."""
+        return self._type
+
+    @property
+    def version(self) -> int:
+        """How often the storage was written."""
+        shared = self._shared
+        return self._writes if shared is None else shared.version
+
+    @property
+    def _is_view(self) -> bool:
+        return bool(self._steps)
+
+    @property
+    def _base_storage(self) -> Storage:
+        return self._storage
+
+    @final
+    def _write(self, value: Value) -> None:
+        """Replace the contents in place; every tensor of the same storage sees it.
+
+        ``value`` has exactly this tensor's shape and dtype. Raises ArgumentError otherwise,
+        AliasError where a view cannot be written.
+        """
+        if value.type is not self._type:
+            raise ArgumentError(
+                f"a {value.type.text} was written into a tensor of type {self._type.text}; cast "
+                "and broadcast it first")
+        if self._no_gradient and value.requires_grad:
+            value = value.detach()
+        if trace.mapping:
+            self._refuse_outside()
+        own = self._value
+        if own is not None:
+            self._spare = written_over(own, self._spare)
+            self._value = value
+            self._writes += 1
+            return
+        storage = self._storage
+        if not storage.writable:
+            raise AliasError(
+                f"a tensor of type {self._type.text} is read-only; copy it to change it")
+        if not self._steps:
+            storage.replace(value)
+            return
+        if storage.spare is not None:
+            storage.recover()
+        bases = [storage.value]
+        repeats = self._steps[-1].repeats
+        for step in self._steps[:-1]:
+            repeats = repeats or step.repeats
+            bases.append(step.forward(bases[-1]))
+        if repeats:
+            # what is read may be what another element of the same place was given
+            storage.value = put_repeated(self._steps, bases, value)
+            storage.version += 1
+            return
+        new = value
+        for step, base in zip(reversed(self._steps), reversed(bases), strict=True):
+            new = step.put(base, new)
+        storage.replace(new)
+        self._cached = value
+        self._cached_version = storage.version
+
+    def _followed_by(self, value: Value) -> Self:
+        """A tensor with a storage of its own that takes the place of this one.
+
+        Where a run that was to compute ``value`` fails, it holds what this one does, as a tensor
+        that was written in place would.
+        """
+        made = self._wrap(value)
+        old = self._current()
+        shared = self._shared
+        spare = self._spare if shared is None else shared.spare
+        made._spare = written_over(old, None if spare is None else spare.copy())
+        return made
+
+    @final
+    def _refuse_outside(self) -> None:
+        """Raise AliasError if this thread maps a function that did not make what is written."""
+        shared = self._shared
+        mapping = innermost()
+        if mapping is not None and (self._born if shared is None else shared.born) < mapping.start:
+            raise AliasError(
+                f"a tensor of type {self._type.text} from outside the function that lazyloom.vmap "
+                f"(called at {mapping.site}) maps is written in it; the function runs once for "
+                "all elements, so return the value instead, or write to a copy",
+                site=str(user_site()))
+
+    def _alias(self, step: ViewStep) -> Self:
+        """A view of this tensor that shares its storage."""
+        type_ = step.out_type(self._type)
+        view = type(self).__new__(type(self))
+        view._set(self._storage, (*self._steps, step), type_)
+        view._no_gradient = self._no_gradient
+        return view
+
+    def _same_place(self, other: Tensor) -> bool:
+        """Whether both read the same part of the same storage in the same order."""
+        return self._storage is other._storage and self._steps == other._steps
+
+    def _detached(self) -> Self:
+        """A tensor of the same storage whose value carries no gradient."""
+        other = type(self).__new__(type(self))
+        other._set(self._storage, self._steps, self._type)
+        other._no_gradient = True
+        return other
+
+    def _forget_gradient(self) -> None:
+        """From now on the contents carry no gradient."""
+        if self._value is not None:
+            self._value = self._value.detach()
+        elif not self._steps:
+            self._storage.value = self._storage.value.detach()
+        self._no_gradient = True
+
+    def read(self) -> Any:
+        """The data as a fresh NumPy array; evaluates what is pending.
+
+        Raises ExecutionError if computing it failed.
+        """
+        return self.value.read()
+
+    # The operators. Frontends say what they mean with lazyloom.operators.
+
+    def __add__(self, other: object) -> Any:
+        return _operate(self, other, ADD)
+
+    def __radd__(self, other: object) -> Any:
+        return _operate_reversed(self, other, ADD)
+
+    def __iadd__(self, other: object) -> Any:
+        return _operate_in_place(self, other, ADD)
+
+    def __sub__(self, other: object) -> Any:
+        return _operate(self, other, SUBTRACT)
+
+    def __rsub__(self, other: object) -> Any:
+        return _operate_reversed(self, other, SUBTRACT)
+
+    def __isub__(self, other: object) -> Any:
+        return _operate_in_place(self, other, SUBTRACT)
+
+    def __mul__(self, other: object) -> Any:
+        return _operate(self, other, MULTIPLY)
+
+    def __rmul__(self, other: object) -> Any:
+        return _operate_reversed(self, other, MULTIPLY)
+
+    def __imul__(self, other: object) -> Any:
+        return _operate_in_place(self, other, MULTIPLY)
+
+    def __truediv__(self, other: object) -> Any:
+        return _operate(self, other, DIVIDE)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return _operate_reversed(self, other, DIVIDE)
+
+    def __itruediv__(self, other: object) -> Any:
+        return _operate_in_place(self, other, DIVIDE)
+
+    def __matmul__(self, other: object) -> Any:
+        return _operate(self, other, MATMUL)
+
+    def __rmatmul__(self, other: object) -> Any:
+        return _operate_reversed(self, other, MATMUL)
+
+    def __imatmul__(self, other: object) -> Any:
+        return _operate_in_place(self, other, MATMUL)
+
+    def __lt__(self, other: object) -> Any:
+        return _operate(self, other, LESS)
+
+    def __le__(self, other: object) -> Any:
+        return _operate(self, other, LESS_EQUAL)
+
+    def __gt__(self, other: object) -> Any:
+        return _operate(self, other, GREATER)
+
+    def __ge__(self, other: object) -> Any:
+        return _operate(self, other, GREATER_EQUAL)
+
+    def __neg__(self) -> Any:
+        rules = operators_of(type(self))
+        if rules is None:
+            raise TypeError(f"bad operand type for unary -: {type(self).__name__!r}")
+        spec = rules.specs[NEGATIVE][self._type.dtype.index]
+        if self._special or spec is None:
+            return rules.general[NEGATIVE](self)
+        return _wrapped(rules, record_one(spec, self._current()))
+
+
+
+def _wrapped(rules: Operators, value: Value) -> Any:
+    cls = rules.result if value.node.types[0].shape else rules.result_0d
+    made: Tensor = cls.__new__(cls)
+    made._hold(value)
+    return made
+
+
+def wrap_as(tensor: Tensor, value: Value) -> Any:
+    """A tensor with that contents as the frontend of ``tensor`` makes them.
+
+    Its class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
+    dimensions or without; where there is no frontend, that of ``tensor``.
+    """
+    rules = operators_of(type(tensor))
+    cls: Any = type(tensor)
+    if rules is not None:
+        cls = rules.result if value.type.shape else rules.result_0d
+    made: Tensor = cls.__new__(cls)
+    made._hold(value)
+    return made
+
+
+def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Value | None:
+    """The result of an operator in the common case; None where the frontend has to decide."""
+    if a._special:
+        return None
+    index = a._type.dtype.index
+    spec = rules.specs[number][index]
+    if spec is None:
+        return None
+    try:
+        if isinstance(b, Tensor):
+            if b._special or b._type.dtype is not a._type.dtype or (
+                type(b) is not type(a) and operators_of(type(b)) is not rules
+            ):
+                return None
+            return record_two(spec, a._current(), b._current())
+        kind = type(b)
+        if kind is float:
+            if rules.numbers[number][index] & FLOATS:
+                return record_number(
+                    spec, a._current(), Scalar(cast(float, b), a._type.dtype), reverse)
+        elif kind is int:
+            if rules.numbers[number][index] & INTS:
+                return record_number(
+                    spec, a._current(), Scalar(float(cast(int, b)), a._type.dtype), reverse)
+    except (LoomError, OverflowError):
+        # the general function raises it as the frontend's library does
+        pass
+    return None
+
+
+def _operate(a: Tensor, b: object, number: int) -> Any:
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    value = _short(rules, a, b, number, False)
+    if value is None:
+        return rules.general[number](a, b)
+    return _wrapped(rules, value)
+
+
+def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
+    """``b`` operator ``a``, where ``b`` is no tensor or does not know how."""
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    if not isinstance(b, Tensor):
+        value = _short(rules, a, b, number, True)
+        if value is not None:
+            return _wrapped(rules, value)
+    return rules.general[number](b, a)
+
+
+def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
+    rules = operators_of(type(a))
+    if rules is None:
+        return NotImplemented
+    if rules.short_in_place and a._value is not None:
+        value = _short(rules, a, b, number, False)
+        if value is not None and value.node.types[0] is a._type:
+            a._write(value)
+            return a
+    return rules.general_in_place[number](a, b)
+
+
+def apply(
+    op: Any, operands: Any, attributes: Any = None
+) -> Any:
+    """Record one operation on tensors.
+
+    Args:
+        op: the op, or its name; see ``docs/ops.md``.
+        operands: tensors of any frontend, values, scalars, None for an absent optional
+            operand, or Python numbers, which take the dtype of the op's other operands.
+        attributes: the op's attributes.
+
+    Returns:
+        a tensor of the class of the first tensor among the operands, or a tuple of them.
+
+    Raises:
+        UnknownOpError, ArgumentError, ShapeError, DTypeError: for this call, at once.
+    """
+    try:
+        found = op if isinstance(op, OpDef) else lookup(op)
+    except LoomError as error:
+        place(error, str(op))
+        raise
+    if not isinstance(operands, (list, tuple)):
+        operands = as_list(found, operands)
+    cls: type[Tensor] | None = None
+    shared: DType | None = None
+    prepared: list[Any] = []
+    x: Any
+    for i, x in enumerate(operands):
+        if isinstance(x, Tensor):
+            if cls is None:
+                cls = type(x)
+            x = x.value
+        if shared is None and isinstance(x, (Value, Scalar)) and _class_of(found, i) == "T":
+            shared = x.type.dtype
+        prepared.append(x)
+    for i, x in enumerate(prepared):
+        if isinstance(x, (bool, int, float, complex)):
+            dtype = _scalar_dtype(found, i, x, shared)
+            try:
+                # positions differ from run to run of a loop
+                prepared[i] = Scalar(x, dtype, bake=_class_of(found, i) != "index")
+            except ArgumentError as error:
+                raise ArgumentError(
+                    f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,
+                    site=str(user_site())) from None
+    result = record(found, prepared, attributes)
+    wrap = (cls or Tensor)._wrap
+    if isinstance(result, tuple):
+        return tuple([wrap(v) for v in result])
+    return wrap(result)
+
+
+def _class_of(op: OpDef, position: int) -> str:
+    if not op.operands:
+        return ""
+    return op.operands[min(position, len(op.operands) - 1)].classes
+
+
+def _scalar_dtype(op: OpDef, position: int, number: Any, shared: DType | None) -> DType:
+    classes = _class_of(op, position)
+    if classes == "T":
+        if shared is None:
+            shared = as_dtype(type(number))
+        fits = (
+            shared.is_complex
+            or (shared.is_floating and not isinstance(number, complex))
+            or isinstance(number, bool)
+            or (isinstance(number, int) and shared.is_integer and _in_range(number, shared))
+        )
+        if not fits:
+            raise ArgumentError(
+                f"{op.name}: operand {op.operand_name(position)!r} is the "
+                f"{type(number).__name__} {number!r}, expected a number that {shared.name} holds; "
+                "cast the tensor first", op=op.name, site=str(user_site()))
+        return shared
+    if classes == "index":
+        return as_dtype("int64")
+    return as_dtype(type(number))
+
+
+def _in_range(number: int, dtype: DType) -> bool:
+    bits = 8 * dtype.itemsize
+    if dtype.kind == "u":
+        return 0 <= number < 1 << bits
+    return -(1 << bits - 1) <= number < 1 << bits - 1

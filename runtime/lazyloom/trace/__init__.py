@@ -1,0 +1,1 @@
+"""Recording: the graph of operations, and what is known of each."""

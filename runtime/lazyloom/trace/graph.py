@@ -1,0 +1,541 @@
+"""The graph of recorded work: nodes, values, components, and their release.
+
+Invariants, all under ``trace.lock``:
+
+- ``node.refs`` is the number of operand positions, of pending nodes and of executed
+  nodes that keep their history, which refer to the node; ``node.handles`` the number of
+  live :class:`Value` objects. A node with neither is dead and is taken apart at once,
+  iteratively, so releasing a chain of any length needs no stack.
+- Pending nodes that share data are in one :class:`Component`; an edge that crosses a
+  boundary node does not join.
+- An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
+- A mapped node is in no component and no operand of a pending one; its ``lineage`` is the
+  :class:`lazyloom.trace.mapping.Mapping` that it belongs to.
+
+Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
+Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from threading import get_ident
+from types import CodeType
+from typing import Any, Final, TypeAlias, final
+
+from ..compiled import mypyc_attr
+from ..dtypes import DType
+from ..errors import ForkError, LoomError
+from ..hooks import hooks
+from ..types import TensorType
+from .scalars import Scalar
+from .source import UNKNOWN, Site
+from .specs import Spec
+
+PENDING: Final = 0  # recorded, in a component
+SCHEDULED: Final = 1  # handed to an evaluation that has not dispatched yet
+DONE: Final = 2  # executed or a leaf; buffers may be None where nobody wanted them
+FAILED: Final = 3  # ``node.error`` says why
+DEAD: Final = 4  # nothing refers to it any more
+MAPPED: Final = 5  # stands for one value an element of an axis that vmap maps over; never runs
+
+#: A component this large is looked at for a cut; see :mod:`lazyloom.evaluate.cuts`.
+CUT_AT: Final = 1024
+
+
+@final
+class Buffer:
+    """Memory that holds a computed value, on the host until first used by a program.
+
+    Attributes:
+        host: a private NumPy array not yet uploaded, or None.
+        array: the device array (owned by the executing module), or None.
+        owners: number of nodes that hold this buffer.
+        holds: number of plans with this leaf that have not been dispatched; a plan donates
+            only what no other one, on another thread, is about to use.
+        shared: somebody outside can see the memory; never donated.
+        origin: the evaluation that made it, until it is known to have succeeded.
+        checks: conditions to look at before it is read (:mod:`lazyloom.evaluate.checks`), or None.
+        range: the least and the largest of the integers in it, where that was found out from
+            data on the host.
+        spare: a storage that was written over may go back to it
+            (:mod:`lazyloom.evaluate.spares`), and refers to it without being an owner.
+    """
+
+    __slots__ = (
+        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "spare", "slot",
+        "epoch",
+    )  # fmt: skip
+
+    def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
+        self.host: Any = host
+        self.array: Any = array
+        self.owners: int = 0
+        self.holds: int = 0
+        self.shared: bool = shared
+        self.origin: Any = origin
+        self.checks: tuple[Any, ...] | None = None
+        self.range: tuple[int, int] | None = None
+        self.spare: bool = False
+        self.slot: int = 0
+        self.epoch: int = 0
+
+
+Input: TypeAlias = "Node | Scalar | None"
+
+
+# Nodes, values and components are freed by their counts alone, and the collector need not look
+# at them: a component and its nodes let go of each other when it runs or dies.
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+class Node:
+    """One recorded operation, or a leaf (``spec is None``)."""
+
+    __slots__ = (
+        "spec", "inputs", "indices", "types", "seq", "place", "offset", "component", "refs",
+        "handles", "out_handles", "state", "buffers", "evaluation", "error", "tracked",
+        "grad_mask", "leaf", "boundary", "depth", "lineage", "slot", "epoch", "uses", "freed",
+    )  # fmt: skip
+
+    def __init__(
+        self, spec: Spec | None, inputs: tuple[Input, ...], indices: tuple[int, ...] | None,
+        types: tuple[TensorType, ...], seq: int, place: CodeType | Site | None, offset: int,
+    ) -> None:  # fmt: skip
+        self.spec: Spec | None = spec
+        self.inputs: tuple[Input, ...] = inputs
+        #: which output of each operand is meant; None: the first of each
+        self.indices: tuple[int, ...] | None = indices
+        self.types: tuple[TensorType, ...] = types
+        self.seq: int = seq
+        #: the user's code object, with the offset in it, or a ready Site
+        self.place: Any = place
+        self.offset: int = offset
+        self.component: Component | None = None
+        self.refs: int = 0
+        self.handles: int = 0
+        #: handles of each result; None where there is one result
+        self.out_handles: list[int] | None = None
+        self.state: int = PENDING
+        self.buffers: list[Buffer | None] | None = None
+        self.evaluation: Any = None
+        self.error: LoomError | None = None
+        #: a gradient may flow through this node
+        self.tracked: bool = False
+        #: bit i: a gradient flows to operand i
+        self.grad_mask: int = 0
+        #: the token of a leaf of the tape, given by Value.as_leaf
+        self.leaf: object = None
+        self.boundary: bool = False
+        self.depth: int = 0
+        self.lineage: Any = None
+        self.slot: int = 0
+        self.epoch: int = 0
+        self.uses: int = 0
+        #: its tape was freed by a backward pass
+        self.freed: bool = False
+
+    @property
+    def site(self) -> Site:
+        """Where in the user's program it was recorded."""
+        place = self.place
+        if place is None:
+            return UNKNOWN
+        if isinstance(place, Site):
+            return place
+        return Site(place, self.offset)
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Component:
+    """A connected set of pending nodes. A merged one points to its successor."""
+
+    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "lineage", "check_at", "thread")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.parent: Component | None = None
+        self.ordered: bool = True
+        self.dead: int = 0
+        self.depth: int = 0
+        self.lineage: Any = None
+        self.check_at: int = trace.check_at
+        #: which thread began to record it
+        self.thread: int = get_ident()
+
+
+class _ForkedLock:
+    """Stands in for the lock in a forked child: every use is an error."""
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def acquire(self) -> bool:
+        raise ForkError(
+            "this process was forked after lazyloom had started, so the runtime cannot be used in "
+            "it; start workers with the 'spawn' or 'forkserver' method")
+
+    def release(self) -> None:
+        return None
+
+    def locked(self) -> bool:
+        return True
+
+
+@final
+class Trace:
+    """What is recorded in this process.
+
+    Attributes:
+        lock: held for every change; a plain lock, so that a ``with`` block is safe from Ctrl-C.
+        components: the connected parts of the pending work, oldest first.
+        sequence: the number of the newest node.
+        recorded: how many ops were recorded.
+    """
+
+    __slots__ = (
+        "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
+        "started", "released", "check_at", "without_grad", "mapping", "failing",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.components: dict[Component, None] = {}
+        self.sequence: int = 0
+        self.recorded: int = 0
+        self.started: bool = False
+        self.forked: bool = False
+        self.released: list[Node] = []
+        #: how many ops a new component has before it is looked at (``hooks.grown``); tests that
+        #: run every op by itself say 1
+        self.check_at: int = CUT_AT
+        #: how many switches of gradient recording are not at their default, in all threads
+        self.without_grad: int = 0
+        #: how many functions are being mapped over an axis, in all threads
+        self.mapping: int = 0
+        #: nodes let go of their operands because they failed: storages go back to those
+        self.failing: bool = False
+        self.set_lock(threading.Lock())
+
+    def set_lock(self, lock: Any) -> None:
+        self.lock: Any = lock
+        self.acquire: Any = lock.acquire
+        self.release: Any = lock.release
+        self.locked: Any = lock.locked
+
+
+trace: Final = Trace()
+_local: Final[Any] = threading.local()
+
+
+def check_process() -> None:
+    """Raise ForkError in a forked child, for calls that need no lock."""
+    if trace.forked:
+        trace.acquire()
+
+
+def _after_fork_in_child() -> None:
+    if trace.started:
+        trace.forked = True
+        trace.set_lock(_ForkedLock())
+    else:
+        trace.set_lock(threading.Lock())
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+class Value:
+    """One immutable result: of a recorded op, or given from the host.
+
+    Obtained from :func:`lazyloom.record`, :func:`lazyloom.from_host` and their kind.
+    """
+
+    __slots__ = ("node", "index", "requires_grad")
+
+    def __init__(self, node: Node, index: int, requires_grad: bool) -> None:
+        # the caller has counted the handle, under the lock: see :func:`hold`
+        self.node: Node = node
+        self.index: int = index
+        #: whether a gradient flows through this value to a leaf of the tape
+        self.requires_grad: bool = requires_grad
+
+    def __del__(self) -> None:
+        node = self.node
+        node.handles -= 1
+        counts = node.out_handles
+        if counts is not None:
+            counts[self.index] -= 1
+        elif node.handles or node.refs:
+            return
+        if node.refs == 0:
+            # Computed values hold memory and are released at once; what is pending waits for
+            # the next call, which is cheaper. This may run anywhere, also inside a section of
+            # this thread that holds the lock: then whoever holds it drains. Never a bare
+            # acquire: an interrupt right after it would keep the lock for ever.
+            if trace is None:
+                return  # the process ends, and this module is taken apart already
+            trace.released.append(node)
+            if node.state == DONE and not trace.locked():
+                with trace.lock:
+                    drain()
+
+    @property
+    def type(self) -> TensorType:
+        """Shape, dtype and placement."""
+        return self.node.types[self.index]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.node.types[self.index].shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.node.types[self.index].dtype
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the value has yet to be computed."""
+        return self.node.state == PENDING
+
+    def detach(self) -> Value:
+        """The same data, carrying no gradient."""
+        if not self.requires_grad:
+            return self
+        with trace.lock:
+            return hold(self.node, self.index, False)
+
+    def as_leaf(self, token: object) -> Value:
+        """The same data as a leaf of the tape: it requires a gradient, reported for ``token``.
+
+        Raises GradientError where the dtype has no gradient.
+        """
+        return hooks.as_leaf(self, token)
+
+    def read(self) -> Any:
+        """The data as a fresh, writable NumPy array; evaluates what is pending.
+
+        Raises ExecutionError if computing the value failed.
+        """
+        return hooks.read(self)
+
+    def __repr__(self) -> str:
+        state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[
+            self.node.state]
+        return f"<Value {self.type.text} {state}>"
+
+
+def hold(node: Node, index: int, requires_grad: bool) -> Value:
+    """A new handle of a node's result; the caller holds the lock."""
+    node.handles += 1
+    counts = node.out_handles
+    if counts is not None:
+        counts[index] += 1
+    return Value(node, index, requires_grad)
+
+
+def drain() -> None:
+    """Account for released values; the caller holds the lock."""
+    released = trace.released
+    while released:
+        node = released.pop()
+        if node.refs == 0 and node.state != DEAD:
+            if node.handles == 0:
+                kill(node)
+            else:
+                _drop_unheld(node)
+
+
+def _drop_unheld(node: Node) -> None:
+    """Give up the buffers of results that no handle is left of."""
+    counts = node.out_handles
+    if counts is not None and node.buffers is not None:
+        for i, count in enumerate(counts):
+            if count == 0:
+                drop_buffer(node, i)
+
+
+def drop_buffer(node: Node, index: int) -> None:
+    assert node.buffers is not None
+    buffer = node.buffers[index]
+    if buffer is not None:
+        buffer.owners -= 1
+        node.buffers[index] = None
+        if buffer.spare:
+            if trace.failing:
+                buffer.spare = False
+            else:
+                empty(buffer)
+
+
+def empty(buffer: Buffer) -> None:
+    """Give up the memory of a spare buffer that nobody owns and no plan is about to use."""
+    if buffer.owners == 0 and buffer.holds == 0:
+        buffer.array = None
+        buffer.host = None
+
+
+def kill(node: Node) -> None:
+    """Take apart a node that nothing refers to, and whatever only it kept."""
+    kill_all([node])
+
+
+def kill_all(work: list[Node]) -> None:
+    """Take apart the nodes of a list, and what only they kept; iteratively, emptying it."""
+    while work:
+        n = work.pop()
+        if n.state == DEAD:
+            continue
+        if n.state == PENDING:
+            c = find(n)
+            if c is not None:
+                c.dead += 1
+                if c.dead == len(c.nodes):
+                    trace.components.pop(c, None)
+                    c.nodes = []
+                    c.dead = 0
+                elif c.dead > 256 and c.dead * 2 > len(c.nodes):
+                    c.nodes = [m for m in c.nodes if m.state == PENDING and m is not n]
+                    c.dead = 0
+        n.state = DEAD
+        release_inputs(n, work)
+        buffers = n.buffers
+        if buffers is not None:
+            for i in range(len(buffers)):
+                drop_buffer(n, i)
+            n.buffers = None
+        n.evaluation = None
+        n.lineage = None
+        n.leaf = None
+
+
+def release_inputs(n: Node, work: list[Node]) -> None:
+    """Drop the operands of a node; those left without any reference go to ``work``."""
+    inputs = n.inputs
+    n.inputs = ()
+    for m in inputs:
+        if isinstance(m, Node):
+            m.refs -= 1
+            if m.refs == 0:
+                if m.handles == 0:
+                    if m.state != DEAD:
+                        work.append(m)
+                else:
+                    _drop_unheld(m)
+
+
+def find(n: Node) -> Component | None:
+    """The component of a pending node, with path compression."""
+    c = n.component
+    if c is None or c.parent is None:
+        return c
+    parent: Component | None = c.parent
+    while parent is not None:
+        further: Component | None = parent.parent
+        if further is not None:
+            c.parent = further
+            parent = further
+        c = parent
+        parent = c.parent
+    n.component = c
+    return c
+
+
+def join(a: Component, b: Component) -> Component:
+    """Merge two components; the caller holds the lock."""
+    if len(a.nodes) < len(b.nodes):
+        a, b = b, a
+    a.nodes.extend(b.nodes)
+    a.ordered = False
+    a.dead += b.dead
+    a.depth = max(a.depth, b.depth)
+    if a.lineage is None:
+        a.lineage = b.lineage
+    a.check_at = a.lineage.check_at if a.lineage is not None else max(
+        CUT_AT, min(a.check_at, b.check_at))
+    b.parent = a
+    b.nodes = []
+    trace.components.pop(b, None)
+    return a
+
+
+def grad_enabled() -> bool:
+    """Whether this thread records gradients."""
+    return trace.without_grad == 0 or bool(getattr(_local, "grad", True))
+
+
+def set_grad_enabled(enabled: bool) -> bool:
+    """Switch the recording of gradients on or off in this thread; returns the former state."""
+    before = bool(getattr(_local, "grad", True))
+    if enabled != before:
+        _local.grad = enabled
+        with _counting:
+            trace.without_grad += -1 if enabled else 1
+    return before
+
+
+_counting: Final = threading.Lock()
+
+
+def hold_cuts(held: bool) -> None:
+    """Keep this thread's components from being cut, while what it records belongs together."""
+    _local.hold_cuts = held
+
+
+def cuts_held() -> bool:
+    return bool(getattr(_local, "hold_cuts", False))
+
+
+def last_sequence() -> int:
+    """The number of the newest node."""
+    return trace.sequence
+
+
+def leaf_node(type: TensorType, buffer: Buffer) -> Node:
+    """A node whose data is there already; the caller holds the lock."""
+    trace.started = True
+    trace.sequence += 1
+    node = Node(None, (), None, (type,), trace.sequence, None, 0)
+    node.state = DONE
+    node.buffers = [buffer]
+    buffer.owners += 1
+    return node
+
+
+def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) -> Value:
+    """A value whose data is there already."""
+    with trace.lock:
+        return hold(leaf_node(type, buffer), 0, requires_grad)
+
+
+def begin_mapping() -> int:
+    """A function is about to be mapped; the number from which what it makes is its own."""
+    with trace.lock:
+        trace.started = True
+        trace.sequence += 1
+        trace.mapping += 1
+        return trace.sequence
+
+
+def end_mapping() -> None:
+    with trace.lock:
+        trace.mapping -= 1
+
+
+def placeholder(type: TensorType, mapping: Any, requires_grad: bool) -> Value:
+    """A value that stands for one element of a mapped axis."""
+    with trace.lock:
+        trace.sequence += 1
+        node = Node(None, (), None, (type,), trace.sequence, None, 0)
+        node.state = MAPPED
+        node.lineage = mapping
+        # it has no operands; a gradient goes on at the value it stands for
+        node.grad_mask = 1 if requires_grad else 0
+        return hold(node, 0, requires_grad)

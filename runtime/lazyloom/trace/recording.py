@@ -1,0 +1,310 @@
+"""Recording: from an op and its operands to a node of the graph.
+
+This is the path of every traced operation. Compiled, it needs the lock only where somebody
+holds it or released nodes have to be taken apart; interpreted, it takes it in a ``with`` block,
+which Ctrl-C cannot leave half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from ..compiled import ALONE, COMPILED
+from ..errors import ArgumentError, LoomError
+from ..hooks import hooks
+from ..ops.spec import OpDef, lookup
+from ..types import TensorType
+from .graph import (
+    MAPPED,
+    PENDING,
+    Component,
+    Input,
+    Node,
+    Value,
+    cuts_held,
+    drain,
+    find,
+    grad_enabled,
+    join,
+    trace,
+)
+from .scalars import Scalar
+from .source import Site, given_site, user_place, user_site
+from .specs import Spec, place, spec_of
+
+Operandlike: TypeAlias = "Value | Scalar | None"
+
+# Constants of this module, which compiled code need not look up. No signal interrupts a compiled
+# function, so that a bare acquire is safe in it.
+_COMPILED: Final[bool] = COMPILED
+_ALONE: Final[bool] = ALONE
+
+
+def record(
+    op: Any, operands: Any, attributes: Any = None, *, boundary: bool = False,
+) -> Any:  # fmt: skip
+    """Record one operation and return its result, or a tuple of its results.
+
+    Args:
+        op: the op (an :class:`~lazyloom.ops.spec.OpDef`), or its name.
+        operands: a sequence of values, scalars, or None where an optional operand is absent.
+        attributes: a mapping of the op's attributes; missing ones take their defaults.
+        boundary: make the result the boundary of its own program; see
+            :func:`lazyloom.trace.source`.
+
+    Returns:
+        a :class:`Value` for an op of one result, else a tuple of them.
+
+    Raises:
+        UnknownOpError, ArgumentError, ShapeError, DTypeError: at once, for this call.
+    """
+    if not isinstance(operands, (list, tuple)):
+        operands = as_list(op, operands)
+    # what the caller passed, whatever the types say: record_spec looks at each
+    items: Sequence[Any] = operands
+    try:
+        found = op if isinstance(op, OpDef) else lookup(op)
+        while len(items) > found.least and items[-1] is None:
+            # absent optional operands at the end are no part of the structure
+            items = items[:-1]
+        spec = spec_of(found, attributes, len(items))
+    except LoomError as error:
+        place(error, op.name if isinstance(op, OpDef) else str(op))
+        raise
+    return record_spec(spec, items, boundary)
+
+
+def as_list(op: Any, operands: Any) -> list[Any]:
+    """Operands given as some other iterable. Raises ArgumentError."""
+    try:
+        return list(operands)
+    except TypeError:
+        name = op.name if isinstance(op, OpDef) else op
+        raise ArgumentError(
+            f"{name}: the operands are a {type(operands).__name__}, expected a sequence of them",
+            op=str(name), site=str(user_site())) from None
+
+
+def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
+    known = position < spec.op.most or (spec.op.most < 0 and len(spec.op.operands) > 0)
+    name = repr(spec.op.operand_name(position)) if known else str(position)
+    return ArgumentError(
+        f"{spec.op.name}: operand {name} is a {type(given).__name__}, expected a Value or a "
+        "Scalar, or in lazyloom.apply a tensor or a Python number; lazyloom.from_host makes one "
+        "of host data", op=spec.op.name, site=str(user_site()))
+
+
+def record_spec(
+    spec: Spec, operands: Sequence[Any], boundary: bool = False,
+    site: Site | None = None,
+) -> Any:  # fmt: skip
+    """:func:`record` for an interned spec."""
+    types: list[TensorType | None] = []
+    inputs: list[Input] = []
+    indices: list[int] | None = None
+    mask = 0
+    given: Any
+    for position, given in enumerate(operands):
+        if isinstance(given, Value):
+            node = given.node
+            index = given.index
+            types.append(node.types[index])
+            inputs.append(node)
+            if index:
+                if indices is None:
+                    indices = [0] * len(operands)
+                indices[position] = index
+            if given.requires_grad:
+                mask |= 1 << position
+        elif given is None:
+            types.append(None)
+            inputs.append(None)
+        elif isinstance(given, Scalar):
+            types.append(given.type)
+            inputs.append(given)
+        else:
+            raise _no_operand(spec, position, given)
+    try:
+        results = spec.infer(tuple(types))
+    except LoomError as error:
+        place(error, spec.op.name)
+        raise
+    node = _append(spec, tuple(inputs), None if indices is None else tuple(indices), results,
+                   mask, boundary, site)  # fmt: skip
+    if len(results) == 1:
+        return Value(node, 0, node.tracked and results[0].dtype.is_inexact)
+    return tuple([
+        Value(node, i, node.tracked and t.dtype.is_inexact) for i, t in enumerate(results)])
+
+
+def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
+    """:func:`record_spec` for one operand and one result, without detours."""
+    node = a.node
+    index = a.index
+    try:
+        results = spec.infer((node.types[index],))
+    except LoomError as error:
+        place(error, spec.op.name)
+        raise
+    made = _append(spec, (node,), None if index == 0 else (index,), results,
+                   1 if a.requires_grad else 0, False, site)  # fmt: skip
+    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+
+
+def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Value:
+    """:func:`record_spec` for two operands and one result, without detours."""
+    left = a.node
+    right = b.node
+    i = a.index
+    j = b.index
+    try:
+        results = spec.infer_two(left.types[i], right.types[j])
+    except LoomError as error:
+        place(error, spec.op.name)
+        raise
+    mask = 0
+    if a.requires_grad:
+        mask = 1
+    if b.requires_grad:
+        mask |= 2
+    made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
+                   False, site)  # fmt: skip
+    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+
+
+def record_number(
+    spec: Spec, a: Value, number: Scalar, reverse: bool, site: Site | None = None
+) -> Value:
+    """:func:`record_two` for a value and a scalar; ``reverse`` puts the scalar first."""
+    node = a.node
+    index = a.index
+    t = node.types[index]
+    inputs: tuple[Input, ...]
+    try:
+        if reverse:
+            results = spec.infer_two(number.type, t)
+            inputs = (number, node)
+        else:
+            results = spec.infer_two(t, number.type)
+            inputs = (node, number)
+    except LoomError as error:
+        place(error, spec.op.name)
+        raise
+    mask = 0
+    if a.requires_grad:
+        mask = 2 if reverse else 1
+    indices: tuple[int, ...] | None = None
+    if index:
+        indices = (0, index) if reverse else (index, 0)
+    made = _append(spec, inputs, indices, results, mask, False, site)
+    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+
+
+def _append(
+    spec: Spec, inputs: tuple[Input, ...], indices: tuple[int, ...] | None,
+    results: tuple[TensorType, ...], mask: int, boundary: bool, site: Site | None,
+) -> Node:  # fmt: skip
+    """A new node with one handle a result, which the caller turns into Values at once."""
+    offset = 0
+    where: Any = site
+    if where is None:
+        where = given_site()
+        if where is None:
+            where, offset = user_place()
+    node = Node(spec, inputs, indices, results, 0, where, offset)
+    if boundary:
+        node.boundary = True
+    count = len(results)
+    node.handles = count
+    if count != 1:
+        node.out_handles = [1] * count
+    if spec.effect:
+        _refuse_mapped(node)
+        # what it does is wanted even if its results are not; released when it ran
+        node.refs = 1
+    if mask and spec.differentiable and grad_enabled():
+        for t in results:
+            if t.dtype.is_inexact:
+                node.tracked = True
+                node.grad_mask = mask
+    if _ALONE and not trace.released and not trace.locked():
+        component = _link(node)
+    elif _COMPILED:
+        trace.acquire()
+        try:
+            component = _link(node)
+        finally:
+            trace.release()
+    else:
+        with trace.lock:
+            component = _link(node)
+    if component is not None and not cuts_held():
+        hooks.grown(component)
+    return node
+
+
+def _refuse_mapped(node: Node) -> None:
+    for m in node.inputs:
+        if isinstance(m, Node) and m.state == MAPPED:
+            assert node.spec is not None
+            name = node.spec.op.name
+            raise ArgumentError(
+                f"{name}: an operand depends on an axis that lazyloom.vmap maps over, but the op "
+                "has effects, which cannot be mapped; call it outside the mapped function",
+                op=name, site=str(node.site))
+
+
+def _link(node: Node) -> Component | None:
+    """Enter a node in the graph; its component if that has grown.
+
+    The caller holds the lock, or is alone: nothing here then lets another thread run.
+    """
+    if not trace.started:
+        trace.started = True
+    if trace.released:
+        drain()
+    sequence = trace.sequence + 1
+    trace.sequence = sequence
+    trace.recorded += 1
+    node.seq = sequence
+    component: Component | None = None
+    depth = 0
+    lineage: Any = None
+    mapping: Any = None
+    for m in node.inputs:
+        if isinstance(m, Node):
+            m.refs += 1
+            if m.state == PENDING:
+                if m.depth > depth:
+                    depth = m.depth
+                if not m.boundary:
+                    c = find(m)
+                    if component is None:
+                        component = c
+                    elif c is not None and c is not component:
+                        component = join(component, c)
+            elif m.lineage is not None:
+                if m.state == MAPPED:
+                    mapping = m.lineage
+                else:
+                    lineage = m.lineage
+    if mapping is not None:
+        node.state = MAPPED
+        node.lineage = mapping
+        return None
+    if component is None:
+        component = Component()
+        trace.components[component] = None
+    if lineage is not None and component.lineage is None and component.depth < 2:
+        component.lineage = lineage
+        component.check_at = lineage.check_at
+    node.component = component
+    depth += 1
+    node.depth = depth
+    if depth > component.depth:
+        component.depth = depth
+    component.nodes.append(node)
+    if len(component.nodes) - component.dead >= component.check_at:
+        return component
+    return None

@@ -1,0 +1,109 @@
+"""Python numbers met in operations: run-time parameters, and the few that are structure."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast, final
+
+from ..compiled import mypyc_attr
+from ..dtypes import DType
+from ..errors import ArgumentError
+from ..types import TensorType, scalar_type
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Scalar:
+    """A Python number as a run-time parameter: a 0-d operand whose value is not structure.
+
+    Only 0, 1 and -1 (by bits: not -0.0) and bools become part of the program. Integers wrap
+    and floats are truncated where the dtype is an integer one, as C's casts do.
+
+    Raises ArgumentError for what is no number, or one that the dtype cannot hold at all.
+    """
+
+    __slots__ = ("number", "type", "baked")
+
+    def __init__(
+        self, number: bool | int | float | complex, dtype: DType, *, bake: bool = True
+    ) -> None:
+        self.type: Final[TensorType] = scalar_type(dtype)
+        kind = type(number)
+        #: ``bake=False`` keeps even 0, 1 and -1 out of the structure (indices in a loop)
+        baked: Baked | None = None
+        if kind is float and dtype.kind == "f":
+            real: float = cast(float, number)
+            if bake and (real == 0.0 or real == 1.0 or real == -1.0):
+                baked = _baked(real, dtype)
+        else:
+            if kind is not bool:
+                number = _held(number, dtype)
+            if bake or dtype.kind == "b":
+                baked = _baked(number, dtype)
+        self.number: Final[Any] = number
+        self.baked: Final[Baked | None] = baked
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.number!r}, {self.type.dtype.name})"
+
+
+def _held(number: Any, dtype: DType) -> bool | int | float | complex:
+    """The number as Python's own, if the dtype can hold such a one; raises ArgumentError."""
+    # what NumPy calls a number has an item() of Python's, and None where it is no scalar
+    given: Any = number.item() if getattr(number, "shape", None) == () and hasattr(
+        number, "item") else number
+    try:
+        if isinstance(given, bool):
+            return given
+        if isinstance(given, int):
+            if dtype.kind in "fc":
+                float(given)
+            return int(given)
+        if isinstance(given, float):
+            if dtype.kind in "iu":
+                int(given)
+            return float(given)
+        if isinstance(given, complex) and dtype.kind in "bc":
+            return complex(given)
+    except (OverflowError, ValueError):
+        pass
+    shown = repr(given)
+    raise ArgumentError(
+        f"a scalar is {shown if len(shown) < 80 else shown[:60] + '...'}, expected a number that "
+        f"{dtype.name} holds")
+
+
+@final
+class Baked:
+    """A scalar constant that is part of the structure. Interned."""
+
+    __slots__ = ("number", "dtype")
+
+    def __init__(self, number: int, dtype: DType) -> None:
+        self.number: Final = number
+        self.dtype: Final = dtype
+
+
+_baked_constants: dict[tuple[int, DType], Baked] = {}
+
+
+def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
+    if dtype.kind == "b":
+        return baked_constant(1 if number else 0, dtype)
+    if number != 0 and number != 1 and number != -1:
+        return None
+    if number == 0:
+        # -0.0 is not 0.0
+        parts = (number.real, number.imag)
+        if any(str(p) == "-0.0" for p in parts):
+            return None
+    elif isinstance(number, complex) and str(number.imag) == "-0.0":
+        return None
+    return baked_constant(int(number.real), dtype)
+
+
+def baked_constant(number: int, dtype: DType) -> Baked:
+    """The interned constant 0, 1 or -1 of that dtype."""
+    found = _baked_constants.get((number, dtype))
+    if found is None:
+        found = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
+    return found

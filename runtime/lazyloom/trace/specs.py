@@ -1,0 +1,152 @@
+"""Specs: an op with its attributes and number of operands, interned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, final
+
+from ..errors import ArgumentError, LoomError, ShapeError
+from ..ops.spec import OpDef, attribute_bits
+from ..types import TensorType
+from .source import user_site
+
+
+@final
+class Inferred:
+    """The result types of a spec for two operand types."""
+
+    __slots__ = ("a", "b", "results")
+
+    def __init__(
+        self, a: TensorType, b: TensorType, results: tuple[TensorType, ...]
+    ) -> None:
+        self.a: Final = a
+        self.b: Final = b
+        self.results: Final = results
+
+
+@final
+class NewestPull:
+    """The spec of an op's vjp for the operands and results that were asked for last."""
+
+    __slots__ = ("arity", "wrt", "given", "spec")
+
+    def __init__(self, arity: int, wrt: list[int], given: list[int], spec: Spec) -> None:
+        self.arity: Final[int] = arity
+        self.wrt: Final[list[int]] = wrt
+        self.given: Final[list[int]] = given
+        self.spec: Final[Spec] = spec
+
+
+@final
+class Spec:
+    """An op with its attributes and number of operands. Interned: the unit of exact keys.
+
+    Two specs are one object exactly if op, attributes (by type and bits) and arity agree.
+    """
+
+    __slots__ = (
+        "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
+        "differentiable", "newest", "pulls", "newest_pull",
+    )  # fmt: skip
+
+    def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
+        self.op: Final[OpDef] = op
+        self.attrs: Final[dict[str, Any]] = attrs
+        self.bits: Final[Any] = bits
+        self.arity: Final[int] = arity
+        self.id: Final[int] = id
+        self.types: Final[dict[tuple[TensorType | None, ...], tuple[TensorType, ...]]] = {}
+        self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
+        self.effect: Final[bool] = op.effect
+        self.fallible: Final[bool] = op.fallible
+        #: its second result is looked at before what depends on the first is read
+        self.checked: Final[bool] = op.name == "checked"
+        self.differentiable: Final[bool] = op.differentiable is not False
+        #: what was inferred last for two operands; a loop asks for the same again
+        self.newest: Inferred | None = None
+        #: the specs of its vjp, by operands wanted and results given
+        self.pulls: Final[dict[Any, Spec]] = {}
+        self.newest_pull: NewestPull | None = None
+
+    def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
+        found = self.types.get(types)
+        if found is None:
+            try:
+                found = self.op.infer(types, self.attrs)
+            except ShapeError as error:
+                if error.op is not None:
+                    raise
+                raise ShapeError(f"{self.op.name}: the result: {error}", op=self.op.name) from None
+            self.types[types] = found
+        return found
+
+    def infer_two(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
+        """:meth:`infer` for two operands that are there."""
+        newest = self.newest
+        if newest is not None and newest.a is a and newest.b is b:
+            return newest.results
+        results = self.infer((a, b))
+        self.newest = Inferred(a, b, results)
+        return results
+
+    def __repr__(self) -> str:
+        inner = ", ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+        return f"{self.op.name}[{inner}]" if inner else self.op.name
+
+
+_specs: Final[dict[Any, Spec]] = {}
+_given_specs: Final[dict[Any, Spec]] = {}
+#: specs without attributes, by op and arity
+_plain: Final[dict[OpDef, dict[int, Spec]]] = {}
+
+
+def spec_of(op: OpDef, attributes: Any, arity: int) -> Spec:
+    """The interned spec. Raises ArgumentError for attributes that the op does not take."""
+    if not attributes:
+        by_arity = _plain.get(op)
+        if by_arity is None:
+            by_arity = _plain.setdefault(op, {})
+        plain = by_arity.get(arity)
+        if plain is None:
+            plain = by_arity[arity] = _spec_of(op, {}, arity)
+        return plain
+    if not isinstance(attributes, Mapping):
+        raise ArgumentError(
+            f"{op.name}: the attributes are a {type(attributes).__name__}, expected a mapping of "
+            "names to values", op=op.name, site=str(user_site()))
+    parts: list[Any] = [op, arity]
+    try:
+        for k, v in attributes.items():
+            parts.append(k)
+            parts.append(attribute_bits(v))
+        given = tuple(parts)
+        found = _given_specs.get(given)
+    except TypeError:
+        return _spec_of(op, attributes, arity)
+    if found is None:
+        found = _given_specs[given] = _spec_of(op, attributes, arity)
+    return found
+
+
+def _spec_of(op: OpDef, attributes: Mapping[str, Any], arity: int) -> Spec:
+    try:
+        attrs = op.canonical_attributes(attributes)
+    except LoomError as error:
+        place(error, op.name)
+        raise
+    bits = tuple([attribute_bits(v) for v in attrs.values()])
+    key = (op, bits, arity)
+    found = _specs.get(key)
+    if found is None:
+        found = _specs.setdefault(key, Spec(op, attrs, bits, arity, len(_specs)))
+    return found
+
+
+def place(error: LoomError, op: str) -> None:
+    """Add the op and the user's place to an error that was found while recording."""
+    if error.op is None:
+        error.op = op
+    if error.site is None:
+        error.site = str(user_site())
