@@ -1,7 +1,7 @@
 """Whether indices are in range.
 
 Indices that are known on the host raise at the call, as in NumPy. What the device computes is
-known only when its program has run: then a flag goes with it (``lazyloom.checks``), and reading
+known only when its program has run: then a flag goes with it (``lazyloom.register_check``), and reading
 anything that depends on an index out of range raises the IndexError.
 """
 

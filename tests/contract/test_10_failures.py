@@ -239,7 +239,7 @@ def test_a_failure_in_a_process_that_ends_right_away_is_quiet(handlers: Handlers
 
 
 def test_an_interrupted_run_leaves_its_values_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lazyloom.execute.run as run_module
+    import lazyloom.backends.xla.run as run_module
 
     x = host([1.0, 2.0])
     value = rec("add", rec("exp", x), number(11.0))

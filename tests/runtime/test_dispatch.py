@@ -108,7 +108,7 @@ def test_64_bit_types_whatever_jax_is_set_to(way: str, dtype: str) -> None:
 def test_programs_from_disk_run_the_same_way(tmp_path: Any) -> None:
     code = """
         import numpy as np, lazyloom as ll
-        from lazyloom.execute import jax_compat
+        from lazyloom.backends.xla import jax_compat
         slow = [0]
         plain = jax_compat._Slow.run
         def run(self, *a):

@@ -51,7 +51,7 @@ def record(
         operands: a sequence of values, scalars, or None where an optional operand is absent.
         attributes: a mapping of the op's attributes; missing ones take their defaults.
         boundary: make the result the boundary of its own program; see
-            :func:`lazyloom.trace.source`.
+            :func:`lazyloom.source`.
 
     Returns:
         a :class:`Value` for an op of one result, else a tuple of them.

@@ -2,7 +2,7 @@
 
 Frontends hand over channels first; XLA's CPU code for a convolution wants channels last, and one
 that gets anything else turns its operands and its result around, every time. So on a CPU a value
-lives in the form (:mod:`.forms`) that its op gives it, what works on it takes it as it lies, and
+lives in the form (:mod:`.layouts`) that its op gives it, what works on it takes it as it lies, and
 it is turned only where two forms meet and where the program ends: results that leave a program are
 always in logical order. What is found here depends on the structure and the outputs alone.
 """

@@ -33,7 +33,7 @@ class Lowered(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An op lowered at operands in given forms (see :mod:`.forms`).
+    """An op lowered at operands in given forms (see :mod:`.layouts`).
 
     Attributes:
         lowered: its functions; the types of its results are physical.
