@@ -8,23 +8,42 @@ from __future__ import annotations
 import hashlib
 import os
 from functools import lru_cache
+from typing import Final
 
 from ...cache import disk
 from . import jax_compat
+
+
+#: the layers that define what programs are compiled to: all that this package may import, itself
+#: included, less the cache, which keeps bytes as they are
+LAYERS: Final = ("backends", "program", "trace", "ops")
+
+
+def sources() -> dict[str, str]:
+    """The source files on which machine code depends: paths by the name in the package.
+
+    Those of ``LAYERS``, recursively, and the modules below all layers.
+    """
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    found: dict[str, str] = {}
+    for folder, inner, files in os.walk(here):
+        if folder == here:
+            inner[:] = LAYERS
+        inner.sort()
+        for file in sorted(files):
+            if file.endswith(".py") and not file.startswith("__main__"):
+                path = os.path.join(folder, file)
+                found[os.path.relpath(path, here).replace(os.sep, "/")] = path
+    return found
 
 
 @lru_cache(maxsize=1)
 def fingerprint() -> bytes:
     """A digest of all that changes machine code: our source, versions, flags, processor."""
     digest = hashlib.sha256(jax_compat.environment().encode())
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for part in ("ops", "execute"):
-        for name in sorted(os.listdir(os.path.join(here, part))):
-            if name.endswith(".py"):
-                with open(os.path.join(here, part, name), "rb") as f:
-                    digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())
-    with open(os.path.join(here, "program.py"), "rb") as f:
-        digest.update(hashlib.sha256(f.read()).digest())
+    for name, path in sources().items():
+        with open(path, "rb") as f:
+            digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())
     return digest.digest()
 
 
