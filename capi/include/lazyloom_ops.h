@@ -980,10 +980,10 @@ static inline LOOM_CHECK loom_status loom_chebyshev_polynomial_with(loom_operand
 }
 
 /* x itself, and flag, which is looked at before anything that depends on x is read.
-   Where the flag is not zero, what was registered for kind (see lazyloom.checks) says what
-   is wrong with it: an error is raised by every read of what depends on x, and by no other.
-   of names the op that x is for, and info is passed on. Under vmap there is a flag for every
-   element of the batch.
+   Where the flag is not zero, what was registered for kind (see lazyloom.register_check)
+   says what is wrong with it: an error is raised by every read of what depends on x, and by
+   no other. of names the op that x is for, and info is passed on. Under vmap there is a flag
+   for every element of the batch.
      x: any dtype
      flag: any dtype
      kind: str
@@ -2276,7 +2276,6 @@ static inline LOOM_CHECK loom_status loom_full_with(loom_operand value, const in
 }
 
 /* The regularised lower incomplete gamma function, for a and x from 0 on.
-   There is no second derivative in a.
      a: T
      x: T
      T: one dtype, float16 or bfloat16 or float32 or float64

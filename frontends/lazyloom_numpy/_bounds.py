@@ -1,8 +1,8 @@
 """Whether indices are in range.
 
 Indices that are known on the host raise at the call, as in NumPy. What the device computes is
-known only when its program has run: then a flag goes with it (``lazyloom.register_check``), and reading
-anything that depends on an index out of range raises the IndexError.
+known only when its program has run: then a flag goes with it (``lazyloom.register_check``), and
+reading anything that depends on an index out of range raises the IndexError.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What NumPy warns of or refuses by looking at the data: said when a result is read.
 
-A call records a condition beside its result (``lazyloom.register_check``). Reading anything that depends
-on the result looks at the condition first; nothing is read before.
+A call records a condition beside its result (``lazyloom.register_check``). Reading anything that
+depends on the result looks at the condition first; nothing is read before.
 """
 
 from __future__ import annotations

@@ -104,10 +104,10 @@ def checked(
 ) -> tuple[Array, Array]:
     """x itself, and ``flag``, which is looked at before anything that depends on x is read.
 
-    Where the flag is not zero, what was registered for ``kind`` (see ``lazyloom.register_check``) says
-    what is wrong with it: an error is raised by every read of what depends on x, and by no
-    other. ``of`` names the op that x is for, and ``info`` is passed on. Under vmap there is a
-    flag for every element of the batch.
+    Where the flag is not zero, what was registered for ``kind`` (see
+    ``lazyloom.register_check``) says what is wrong with it: an error is raised by every read of
+    what depends on x, and by no other. ``of`` names the op that x is for, and ``info`` is passed
+    on. Under vmap there is a flag for every element of the batch.
     """
     return x, flag
 

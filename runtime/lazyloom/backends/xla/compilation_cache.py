@@ -13,7 +13,6 @@ from typing import Final
 from ...cache import disk
 from . import jax_compat
 
-
 #: the layers that define what programs are compiled to: all that this package may import, itself
 #: included, less the cache, which keeps bytes as they are
 LAYERS: Final = ("backends", "program", "trace", "ops")

@@ -14,8 +14,8 @@ for a ``b`` of shape (1, 6) that is a view of six elements, with ``p`` in the me
       ROOT r = f64[1,6] dynamic-update-slice(written, update, 0, t)
     }
 
-So what is written becomes a value of its own (see :mod:`.fusion_barriers`) wherever it depends on anything
-that may be the array that it is written into.
+So what is written becomes a value of its own (see :mod:`.fusion_barriers`) wherever it
+depends on anything that may be the array that it is written into.
 """
 
 from __future__ import annotations
