@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _info() -> dict[str, object]:
+    # slow to import, and `cache` does without
     from .backends.xla import jax_compat
 
     return {

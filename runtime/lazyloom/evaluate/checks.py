@@ -51,6 +51,7 @@ class Check:
     def seen_to_pass(self) -> bool:
         """Whether nothing is wrong, as far as that can be told without waiting."""
         if not self.passed and self.error is None:
+            # slow to import, and there when there is a flag
             from ..backends.xla import jax_compat
 
             array = self.flag.array
@@ -66,7 +67,7 @@ class Check:
         """The error, if there is one; waits for the flag."""
         if self.passed or self.error is not None:
             return self.error
-        from ..backends.xla import jax_compat
+        from ..backends.xla import jax_compat  # as above
 
         array = self.flag.array
         if array is None:

@@ -154,7 +154,7 @@ _run: Any = None
 
 
 def _execution() -> Any:
-    """The module that runs programs, imported by the first one."""
+    """The module that runs programs, imported by the first one: it is slow to import."""
     global _run
     if _run is None:
         from ..backends.xla import run
@@ -217,9 +217,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
         if buffer.array is not None:
             if origin.fallible:
                 try:
-                    from ..backends.xla import jax_compat
-
-                    jax_compat.wait(buffer.array)
+                    _execution().jax_compat.wait(buffer.array)
                     buffer.origin = None
                 except Exception as raised:
                     let_pass(raised)
@@ -489,13 +487,11 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
             if value.node.state == PENDING:
                 evaluate(value.node, reason, site)
         if wait:
-            from ..backends.xla import jax_compat
-
             for value in chosen:
                 buffer = materialize(value, reason, site)
                 if buffer.array is not None:
                     try:
-                        jax_compat.wait(buffer.array)
+                        _execution().jax_compat.wait(buffer.array)
                     except Exception as error:
                         let_pass(error)
                         raise _failed_at_read(value, buffer, error) from error

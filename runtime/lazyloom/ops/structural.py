@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import int64
 from ..errors import ShapeError
 from ..types import TensorType
-from ._jax import lax
+from ._jax import jax, lax
 from .cases import Cases, case, integers
 from .indexing import _wide
 from .kinds import AnyType, Array, Integer, Ints, T
@@ -128,8 +128,6 @@ def straight_through(x: T, y: T) -> Array:
 
 
 def _straight_through(x: Any, y: Any) -> Any:
-    from ._jax import jax
-
     # a rule for tangents serves both directions
     @jax.custom_jvp  # type: ignore[untyped-decorator]
     def pass_through(x: Any, y: Any) -> Any:

@@ -56,6 +56,7 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
         raise ArgumentError(
             f"from_dlpack: a {type_name(source)} was given, expected an object with "
             "__dlpack__ and __dlpack_device__")
+    # slow to import, and not needed before there is data on a device
     from ..backends.xla import jax_compat
 
     try:
@@ -127,8 +128,7 @@ def _range_of(node: Node, index: int) -> tuple[int, int] | None:
 
 def to_device_array(value: Value) -> Any:
     """The device array of a value, evaluated; it is shared from now on, so never donated."""
-    # imported by the first use of a device, which takes a second
-    from ..backends.xla.run import device_array
+    from ..backends.xla.run import device_array  # as above
 
     buffer = materialize(value, "dlpack")
     buffer.shared = True
@@ -149,6 +149,6 @@ def dlpack_device(value: Value) -> tuple[int, int]:
 def platform() -> str:
     """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use."""
     check_process()
-    from ..backends.xla import jax_compat
+    from ..backends.xla import jax_compat  # as above
 
     return str(jax_compat.device().platform)

@@ -85,6 +85,7 @@ def pull_of(
     base: OpDef, operands: Sequence[Any], wrt: Sequence[int], attrs: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """Results of ``base`` as a sequence, and the function that pulls cotangents back."""
+
     def primal(*chosen: Any) -> Any:
         out = base.fn(*replaced(operands, wrt, chosen), **attrs)
         return out if isinstance(out, (tuple, list)) else (out,)
