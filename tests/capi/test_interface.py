@@ -36,7 +36,7 @@ def interface() -> str:
     lines += [f"offered by _lazyloom_shims: {name}" for name in sorted(offered)]
     runtime = Path(lazyloom.__file__).parent
     for name in ("record_one", "record_two", "record_number", "record_spec"):
-        module = getattr(lazyloom, name).__module__.rpartition(".")[2]
+        module = getattr(lazyloom, name).__module__.partition(".")[2].replace(".", "/")
         lines.append(signature(name, runtime / f"{module}.py"))
     lines += [signature(name, build.HERE / "entries.py") for name in ("start", "apply", "failed")]
     return "\n".join(lines) + "\n"

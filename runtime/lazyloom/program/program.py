@@ -13,7 +13,6 @@ Instructions stand in the order of recording.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from collections.abc import Iterable, Sequence
@@ -139,7 +138,7 @@ class Structure:
     def digest(self) -> str:
         """SHA-256 of :attr:`serialized`, in hex."""
         if self._digest is None:
-            self._digest = hashlib.sha256(self.serialized).hexdigest()
+            self._digest = _sha256(self.serialized)
         return self._digest
 
     @staticmethod
@@ -192,6 +191,13 @@ class Structure:
             kept,
             list(leaves),
         )
+
+
+def _sha256(data: bytes) -> str:
+    # slow to import, as it loads OpenSSL; nobody asks for a key before a program runs
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def _pack(value: Any) -> Any:
@@ -295,7 +301,7 @@ class Program:
     def key(self) -> str:
         """SHA-256 of :attr:`serialized` in hex: equal exactly for equal programs."""
         if self._key is None:
-            self._key = hashlib.sha256(self.serialized).hexdigest()
+            self._key = _sha256(self.serialized)
         return self._key
 
     @property
