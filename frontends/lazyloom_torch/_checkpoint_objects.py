@@ -17,7 +17,8 @@ import lazyloom
 from lazyloom.tensor.views import Strided
 
 from . import _dtypes
-from ._tensor import Tensor, row_major, same_layout
+from ._strides import row_major, same_layout
+from ._tensor import Tensor
 from .nn.parameter import Parameter
 
 #: PyTorch's names of typed storages

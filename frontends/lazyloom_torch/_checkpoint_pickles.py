@@ -17,7 +17,8 @@ import numpy as np
 
 from . import _checkpoint_objects as objects
 from . import _dtypes
-from ._tensor import Tensor, row_major
+from ._strides import row_major
+from ._tensor import Tensor
 from .nn.parameter import Parameter
 
 

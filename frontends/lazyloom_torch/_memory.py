@@ -9,7 +9,8 @@ from lazyloom import Value
 from lazyloom.tensor.views import Broadcast, Strided
 
 from ._errors import not_a_tensor
-from ._tensor import Tensor, _new, _recorded, _still_requiring, row_major
+from ._strides import row_major
+from ._tensor import Tensor, _new, _recorded, _still_requiring
 
 
 def take(self: Tensor, other: Tensor) -> None:
@@ -19,6 +20,7 @@ def take(self: Tensor, other: Tensor) -> None:
     are now: they stay where they are on the tape, which would grow with each write.
     """
     strides, offset, steps, leaf = other._strides, other._offset, other._steps, self._leaf
+    before = self._strides
     alone, kind = other._value, other._type
     root: Tensor | None = None
     if alone is not None:
@@ -41,9 +43,10 @@ def take(self: Tensor, other: Tensor) -> None:
                 # nothing else stands for all of the memory that it was the owner of
                 root = _new(Tensor)
                 root._set(storage, (), storage.value.type)
+                root._lay(before, 0)
     self._set(storage, steps, kind)
     self._base = self._parent = self._own = None
-    self._strides, self._offset = strides, offset
+    self._lay(strides, offset)
     self._origin, self._no_gradient = root, root is not None
     if leaf is None:
         return

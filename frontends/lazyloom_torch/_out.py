@@ -118,7 +118,7 @@ def _write(out: Any, made: Tensor) -> Tensor:
     leaf = out._leaf
     held = value.detach() if leaf is None else value.detach().as_leaf(leaf)
     out._set(lazyloom.Storage(held), (), value.type)
-    out._strides = None
+    out._lay(None, 0)
     return out
 
 

@@ -26,6 +26,7 @@ from ._core import axis
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
+from ._strides import is_contiguous, row_major, seen
 
 
 class Leaf:
@@ -132,7 +133,17 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def _keep_own(self, own: tuple[int, Value] | None) -> None:
         """Set ``_own``; a tensor with one takes the general way of the operators."""
         self._own = own
-        self._special = own is not None
+        self._special = own is not None or self._reordered()
+
+    def _reordered(self) -> bool:
+        """Whether what is computed of each element has other strides than row-major ones."""
+        return self._strides is not None and seen(self._type.shape, self._strides)[1]
+
+    def _lay(self, strides: tuple[int, ...] | None, offset: int) -> None:
+        """Set the strides and the offset; a tensor whose results are to be laid out as it is takes
+        the general way of the operators."""
+        self._strides, self._offset = strides, offset
+        self._special = self._own is not None or self._reordered()
 
     def _assign(self, value: Value, repeated: bool = False) -> Tensor:
         """Replace the contents in place.
@@ -157,6 +168,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise as_torch(error) from None
         return self
 
+    def _laid(self, strides: tuple[int, ...] | None) -> Tensor:
+        """This tensor, a result that nothing shares yet, with the strides found for it."""
+        if strides is not None:
+            self._strides = strides
+            self._special = True
+        return self
+
     def _update(self, value: Value) -> None:
         """:meth:`_assign` for an optimizer, while no gradients are recorded."""
         leaf = self._leaf
@@ -179,22 +197,35 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             return self._origin
         return self if self._base is None else self._base
 
-    def _replace(self, value: Value) -> None:
-        tracking = lazyloom.grad_enabled()
-        root = self if self._base is None else self._base
+    def _top(self) -> tuple[Tensor, tuple[Any, ...]]:
+        """The alias with a history of its own that this is a view of, and the steps from there."""
         top, steps = self, ()
         while top._parent is not None:
             top, steps = top._parent[0], (*top._parent[1], *steps)
-        if tracking and (root._leaf is not None or top._leaf is not None):
+        return top, steps
+
+    def _check_no_leaf(self) -> None:
+        """Raise RuntimeError where a write in place would be one to a leaf that requires grad."""
+        if not lazyloom.grad_enabled():
+            return
+        root = self if self._base is None else self._base
+        top = self
+        while top._parent is not None:
+            top = top._parent[0]
+        if root._leaf is not None or top._leaf is not None:
             what = "a leaf Variable" if self._leaf is not None else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{what} that requires grad is being used in an in-place operation; do it under "
                 "torch.no_grad() or on a clone()")
+
+    def _replace(self, value: Value) -> None:
+        self._check_no_leaf()
+        tracking = lazyloom.grad_enabled()
         old = self._storage.value
         if self._origin is not None:
             from ._memory import replace_alias
 
-            replace_alias(self, value, old, top, steps, tracking)
+            replace_alias(self, value, old, *self._top(), tracking)
         elif not tracking:
             self._write_plain(value.detach(), old)
         else:
@@ -232,11 +263,17 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             kind = step.out_type(self._type)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
-        return self._view((step,), kind, strides, offset)
+        reordered = False
+        if strides is not None:
+            strides, reordered = seen(kind.shape, strides)
+        return self._view((step,), kind, strides, offset, reordered)
 
     def _view(self, steps: tuple[Any, ...], kind: lazyloom.TensorType,
-              strides: tuple[int, ...] | None, offset: int) -> Tensor:  # fmt: skip
-        """A view of this tensor: same storage, gradients as the grad mode has it."""
+              strides: tuple[int, ...] | None, offset: int, reordered: bool) -> Tensor:  # fmt: skip
+        """A view of this tensor: same storage, gradients as the grad mode has it.
+
+        ``reordered`` is what :meth:`_reordered` finds for these strides.
+        """
         made: Tensor = _new(Tensor)
         storage = self._storage
         made._set(storage, self._steps + steps, kind)
@@ -259,6 +296,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                     made._read_through(self, steps)
         if strides is not None:
             made._strides = strides
+            if reordered:
+                made._special = True
         if offset:
             made._offset = offset
         return made
@@ -367,7 +406,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         made: Tensor = self._detached()
         made.__class__ = Tensor
         made._origin = self._root()
-        made._strides, made._offset = self._strides, self._offset
+        if self._strides is not None or self._offset:
+            made._lay(self._strides, self._offset)
         return made
 
     def detach_(self) -> Tensor:
@@ -488,8 +528,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return bool(self)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return self._strides is None or same_layout(
-            self._type.shape, self._strides, row_major(self._type.shape))
+        return is_contiguous(self._type.shape, self._strides)
 
     # -- to the host ----------------------------------------------------------------------
 
@@ -648,22 +687,6 @@ def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[st
         made._make_leaf()
     made.__dict__.update(extra)
     return made
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements of a contiguous tensor of that shape."""
-    strides = []
-    step = 1
-    for d in reversed(shape):
-        strides.append(step)
-        step *= max(d, 1)
-    return tuple(reversed(strides))
-
-
-def same_layout(shape: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether two strides address the same elements for that shape."""
-    return 0 in shape or all(
-        x == y for d, x, y in zip(shape, a, b, strict=True) if d != 1)
 
 
 def to_array(data: Any) -> Any:

@@ -31,6 +31,7 @@ from ._core import (
     shape_of,
     spec,
 )
+from ._elementwise import alike
 from ._errors import TorchDTypeError
 from ._functions.bounds import require
 from ._functions.convert import overwritten
@@ -300,9 +301,8 @@ def randperm(
 def _like(make: Any) -> Any:
     def function(input: Tensor, **options: Any) -> Tensor:
         options.setdefault("dtype", input.dtype)
-        options.pop("memory_format", None)
-        made: Tensor = make(*input._type.shape, **options)
-        return made
+        memory_format = options.pop("memory_format", None)
+        return alike(make(*input._type.shape, **options), input, memory_format)
 
     function.__name__ = function.__qualname__ = f"{make.__name__}_like"
     function.__doc__ = f"``{make.__name__}`` of the input's shape and dtype."
@@ -316,7 +316,8 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
     """``randint`` of the input's shape and dtype."""
     options.setdefault("dtype", input.dtype)
     low, top = (0, low) if high is None else (low, high)
-    return randint(low, top, input._type.shape, **options)
+    memory_format = options.pop("memory_format", None)
+    return alike(randint(low, top, input._type.shape, **options), input, memory_format)
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
@@ -372,6 +373,7 @@ def normal(
         like = shaped[0] if len(shaped) == 1 else shaped[0] + shaped[1]
         noise = randn_like(like, generator=generator)
     made: Tensor = noise * std + mean
+    made._lay(None, 0)
     if isinstance(std, Tensor) and std.is_floating_point():
         spread = operand(std).detach()
         flag = record("any", [record("less", [spread, scalar(0, spread.dtype)])])

@@ -9,6 +9,7 @@ from lazyloom import Spec
 
 from .. import _dtypes
 from .._core import axis, cast, record, record_one, scalar, spec
+from .._elementwise import make_elementwise, mapped, ordered
 from .._out import into, taking_out
 from .._promotion import is_number
 from .._tensor import Tensor, operand
@@ -61,8 +62,9 @@ def _with_arguments(name: str) -> Callable[..., Tensor]:
 
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
         if usual is not None and not args and not kwargs and input._type.dtype.is_floating:
-            value = record_one(usual, operand(input))
-            return convert.store(input, value) if inplace else _wrap(value)
+            if inplace:
+                return convert.store(input, record_one(usual, operand(input)))
+            return mapped(usual, input)
         if len(args) > len(order):
             if len(args) > len(order) + 1:
                 raise TypeError(f"{name}() takes at most {len(order) + 2} arguments")
@@ -93,8 +95,7 @@ def _with_arguments(name: str) -> Callable[..., Tensor]:
         ready = specs.get(key)
         if ready is None:
             ready = specs[key] = spec(op, 1, dict(zip(names.values(), key, strict=True)))
-        value = record_one(ready, v)
-        return convert.store(input, value) if inplace else _wrap(value)
+        return convert.store(input, record_one(ready, v)) if inplace else mapped(ready, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -123,8 +124,9 @@ def _plain(name: str) -> Callable[..., Tensor]:
         if whole is not None and not input._type.dtype.is_floating:
             found = whole(input)
             return convert.store(input, operand(found)) if inplace else found
-        value = record_one(ready, operand(input))
-        return convert.store(input, value) if inplace else _wrap(value)
+        if inplace:
+            return convert.store(input, record_one(ready, operand(input)))
+        return mapped(ready, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -156,20 +158,20 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     v = operand(input)
     value = record("multiply", [v, record_one(_SIGMOID, v)]) if v.dtype.is_complex else (
         record_one(_SILU, v))
-    return convert.store(input, value) if inplace else _wrap(value)
+    return convert.store(input, value) if inplace else ordered(_wrap(value), input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     if input._type.dtype.is_inexact:
-        return _wrap(record_one(_SIGMOID, operand(input)))
+        return mapped(_SIGMOID, input)
     return pointwise.FUNCTIONS["sigmoid"](input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     if input._type.dtype.is_inexact:
-        return _wrap(record_one(_TANH, operand(input)))
+        return mapped(_TANH, input)
     return pointwise.FUNCTIONS["tanh"](input)
 
 
@@ -186,7 +188,7 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None)
             raise RuntimeError(
                 f"approximate argument must be either none or tanh, got {approximate!r}")
         ready = _GELU[approximate] = spec("gelu", 1, {"approximate": approximate})
-    return _wrap(record_one(ready, operand(input)))
+    return mapped(ready, input)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -322,5 +324,6 @@ FUNCTIONS: dict[str, Any] = {
         silu, sigmoid, tanh, gelu, prelu, rrelu, rrelu_, glu, softmax, log_softmax, softmin,
         gumbel_softmax)},
 }
+make_elementwise(FUNCTIONS, ("prelu", "rrelu"))
 for _name in ("logsigmoid", "softshrink", "hardshrink", "softplus"):
     FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])

@@ -8,6 +8,7 @@ import lazyloom
 
 from .. import _dtypes
 from .._core import broadcast_shapes, cast, record, scalar
+from .._elementwise import alike
 from .._grad_mode import is_grad_enabled
 from .._interchange import is_foreign
 from .._promotion import can_cast, is_number
@@ -34,13 +35,13 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
             dtype = _dtypes.as_dtype(a)
     _dtypes.check_device(device)
     if dtype is None or _dtypes.as_dtype(dtype) is self.dtype:
-        return self.clone() if copy else self
-    return _wrap(cast(operand(self), _dtypes.as_dtype(dtype).lazy))
+        return self.clone(memory_format=memory_format) if copy else self
+    return alike(_wrap(cast(operand(self), _dtypes.as_dtype(dtype).lazy)), self, memory_format)
 
 
 def _converter(name: str, target: _dtypes.dtype) -> Any:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
-        return to(self, target)
+        return to(self, target, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {target!r}; itself if it is one."

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import axis, cast
+from .._formats import contiguous_format
 from .._tensor import Tensor, operand
 from . import splitting, strided, views
 
@@ -34,8 +35,8 @@ def _copy(name: str, view: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         made = view(*args, **kwargs)
         if isinstance(made, Tensor):
-            return views.clone(made)
-        return tuple(views.clone(m) for m in made)
+            return views.clone(made, memory_format=contiguous_format)
+        return tuple(views.clone(m, memory_format=contiguous_format) for m in made)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{name.removesuffix('_copy')}``, as a copy."

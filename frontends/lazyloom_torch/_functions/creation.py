@@ -19,6 +19,7 @@ from lazyloom.errors import type_name
 from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
+from .._elementwise import alike
 from .._errors import TorchArgumentError, not_a_tensor
 from .._interchange import from_dlpack, is_foreign, own_copy
 from .._promotion import is_number, number_dtype, promote_types
@@ -270,7 +271,8 @@ def full_like(
     if not isinstance(input, Tensor):
         raise not_a_tensor(input, "full_like(): ")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
-    return finish(full_value(input._type.shape, fill_value, kind), requires_grad)
+    made = finish(full_value(input._type.shape, fill_value, kind), requires_grad)
+    return alike(made, input, memory_format)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
@@ -420,7 +422,7 @@ def empty_strided(
     if min(strides, default=0) < 0:
         raise RuntimeError(f"strides must not be negative, but are {list(strides)}")
     made: Tensor = empty(shape, dtype=dtype, device=device, requires_grad=requires_grad)
-    made._strides = strides
+    made._lay(strides, 0)
     return made
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from lazyloom import Spec
 
 from .._core import record, record_two, scalar, spec
+from .._elementwise import ordered
 from .._tensor import Tensor, operand
 from . import convert
 
@@ -39,7 +40,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if ready is None:
         ready = _SPECS[p] = spec("dropout", 2, {"rate": float(p)})
     value = record_two(ready, operand(input), _key())
-    return convert.store(input, value) if inplace else _wrap(value)
+    if inplace:
+        return convert.store(input, value)
+    return ordered(_wrap(value), input) if input._special else _wrap(value)
 
 
 def _kept(shape: tuple[int, ...], p: float, dtype: Any) -> Any:
@@ -76,7 +79,7 @@ def _channel_dropout(n: int) -> Callable[..., Tensor]:
         # PyTorch takes 3-D inputs of dropout2d for batches, as it did in the past
         shape = _channels(input, p, name, n + 1 if n != 2 else None)
         value = record("multiply", [v, _kept(shape, p, v.dtype)])
-        return convert.store(input, value) if inplace else _wrap(value)
+        return convert.store(input, value) if inplace else ordered(_wrap(value), input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Dropout of whole channels of (N, C, {n} spatial dimensions)."
@@ -90,7 +93,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...], inplace: bool) -> Te
     v = operand(input)
     if p == 1.0:
         value = record("multiply", [v, scalar(0, v.dtype)])
-        return convert.store(input, value) if inplace else _wrap(value)
+        return convert.store(input, value) if inplace else ordered(_wrap(value), input)
     a = ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** -0.5
     kept = record("not_equal", [_kept(shape, p, v.dtype), scalar(0, v.dtype)])
     if kept.shape != v.shape:
@@ -99,7 +102,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...], inplace: bool) -> Te
     chosen = record("where", [kept, v, scalar(-_ALPHA, v.dtype)])
     value = record("add", [record("multiply", [chosen, scalar(a, v.dtype)]),
                            scalar(a * _ALPHA * p, v.dtype)])
-    return convert.store(input, value) if inplace else _wrap(value)
+    return convert.store(input, value) if inplace else ordered(_wrap(value), input)
 
 
 def alpha_dropout(

@@ -17,9 +17,11 @@ from lazyloom.errors import type_name
 from lazyloom.tensor.views import Pick, index_key
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
+from .._elementwise import alike
 from .._errors import not_a_tensor
 from .._interchange import is_foreign, operand_of
 from .._promotion import is_number
+from .._strides import of_elements, row_major
 from .._tensor import Tensor, operand
 from . import bounds, views
 from .convert import written_over
@@ -320,7 +322,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     ):
         # the commonest advanced index: rows of a table, elements of a batch
         where = bounds.checked(index._operand(), x._type.shape[0], 0, "index")
-        return _wrap(record_two(_ROWS, operand(x), where))
+        return _picked(_wrap(record_two(_ROWS, operand(x), where)), x, [0], [where])
     entries = _Entries(x, _as_items(index))
     found = entries.view()
     if not entries.advanced:
@@ -330,8 +332,24 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     axes, indices = _positions(entries.places())
     v = operand(found)
     if len(axes) == 1:
-        return _wrap(record("take", [v, indices[0]], {"axis": axes[0]}))
-    return _wrap(record("index", [v, *indices], {"axes": tuple(axes)}))
+        made = _wrap(record("take", [v, indices[0]], {"axis": axes[0]}))
+    else:
+        made = _wrap(record("index", [v, *indices], {"axes": tuple(axes)}))
+    return _picked(made, found, axes, indices)
+
+
+def _picked(made: Tensor, x: Tensor, axes: list[int], indices: list[Any]) -> Tensor:
+    """What advanced indices select, whose dimensions that are not indexed lie as those of x."""
+    if not x._special:
+        return made
+    picks = broadcast_shapes(*[i.shape for i in indices])
+    kept = [s for d, s in enumerate(x.stride()) if d not in axes]
+    adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
+    lead, rest = (axes[0], len(kept) - axes[0]) if adjacent else (0, len(kept))
+    shape = made._type.shape
+    return made._laid(of_elements(shape, (
+        (shape, (*kept[:lead], *(0,) * len(picks), *kept[lead:])),
+        (shape, (*(0,) * lead, *row_major(picks), *(0,) * rest)))))
 
 
 def stored(
@@ -481,7 +499,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     entries = _Entries(copy, one)
     if not entries.advanced:
         return copy if not accumulate else copy + values
-    return _wrap(_put(copy, entries.places(), operand(values), "add" if accumulate else "set"))
+    made = _put(copy, entries.places(), operand(values), "add" if accumulate else "set")
+    return alike(_wrap(made), copy)
 
 
 FUNCTIONS = {"index_put": index_put}

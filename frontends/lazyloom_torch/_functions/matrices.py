@@ -273,7 +273,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != at)
     sizes = linalg.vector_norm(input, p, others, True)
     factor = pointwise.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)
-    return input * factor.to(sizes.dtype)
+    made: Tensor = input * factor.to(sizes.dtype)
+    made._lay(None, 0)
+    return made
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:

@@ -23,17 +23,19 @@ _INT = frozenset({int})
 class Plan:
     """The steps from a tensor to a view of it, and the view's type and strides."""
 
-    __slots__ = ("steps", "type", "strides", "offset")
+    __slots__ = ("steps", "type", "strides", "offset", "reordered")
 
     def __init__(self, x: Tensor, view: Tensor) -> None:
         self.steps = view._steps[len(x._steps):]
         self.type = view._type
         self.strides = view._strides
         self.offset = view._offset - x._offset
+        self.reordered = view._reordered()
 
     def of(self, x: Tensor) -> Tensor:
         """The view of a tensor of the same type and strides."""
-        return x._view(self.steps, self.type, self.strides, x._offset + self.offset)
+        return x._view(
+            self.steps, self.type, self.strides, x._offset + self.offset, self.reordered)
 
 
 def _is_view(made: Any, x: Tensor) -> bool:
@@ -63,7 +65,8 @@ def known(key: Any, x: Tensor) -> Any:
         return None
     if type(plan) is tuple:
         return tuple([p.of(x) for p in plan])
-    return x._view(plan.steps, plan.type, plan.strides, x._offset + plan.offset)
+    return x._view(
+        plan.steps, plan.type, plan.strides, x._offset + plan.offset, plan.reordered)
 
 
 def _ints(args: Any) -> bool:

@@ -24,6 +24,7 @@ from .._core import (
     spec,
 )
 from .._dtypes import bool_, dtype
+from .._elementwise import follow, make_elementwise, mapped, ordered
 from .._errors import not_a_tensor
 from .._foreign import together
 from .._grad_mode import is_grad_enabled
@@ -115,20 +116,22 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
         if lazy is not b._type.dtype or (kind == "float" and not lazy.is_inexact) or (
             lazy.kind == "b"
         ):
-            return _promoting(op, a, b, kind)
-        x: Any = a._operand() if a._special else a.value
-        y: Any = b._operand() if b._special else b.value
+            return ordered(_promoting(op, a, b, kind), a, b)
+        special = a._special or b._special
+        x: Any = a._operand() if special else a.value
+        y: Any = b._operand() if special else b.value
     elif isinstance(a, Tensor) and type(b) is float and a._type.dtype.is_inexact:
-        x = operand(a)
+        special = a._special
+        x = a._operand() if special else a.value
         y = Scalar(b, a._type.dtype)
     else:
-        return _promoting(op, a, b, kind)
+        return ordered(_promoting(op, a, b, kind), a, b)
     ready = _pairs.get(op)
     if ready is None:
         ready = _pairs[op] = spec(op, 2)
     made: Tensor = _wrap(
         record_number(ready, x, y) if type(y) is Scalar else record_two(ready, x, y))
-    return made
+    return follow(made, (a, b)) if special else made
 
 
 def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
@@ -183,10 +186,15 @@ def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     floating = kind == "float"
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
-        v = operand(input)
-        if floating and not v.dtype.is_inexact:
-            v = cast(v, _dtypes.get_default_dtype().lazy)
-        made: Tensor = _wrap(record_one(ready, v))
+        try:
+            whole = floating and not input._type.dtype.is_inexact
+        except AttributeError:
+            raise not_a_tensor(input) from None
+        if whole:
+            made = ordered(_wrap(record_one(
+                ready, cast(operand(input), _dtypes.get_default_dtype().lazy))), input)
+        else:
+            made = mapped(ready, input)
         return made if out is None else into(out, made)
 
     function.__name__ = function.__qualname__ = name
@@ -226,7 +234,9 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
             if op == "sign" and v.dtype.is_floating:
                 found = record("nan_to_num", [found])
             made = _made(found)
-        return made if out is None else into(out, made)
+        if out is not None:
+            return into(out, made)
+        return follow(made, (input,)) if input._special else made
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -339,7 +349,7 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     if rounding_mode == "trunc":
         values, common = promoted((input, other))
         if common.category == 2:
-            return _made(record("trunc", [record("divide", values)]))
+            return ordered(_made(record("trunc", [record("divide", values)])), input, other)
         quotient = record("floor_divide", values)
         rest = record("fmod", values)
         # floor and truncation differ where there is a remainder and the signs differ
@@ -347,7 +357,7 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
         negative = record("logical_xor", [record("less", [values[0], zero]),
                                           record("less", [values[1], zero])])
         off = record("logical_and", [negative, record("not_equal", [rest, zero])])
-        return _made(record("add", [quotient, cast(off, common.lazy)]))
+        return ordered(_made(record("add", [quotient, cast(off, common.lazy)])), input, other)
     raise RuntimeError(
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
         f"{rounding_mode!r}")
@@ -373,7 +383,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
             ready = _powers.get(whole)
             if ready is None:
                 ready = _powers[whole] = spec("integer_power", 1, {"exponent": whole})
-            return _made(record_one(ready, operand(input)))
+            return mapped(ready, input)
     if isinstance(input, Tensor) and isinstance(exponent, bool) and (
         input._type.dtype.kind == "b"
     ):
@@ -422,7 +432,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     rest = values[1:]
     low = rest.pop(0) if min is not None else None
     high = rest.pop(0) if max is not None else None
-    return _made(record("clip", [values[0], low, high]))
+    made = _made(record("clip", [values[0], low, high]))
+    if input._special or isinstance(min, Tensor) or isinstance(max, Tensor):
+        return ordered(made, *given)
+    return made
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
@@ -438,7 +451,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     common = combine(ranked(x) for x in (input, other)).lazy
     x, y = (cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
             for v in (input, other))
-    return _made(record("where", [mask, x, y]))
+    made = _made(record("where", [mask, x, y]))
+    if condition._special or isinstance(input, Tensor) and input._special or (
+        isinstance(other, Tensor) and other._special
+    ):
+        return ordered(made, condition, input, other)
+    return made
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
@@ -451,7 +469,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if kind.category < 2:
         raise _errors.TorchDTypeError(f'"lerp" is not implemented for {kind!r}')
     values, _ = promoted((input, end, weight))
-    return _made(record("lerp", values))
+    return ordered(_made(record("lerp", values)), input, end, weight)
 
 
 def _product_added(op: str) -> Callable[..., Tensor]:
@@ -461,12 +479,13 @@ def _product_added(op: str) -> Callable[..., Tensor]:
                 "Integer division with addcdiv is no longer supported; use input + value * "
                 "torch.trunc(tensor1 / tensor2), or make the operands floating point")
         if isinstance(value, Tensor):
-            return _made(record(op, promoted((input, tensor1, tensor2, value))[0]))
+            return ordered(_made(record(op, promoted((input, tensor1, tensor2, value))[0])),
+                           input, tensor1, tensor2)
         values, common = promoted((input, tensor1, tensor2))
         if type(value) not in (int, float) or value != 1:
             # the number takes the dtype of the tensors
             values.append(scalar(int(value) if common.category < 2 else value, common.lazy))
-        return _made(record(op, values))
+        return ordered(_made(record(op, values)), input, tensor1, tensor2)
 
     function.__name__ = function.__qualname__ = op
     sign = "*" if op == "addcmul" else "/"
@@ -582,6 +601,9 @@ FUNCTIONS.update({f.__name__: f for f in (
     add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
     clamp_min, clamp_max, heaviside, fill, conj_physical, real, imag, conj, angle, complex, polar,
     isreal, positive)})
+make_elementwise(FUNCTIONS, (
+    "float_power", "round", "frac", "heaviside", "conj_physical", "angle", "complex", "polar",
+    "isreal"))
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
 
 #: functions that also exist in place, with a trailing underscore

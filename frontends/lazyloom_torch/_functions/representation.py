@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _dtypes
 from .._core import cast, record, scalar
+from .._elementwise import make_elementwise
 from .._promotion import combine
 from .._tensor import Tensor, operand
 from ..return_types import named
@@ -154,5 +155,6 @@ def _turned(input: Tensor, factor: float) -> Tensor:
 FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     nan_to_num, logit, isclose, isposinf, isneginf, nextafter, logaddexp, ldexp, frexp, deg2rad,
     rad2deg)}
+make_elementwise(FUNCTIONS, tuple(FUNCTIONS))
 #: functions that also exist in place
 INPLACE = ("nan_to_num", "logit", "nextafter", "ldexp", "deg2rad", "rad2deg")

@@ -14,6 +14,7 @@ import lazyloom
 from lazyloom.dtypes import int64
 
 from .._core import axis, broadcast_shapes, cast, numel, record, scalar
+from .._elementwise import alike
 from .._errors import described
 from .._memory import requiring_too
 from .._tensor import Tensor, operand
@@ -90,8 +91,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     where = bounds.checked(where, numel(flat.shape), None, "put")
     mode = "add" if accumulate else "set"
     new = operand(source.reshape(index._type.shape))
-    return _as(store("index_update", flat, new, [where], {"axes": (0,)}, mode),
-               input._type.shape)
+    return alike(_as(store("index_update", flat, new, [where], {"axes": (0,)}, mode),
+                     input._type.shape), input)
 
 
 def _beginning(v: Any, shape: tuple[int, ...]) -> Any:
@@ -331,8 +332,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             f"{len(new.shape)} dimension(s).")
     v = _vector(operand(input))
     where = bounds.checked(where, v.shape[at], at, "index_fill")
-    return _as(record("index_update", [v, new, where], {"axes": (at,), "mode": "set"}),
-               input._type.shape)
+    return alike(_as(record("index_update", [v, new, where], {"axes": (at,), "mode": "set"}),
+                     input._type.shape), input)
 
 
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,

@@ -22,6 +22,7 @@ from .._core import (
     shape_of,
     spec,
 )
+from .._elementwise import make_elementwise
 from .._errors import TorchArgumentError, described
 from .._promotion import combine
 from .._tensor import Tensor, operand
@@ -480,6 +481,7 @@ FUNCTIONS = {f.__name__: f for f in (
     fliplr, flipud, roll, rot90, tile, repeat_interleave, broadcast_tensors, meshgrid,
     cartesian_prod, tril, triu, tril_indices, triu_indices, diag_embed, diag, diagflat,
     constant_pad_nd, unravel_index)}
+make_elementwise(FUNCTIONS, ("flip", "fliplr", "flipud"))
 FUNCTIONS.update(concat=cat, concatenate=cat, row_stack=vstack)
 METHODS = {"repeat": repeat, "sum_to_size": sum_to_size}
 METHOD_NAMES = ("flip", "fliplr", "flipud", "roll", "rot90", "tile", "repeat_interleave", "tril",

@@ -9,6 +9,7 @@ import numpy as np
 from lazyloom.dtypes import bool_, int32, int64
 
 from .._core import axis, cast, record, scalar
+from .._elementwise import make_elementwise
 from .._errors import described
 from .._promotion import combine, is_number
 from .._tensor import Tensor, operand
@@ -388,3 +389,4 @@ quantile, nanquantile = _quantile("quantile", False), _quantile("nanquantile", T
 FUNCTIONS = {f.__name__: f for f in (
     sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, searchsorted, bucketize, isin,
     quantile, nanquantile)}
+make_elementwise(FUNCTIONS, ("sort", "argsort", "msort"))

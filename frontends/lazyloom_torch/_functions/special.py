@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import record
+from .._elementwise import elementwise, make_elementwise
 from .._tensor import Tensor, operand
 from . import pointwise
 from .convert import store
@@ -106,7 +107,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     total = lgamma(input)
     for j in range(1, p):
         total = pointwise.add(total, lgamma(pointwise.sub(input, 0.5 * j)))
-    return pointwise.add(total, p * (p - 1) * 0.25 * math.log(math.pi))
+    made = pointwise.add(total, p * (p - 1) * 0.25 * math.log(math.pi))
+    made._lay(None, 0)
+    return made
 
 
 def _polygamma_of(self: Tensor, n: int) -> Tensor:
@@ -119,6 +122,8 @@ def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     return store(self, operand(polygamma(n, self)))
 
 
+make_elementwise(_MADE, tuple(_MADE))
+polygamma = elementwise(polygamma)
 #: functions of ``torch``, those of them that exist in place, and methods with other arguments
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{n: _MADE[n] for n in ("sinc", "i0", "igamma", "igammac")}, "mvlgamma": mvlgamma,
@@ -142,4 +147,6 @@ SPECIAL: dict[str, Callable[..., Any]] = {
         "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "round", "xlogy")},
     "logit": logit,
 }
+make_elementwise(SPECIAL, (
+    *_POLYNOMIALS, "ndtr", "modified_bessel_k0", "modified_bessel_k1", "spherical_bessel_j0"))
 del SPECIAL["igamma"], SPECIAL["igammac"]

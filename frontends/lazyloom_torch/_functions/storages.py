@@ -15,7 +15,8 @@ from lazyloom.tensor.views import Strided
 from .. import _dtypes
 from .._core import numel, shape_of
 from .._errors import described
-from .._tensor import Tensor, row_major
+from .._strides import row_major
+from .._tensor import Tensor
 from . import convert, creation, strided
 
 
@@ -25,8 +26,9 @@ class UntypedStorage:
     It tells storages apart and knows their size; the memory itself belongs to the runtime.
     """
 
-    def __init__(self, storage: lazyloom.Storage) -> None:
+    def __init__(self, storage: lazyloom.Storage, strides: tuple[int, ...] | None = None) -> None:
         self._storage = storage
+        self._strides = strides  # of the tensor that is all of it
 
     def data_ptr(self) -> int:
         """A number that no other living storage has. It is no address."""
@@ -59,7 +61,9 @@ class UntypedStorage:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The storage of the tensor, to tell whether another shares it."""
-    return UntypedStorage(self._storage)
+    root = self._root()
+    whole = root._storage is self._storage and not root._steps
+    return UntypedStorage(self._storage, root._strides if whole else None)
 
 
 def data_ptr(self: Tensor) -> int:
@@ -83,6 +87,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if isinstance(source, UntypedStorage):
         whole = Tensor._wrap(source._storage.value)
         whole._set(source._storage, (), source._storage.value.type)
+        whole._lay(source._strides, 0)
         if whole._type.dtype is not self._type.dtype:
             raise RuntimeError(
                 f"set_(): the storage holds {whole.dtype!r}, the tensor {self.dtype!r}")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.tensor.views import AsComplex, AsReal, Bitcast, Conj, Reshape, Strided
+from lazyloom.tensor.views import AsComplex, AsReal, Bitcast, Conj, Permute, Reshape, Strided
 
 from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._dtypes import dtype as torch_dtype
 from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
 from .._memory import take
-from .._tensor import Tensor, row_major
+from .._strides import Ints, memory_order, row_major, seen
+from .._tensor import Tensor
 from . import views
-
-Ints = tuple[int, ...]
 
 
 def _as_stored(input: Tensor) -> tuple[Any, ...]:
@@ -34,6 +33,15 @@ def _as_stored(input: Tensor) -> tuple[Any, ...]:
         "clone() the view first")
 
 
+def _in_memory(input: Tensor) -> tuple[Any, ...]:
+    """The steps that read a tensor's storage in the order of its memory."""
+    root = input._root()
+    if root._strides is None or root._steps or root._storage is not input._storage:
+        return ()
+    order = memory_order(root._type.shape, root._strides)
+    return () if order is None else (Permute(order),)
+
+
 def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: int) -> Tensor:
     """A view of the storage of a tensor."""
     if input._own is not None and input._steps and input._operand().requires_grad:
@@ -41,18 +49,18 @@ def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: in
             "as_strided() of a view that has a gradient history of its own is not possible; "
             "clone() it first")
     kind = input._storage.value.type
-    steps = (*_as_stored(input), *steps)
+    steps = (*_in_memory(input), *_as_stored(input), *steps)
     try:
         for step in steps:
             kind = step.out_type(kind)
     except lazyloom.LoomError as error:
         raise as_torch(error) from None
-    found = input._view((), kind, strides, 0)
+    found = input._view((), kind, strides, 0, False)
     found._set(input._storage, steps, kind)
     if found._parent is not None:
         found._parent = None if input._steps else (input, steps)
         found._keep_own(None if input._steps else (-1, input._storage.value))
-    found._offset = offset
+    found._lay(strides, offset)
     return found
 
 
@@ -97,12 +105,12 @@ def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     ):
         raise RuntimeError(f"{name}() on a leaf that requires grad is not possible")
     self._set(view._storage, view._steps, view._type)
-    self._keep_own(None)
+    self._own = None
+    self._lay(view._strides, view._offset)
     if parent is not None and view._parent is not None:
         self._parent = (parent[0], (*parent[1], *view._parent[1]))
         self._keep_own((-1, view._storage.value))
     self._no_gradient = view._no_gradient
-    self._strides, self._offset = view._strides, view._offset
     return self
 
 
@@ -203,7 +211,8 @@ def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
     kind = input._type
     for step in steps:
         kind = step.out_type(kind)
-    return input._view(steps, kind, strides, offset)
+    strides, reordered = seen(kind.shape, strides)
+    return input._view(steps, kind, strides, offset, reordered)
 
 
 def conj(input: Tensor) -> Tensor:
@@ -266,8 +275,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         "low": (0,), "high": (count - flat._type.size,), "interior": (0,)})
     value = record("reshape", [grown], {"shape": shape})
     self._set(lazyloom.Storage(value), (), value.type)
-    self._base = self._origin = self._strides = None
-    self._offset = 0
+    self._base = self._origin = None
+    self._lay(None, 0)
     return self
 
 

@@ -13,7 +13,10 @@ from lazyloom.tensor.views import Broadcast, Diagonal, Permute, Reshape, Slice
 
 from .. import _dtypes
 from .._core import axes, axis, numel, record_one, shape_of, spec
-from .._tensor import Tensor, operand, row_major
+from .._elementwise import alike
+from .._formats import contiguous_format
+from .._strides import row_major
+from .._tensor import Tensor, operand
 from .plans import planned
 
 
@@ -343,13 +346,14 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its strides are row-major, a copy otherwise."""
-    return input if input.is_contiguous() else clone(input)
+    return input if input.is_contiguous() else clone(input, memory_format=contiguous_format)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own storage, differentiable."""
+    """A copy with its own storage, differentiable; laid out as the tensor is, or row-major."""
     v = operand(input)
-    return Tensor._wrap(v if lazyloom.grad_enabled() else v.detach())
+    made: Tensor = Tensor._wrap(v if lazyloom.grad_enabled() else v.detach())
+    return made if input._strides is None else alike(made, input, memory_format)
 
 
 def matrices(input: Tensor, name: str) -> Tensor:

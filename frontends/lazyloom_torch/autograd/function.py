@@ -248,10 +248,11 @@ class _Application:
             return o._assign(value)
         if o._value is not None and not _among(o, self.args):
             o._hold(value)  # forward made it, and nothing shares it
+            o._lay(o._strides, o._offset)
             return o
         made = _wrap(value)
         if o._strides is not None:
-            made._strides = o._strides
+            made._lay(o._strides, 0)
         return made
 
 

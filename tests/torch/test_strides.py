@@ -1,0 +1,112 @@
+"""The strides that results have, as PyTorch gives them, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom_torch as torch
+from lazyloom_torch import nn
+
+
+def matrix() -> Any:
+    """A (4, 3) tensor whose columns lie in memory one after the other."""
+    return torch.arange(12.0).reshape(3, 4).T
+
+
+#: functions of each element, of a (4, 3) tensor
+ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
+    "operator": lambda x: x * 2, "reflected": lambda x: 2 - x, "integer": lambda x: x + 1,
+    "negative": lambda x: -x, "power": lambda x: x**2, "comparison": lambda x: x > 3,
+    "equality": lambda x: x == 3, "two": lambda x: x + x, "function": lambda x: torch.sin(x),
+    "method": lambda x: x.exp(), "abs": lambda x: x.abs(), "where": lambda x: x.where(x > 3, 0.0),
+    "clamp": lambda x: x.clamp(1, 2), "relu": nn.functional.relu, "gelu": nn.functional.gelu,
+    "elu": lambda x: nn.functional.elu(x, 0.5), "silu": nn.functional.silu,
+    "dropout": nn.functional.dropout, "cast": lambda x: x.double(),
+    "to": lambda x: x.to(torch.int8),
+    "clone": lambda x: x.clone(), "like": torch.zeros_like, "random": torch.rand_like,
+    "promoted": lambda x: x.int() + 0.5, "lerp": lambda x: x.lerp(x, 0.5),
+    "addcmul": lambda x: x.addcmul(x, x), "nan_to_num": lambda x: x.nan_to_num(),
+    "broadcast": lambda x: x + torch.ones(3), "division": lambda x: x.div(2, rounding_mode="trunc"),
+    "flip": lambda x: x.flip(0), "sort": lambda x: x.sort(0).values, "special": torch.special.i1,
+    "after a slice": lambda x: x[1:] * 2, "twice": lambda x: (x * 2).sin(),
+}  # fmt: skip
+#: functions whose results are row-major whatever the operands are
+ROW_MAJOR: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda x: x.contiguous(), "sum": lambda x: x[None].sum(0),
+    "softmax": lambda x: x.softmax(0), "cumsum": lambda x: x.cumsum(0),
+    "cat": lambda x: torch.cat([x, x]),
+    "product": lambda x: x @ x.T,
+    "asked for": lambda x: x.clone(memory_format=torch.contiguous_format),
+    "row-major first": lambda x: torch.ones(4, 3) + x,
+    "out": lambda x: torch.add(x, x, out=torch.empty(4, 3)), "copy": torch.squeeze_copy,
+    "mvlgamma": lambda x: torch.mvlgamma(x + 5, 2),
+    "masked_fill": lambda x: x.masked_fill(x > 2, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_function_of_each_element_keeps_the_order_in_memory(name: str) -> None:
+    made = ELEMENTWISE[name](matrix())
+    rows = made.shape[0]
+    assert made.stride() == (1, rows) and not made.is_contiguous()
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        made.view(-1)
+    copy = made.reshape(-1)
+    before = made.tolist()
+    copy.zero_()
+    assert made.tolist() == before
+    view = made.T.view(-1)
+    view.fill_(1)
+    assert made.eq(1).all()
+
+
+@pytest.mark.parametrize("name", ROW_MAJOR)
+def test_other_functions_make_row_major_results(name: str) -> None:
+    made = ROW_MAJOR[name](matrix())
+    assert made.is_contiguous() and made.stride()[-1] == 1
+    made.view(-1).zero_()
+    assert not made.any()
+
+
+def test_a_gap_in_memory_is_no_order_of_its_own() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    assert (x[:, 1:] + 1).stride() == (3, 1)
+    assert (x[:, :1].expand(3, 4) + 1).stride() == (4, 1)
+    assert (x[::2].T + 1).stride() == (1, 4)
+    assert (x.reshape(3, 2, 2).permute(2, 0, 1) * 2).stride() == (1, 4, 2)
+
+
+def test_what_is_indexed_with_tensors_keeps_the_order_of_the_other_dimensions() -> None:
+    x = torch.zeros(4, 3, 2).permute(2, 1, 0)
+    rows = torch.tensor([[0, 1, 1]])
+    assert x[rows[0]].stride() == (12, 1, 3)
+    assert x[:, rows[0]].stride() == (1, 2, 6)
+    assert x[0][[0, 1]].is_contiguous() and x[:, :, [0, 2]].stride() == (2, 4, 1)
+    assert x[rows, :].stride() == (36, 12, 1, 3)
+
+
+def test_as_strided_and_storages_go_by_the_order_in_memory() -> None:
+    y = matrix() * 1
+    assert y.as_strided((12,), (1,)).tolist() == list(range(12))
+    assert y[1:, 1:].as_strided((2,), (1,)).tolist() == [5, 6]
+    other = torch.empty(0)
+    other.set_(y.untyped_storage(), 2, (3,), (4,))
+    assert other.tolist() == [2, 6, 10]
+    other.zero_()
+    assert y[2].tolist() == [0, 0, 0] and y[1].tolist() == [1, 5, 9]
+    y.resize_(2)
+    assert y.tolist() == [0, 1]
+
+
+def test_aliases_and_parameters_have_the_strides_of_their_memory() -> None:
+    y = matrix() * 1
+    assert y.detach().stride() == y.data.stride() == (1, 4)
+    parameter = nn.Parameter(y)
+    assert parameter.stride() == (1, 4) and (parameter * 2).stride() == (1, 4)
+    (parameter * 2).sin().sum().backward()
+    np.testing.assert_allclose(
+        parameter.grad.tolist(), 2 * np.cos(2 * np.arange(12.0).reshape(3, 4).T), 1e-5)
