@@ -232,6 +232,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             self._write(value)
             if old.requires_grad or value.requires_grad:
                 storage = self._storage
+                if not value.requires_grad:
+                    self._cached_version = -1  # a part of what requires a gradient requires one
                 if not (storage.value.requires_grad or self._no_gradient):
                     from ._memory import requiring_too
 

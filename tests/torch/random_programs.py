@@ -162,6 +162,16 @@ def _written(x: Any, found: Any, step: Step) -> None:
     x.copy_(found)
 
 
+def _settle(pool: list[Any]) -> None:
+    """Let PyTorch know of each view how it comes from its base.
+
+    Of a view that is older than the gradient of its base it finds that out when the view is read,
+    and takes it for a leaf until then.
+    """
+    for x in pool:
+        x.grad_fn  # noqa: B018
+
+
 def _index(rng: random.Random, shape: tuple[int, ...]) -> list[Any]:
     index: list[Any] = []
     for d in shape:
@@ -308,6 +318,7 @@ def generate(theirs: Any, seed: int, length: int = 12) -> list[Step]:
             made = apply(theirs, pool, wrapped, True)
         except RuntimeError:
             continue
+        _settle([*pool, *([made] if made is not None else [])])
         if step[0] == "view" and step[2][0] not in ("detach", "data"):
             views |= {step[1], len(pool)}
         if made is not None and 0 in made.shape:
@@ -342,6 +353,8 @@ class Outcome:
                 continue
             if made is not None:
                 pool.append(made)
+            if copied:
+                _settle(pool)
         loss = None
         for number, x in enumerate(pool):
             part = (x.sin() * (number + 1)).sum()

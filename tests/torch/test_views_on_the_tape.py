@@ -97,3 +97,30 @@ def test_the_penalty_on_a_generators_gradient() -> None:
     (g,) = torch.autograd.grad(score, image, torch.ones(2, 1), create_graph=True)
     (g**2).sum().backward()
     assert g.tolist() == [[[4.0] * 3]] * 2 and x.grad.tolist() == [[32.0] * 3] * 2
+
+
+@pytest.mark.parametrize("index", [(), (slice(None),), (0,)])
+def test_a_leaf_is_not_written_even_with_what_it_holds(index: Any) -> None:
+    leaf = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    target = leaf if index else leaf[0, 0]
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        target[index] = target[index]
+    with torch.no_grad():
+        target[index] = target[index]
+    computed = leaf * 2
+    computed[index or (0, 0)] += 1  # ends with a write of what is there
+    assert computed.sum().item() in (7, 8)
+
+
+def test_a_view_of_what_requires_a_gradient_requires_one_whatever_is_written() -> None:
+    leaf = torch.ones(3, 4, requires_grad=True)
+    for written in (torch.tensor(1.0), torch.zeros(2)):
+        base = torch.zeros(3, 4)
+        row = base.select(0, 0)
+        part = row.narrow(0, 1, 2)
+        base.add_(leaf)
+        part.copy_(written)
+        assert [t.requires_grad for t in (base, row, part)] == [True] * 3
+        assert [t.is_leaf for t in (base, row, part)] == [False] * 3
+    base.sum().backward()
+    assert leaf.grad.tolist() == [[1, 0, 0, 1], [1] * 4, [1] * 4]

@@ -402,6 +402,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         found = getitem(x, index)
     if not advanced and isinstance(value, Tensor) and found._same_place(value):
         # the second half of x[index] += y: the view was written in place already
+        found._check_no_leaf()
         return
     new = stored(x, value, keep_scalar=True, whole=not advanced)
     # a number stays a scalar operand, as in every frontend, so that the programs are equal
