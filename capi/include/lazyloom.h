@@ -418,8 +418,8 @@ LOOM_API LOOM_CHECK loom_status loom_sync(const loom_tensor *tensors, size_t cou
 
 /* ---- observation ------------------------------------------------------------- */
 
-/* The program that reading any of these pending tensors would run. tensors: in.
-   result: new. */
+/* The program that computes these pending tensors; LOOM_ERROR_ARGUMENT if none of them is
+   pending, or more than one program computes them. tensors: in. result: new. */
 LOOM_API LOOM_CHECK loom_status loom_program_of(const loom_tensor *tensors, size_t count,
                                                 loom_program *result);
 

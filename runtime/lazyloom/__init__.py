@@ -138,12 +138,28 @@ def read_for_shape(value: Any, function: str) -> Any:
     return _evaluate.read_for_shape(_values([value], "read_for_shape")[0], function)
 
 
-def program_of(*values: Any) -> Program:
-    """The canonical program that evaluating these pending tensors or values would run.
+def programs_of(*values: Any) -> list[Program]:
+    """The programs that reading these pending values would run, in order; nothing runs.
 
-    Raises ArgumentError if none of them is pending.
+    Mostly one. A loop of equal bodies runs in blocks, an op that can fail while it runs has a
+    program without what is unrelated to it, and what values need across a boundary comes first.
+    Raises ArgumentError if none of the values is pending.
     """
-    return _evaluate.program_of(_values(values, "program_of"))
+    return _evaluate.programs_of(_values(values, "programs_of"))[0]
+
+
+def program_of(*values: Any) -> Program:
+    """The program that computes these pending values, as :func:`programs_of` gives it.
+
+    Raises ArgumentError if none of the values is pending, or more than one program computes
+    them.
+    """
+    programs, computing = _evaluate.programs_of(_values(values, "program_of"))
+    if len(computing) > 1:
+        raise errors.ArgumentError(
+            f"program_of: {len(computing)} programs compute the given values; ask for one of them, "
+            "or for all programs with programs_of")
+    return programs[computing.pop()]
 
 
 def private_folder(path: str) -> None:
@@ -173,9 +189,9 @@ __all__ = [
     "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
     "known_range",
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
-    "platform", "private_folder", "program_of", "read_for_shape", "record", "record_number",
-    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
-    "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync",
-    "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "used_since",
-    "value_and_grad", "views", "vjp", "vmap",
+    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
+    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
+    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
+    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
+    "tree_map", "used_since", "value_and_grad", "views", "vjp", "vmap",
 ]  # fmt: skip

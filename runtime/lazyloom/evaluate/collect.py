@@ -5,12 +5,14 @@ Everything here runs under the graph's lock and executes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, final
 
 from ..dtypes import DType
 from ..program.donation import match_donations
 from ..program.plan import Plan
 from ..program.program import Program, ScalarSlot, Structure
+from ..program.repetition import loop_sizes
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.scalars import Scalar
@@ -31,11 +33,18 @@ class _Epoch:
 _epoch: Final = _Epoch()
 
 
-def pending_of(component: Component) -> list[Node]:
+def pending_in(component: Component) -> list[Node]:
     """The live pending nodes of a component in the order of recording."""
     nodes = [n for n in component.nodes if n.state == PENDING]
     if not component.ordered:
         nodes.sort(key=by_sequence)
+    return nodes
+
+
+def pending_of(component: Component) -> list[Node]:
+    """:func:`pending_in`, which the component keeps as its nodes if it had to sort them."""
+    nodes = pending_in(component)
+    if not component.ordered:
         component.nodes = nodes
         component.ordered = True
         component.dead = 0
@@ -47,38 +56,59 @@ def by_sequence(n: Node) -> int:
     return n.seq
 
 
-def in_dependency_order(component: Component) -> list[Component]:
-    """The components that must run before this one (across boundaries), then itself.
+def pieces(nodes: list[Node], depth: int) -> Iterator[list[Node]]:
+    """The programs that a component becomes, as the nodes of each, in the order in which they run.
 
-    Components that depend on each other become one.
+    One program, unless the component is a loop (which runs in blocks of its repetition) or an op
+    of it can fail while it runs (which may fail nothing unrelated).
     """
-    while True:
-        order: list[Component] = []
-        state: dict[Component, int] = {}
-        path: list[tuple[Component, list[Component]]] = [(component, _required(component))]
-        state[component] = 1
-        merged = False
-        while path and not merged:
-            c, rest = path[-1]
-            if not rest:
-                state[c] = 2
-                order.append(c)
-                path.pop()
-                continue
+    at = 0
+    for size in loop_sizes(nodes, depth):
+        yield from groups(nodes[at : at + size])
+        at += size
+
+
+def in_dependency_order(component: Component) -> list[list[Component]]:
+    """What must run before a component (across boundaries), then itself.
+
+    Components that depend on each other run as one: they are one entry.
+    """
+    # Tarjan's strongly connected components, which come out with what they need first
+    order: list[list[Component]] = []
+    number: dict[Component, int] = {component: 0}
+    lowest: dict[Component, int] = {component: 0}
+    path: list[tuple[Component, list[Component]]] = [(component, _required(component))]
+    open_: list[Component] = [component]
+    done: set[Component] = set()
+    while path:
+        c, rest = path[-1]
+        if rest:
             d = rest.pop()
-            seen = state.get(d)
-            if seen is None:
-                state[d] = 1
+            if d not in number:
+                number[d] = lowest[d] = len(number)
                 path.append((d, _required(d)))
-            elif seen == 1:
-                together = d
-                for member, _ in path[[p[0] for p in path].index(d) + 1 :]:
-                    together = graph.join(together, member)
-                while component.parent is not None:
-                    component = component.parent
-                merged = True
-        if not merged:
-            return order
+                open_.append(d)
+            elif d not in done:
+                lowest[c] = min(lowest[c], number[d])
+            continue
+        path.pop()
+        if path:
+            before = path[-1][0]
+            lowest[before] = min(lowest[before], lowest[c])
+        if lowest[c] == number[c]:
+            at = open_.index(c)
+            order.append(open_[at:])
+            done.update(open_[at:])
+            del open_[at:]
+    return order
+
+
+def joined(together: list[Component]) -> Component:
+    """Make the components of an entry one."""
+    found = together[0]
+    for c in together[1:]:
+        found = graph.join(found, c)
+    return found
 
 
 def _required(component: Component) -> list[Component]:
@@ -407,40 +437,49 @@ def reach(n: Node, error: Any) -> None:
     error.reached.add(n.seq)
 
 
-def preview(nodes: list[Node]) -> Program:
-    """The program that scheduling these nodes would run; changes nothing."""
-    inside = set(nodes)
-    stand_ins: list[Node] = []
-    for n in nodes:
-        for m in n.inputs:
-            if isinstance(m, Node) and m.buffers is None and m not in inside:
-                # across a boundary and still pending: an input whose buffer is to come
-                m.buffers = [Buffer(None, None, False) for _ in m.types]
-                stand_ins.append(m)
-    try:
-        structure, leaves, _, _ = canonical(nodes)
-        wanted, keeps = wanted_outputs(nodes)
-        uses: dict[Node, int] = {}
-        held: dict[int, set[Node]] = {}
-        for slot, n in enumerate(nodes):
-            for position, m in enumerate(n.inputs):
-                if isinstance(m, Node) and m not in inside:
-                    uses[m] = uses.get(m, 0) + (0 if keeps[slot] else 1)
-                    index = 0 if n.indices is None else n.indices[position]
-                    assert m.buffers is not None
-                    buffer = m.buffers[index]
-                    assert buffer is not None
-                    held.setdefault(buffer.slot, set()).add(m)
-        donatable = []
-        for slot, buffer in enumerate(leaves):
-            owners = held[slot]
-            count = buffer.owners or 1
-            if not buffer.shared and len(owners) == count and all(
-                m.handles == 0 and m.refs == uses[m] for m in owners
-            ):
-                donatable.append(slot)
-    finally:
-        for m in stand_ins:
-            m.buffers = None
-    donated = match_donations(structure, wanted, donatable)
-    return Program(structure, wanted, sorted(donated))
+class Preview:
+    """The programs that would run, one after the other; changes nothing."""
+
+    __slots__ = ("released",)
+
+    def __init__(self) -> None:
+        #: of each node, how many of the uses counted in it will have been released by then
+        self.released: dict[Node, int] = {}
+
+    def program(self, nodes: list[Node]) -> Program:
+        """The program that scheduling these nodes would run next."""
+        inside = set(nodes)
+        stand_ins: list[Node] = []
+        for n in nodes:
+            for m in n.inputs:
+                if isinstance(m, Node) and m.buffers is None and m not in inside:
+                    # still pending: an input whose buffer is to come
+                    m.buffers = [Buffer(None, None, False) for _ in m.types]
+                    stand_ins.append(m)
+        try:
+            structure, leaves, _, _ = canonical(nodes)
+            wanted, keeps = wanted_outputs(nodes)
+            held: dict[int, set[Node]] = {}
+            for slot, n in enumerate(nodes):
+                for position, m in enumerate(n.inputs):
+                    if not isinstance(m, Node):
+                        continue
+                    if not keeps[slot]:
+                        self.released[m] = self.released.get(m, 0) + 1
+                    if m not in inside:
+                        index = 0 if n.indices is None else n.indices[position]
+                        assert m.buffers is not None
+                        buffer = m.buffers[index]
+                        assert buffer is not None
+                        held.setdefault(buffer.slot, set()).add(m)
+            donatable = []
+            for slot, buffer in enumerate(leaves):
+                if not buffer.shared and len(held[slot]) == (buffer.owners or 1) and all(
+                    m.handles == 0 and m.refs == self.released.get(m, 0) for m in held[slot]
+                ):
+                    donatable.append(slot)
+        finally:
+            for m in stand_ins:
+                m.buffers = None
+        donated = match_donations(structure, wanted, donatable)
+        return Program(structure, wanted, sorted(donated))

@@ -160,9 +160,15 @@ def _cut(
 
     What follows from them carries the lineage.
     """
+    *before, together = collect.in_dependency_order(component)
+    if len(together) > 1:
+        # what depends on each other is one from now on; it is looked at when it grows again
+        collect.joined(together)
+        return
     counters["cuts"] += 1
     count = sum(sizes)
-    for c in collect.in_dependency_order(component)[:-1]:
+    for others in before:
+        c = collect.joined(others)
         members = collect.pending_of(c)
         batch.taken.append(members)
         c.nodes = []

@@ -27,7 +27,6 @@ from ..interrupts import Deferred, let_pass
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Program
-from ..program.repetition import loop_sizes
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from ..trace.mapping import unreadable
@@ -121,16 +120,15 @@ def run_batch(batch: Batch) -> None:
 def schedule_component(component: Component, reason: str, site: Site, batch: Batch) -> None:
     """Turn a component, and those it needs, into plans; the caller holds the lock."""
     order = collect.in_dependency_order(component)
-    for number, c in enumerate(order):
+    for number, together in enumerate(order):
+        c = collect.joined(together)
         nodes = collect.pending_of(c)
         batch.taken.append(nodes)
         c.nodes = []
         graph.trace.components.pop(c, None)
         why = reason if number == len(order) - 1 else f"preparation of the {reason}"
-        at = 0
-        for size in loop_sizes(nodes, c.depth):
-            schedule_nodes(nodes[at : at + size], why, site, batch)
-            at += size
+        for piece in collect.pieces(nodes, c.depth):
+            _schedule(piece, why, site, batch)
     if len(batch.plans) > 1:
         batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
 
@@ -138,16 +136,21 @@ def schedule_component(component: Component, reason: str, site: Site, batch: Bat
 def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
     """Add the plans for chosen pending nodes of one component; the caller holds the lock."""
     for group in collect.groups(nodes):
-        started = time.perf_counter()
-        evaluation = new_evaluation(reason, site)
-        plan = collect.schedule(group, evaluation, batch.plans)
-        if plan is None:
-            evaluation.dispatched.set()
-            continue
-        evaluation.ops = len(plan.nodes)
-        evaluation.places = plan.places
-        evaluation.fallible = bool(plan.places)
-        evaluation.timings["collect"] = time.perf_counter() - started
+        _schedule(group, reason, site, batch)
+
+
+def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
+    """Add the plan of one program, if anything of it is left to run."""
+    started = time.perf_counter()
+    evaluation = new_evaluation(reason, site)
+    plan = collect.schedule(nodes, evaluation, batch.plans)
+    if plan is None:
+        evaluation.dispatched.set()
+        return
+    evaluation.ops = len(plan.nodes)
+    evaluation.places = plan.places
+    evaluation.fallible = bool(plan.places)
+    evaluation.timings["collect"] = time.perf_counter() - started
 
 
 _run: Any = None
@@ -497,35 +500,57 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                         raise _failed_at_read(value, buffer, error) from error
 
 
-def program_of(values: Iterable[Value]) -> Program:
-    """The canonical program that evaluating these pending values would run.
+def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
+    """The programs that evaluating these pending values would run, in order; changes nothing.
 
-    What they need from across a boundary counts as input. Raises ArgumentError if none of
-    the values is pending.
+    Also the numbers of those that compute one of the values. Raises ArgumentError if none of the
+    values is pending, and the error of one that can only fail.
     """
     with graph.trace.lock:
         graph.drain()
+        asked: set[Node] = set()
         found: dict[Component, None] = {}
         for value in values:
-            if value.node.state == PENDING:
-                c = graph.find(value.node)
-                if c is not None:
-                    found[c] = None
-        if not found:
+            c = graph.find(value.node) if value.node.state == PENDING else None
+            if c is not None:
+                asked.add(value.node)
+                found[c] = None
+        if not asked:
             raise ArgumentError(
                 "program_of: none of the given values is pending; ask before they are read")
-        nodes = [n for c in found for n in collect.pending_of(c)]
-        nodes.sort(key=collect.by_sequence)
-        runnable: list[Node] = []
+        programs: list[Program] = []
+        computing: set[int] = set()
+        seen: set[Component] = set()
         failed: dict[Node, LoomError] = {}
-        for n in nodes:
-            errors = (m.error if m.state == FAILED else failed.get(m)
-                      for m in n.inputs if isinstance(m, Node))
-            error = next((e for e in errors if e is not None), None)
-            if error is None:
-                runnable.append(n)
-            else:
-                failed[n] = error
-        if not runnable:
-            raise again(next(iter(failed.values())))
-        return collect.preview(runnable)
+        preview = collect.Preview()
+        for component in found:
+            for together in collect.in_dependency_order(component):
+                if together[0] in seen:
+                    continue
+                seen.update(together)
+                nodes = [n for c in together for n in collect.pending_in(c)]
+                if len(together) > 1:
+                    nodes.sort(key=collect.by_sequence)
+                for piece in collect.pieces(nodes, max(c.depth for c in together)):
+                    runnable = _runnable(piece, failed)
+                    if runnable:
+                        if not asked.isdisjoint(runnable):
+                            computing.add(len(programs))
+                        programs.append(preview.program(runnable))
+        if not computing:
+            raise again(next(e for n, e in failed.items() if n in asked))
+        return programs, computing
+
+
+def _runnable(nodes: list[Node], failed: dict[Node, LoomError]) -> list[Node]:
+    """Those of the nodes that need nothing that has failed; the others are added to ``failed``."""
+    found: list[Node] = []
+    for n in nodes:
+        errors = (m.error if m.state == FAILED else failed.get(m)
+                  for m in n.inputs if isinstance(m, Node))
+        error = next((e for e in errors if e is not None), None)
+        if error is None:
+            found.append(n)
+        else:
+            failed[n] = error
+    return found
