@@ -172,7 +172,8 @@ class Client:
         for i in range(count[0]):
             handle = self.ffi.new("loom_tensor *", [results[i].bits])[0]
             found.append(Tensor(self, handle))
-        several = count[0] != 1 or len(lazyloom.ops.lookup(op).outputs) > 1 or op == "split"
+        entry = lazyloom.ops.lookup(op)
+        several = count[0] != 1 or len(entry.outputs) > 1 or entry.lists
         return tuple(found) if several else found[0]
 
     def gradients(

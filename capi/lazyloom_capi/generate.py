@@ -196,14 +196,14 @@ def _said_of_lists(op: Any) -> dict[str, str]:
         return {}
     if "parameters" not in op.outputs:
         single = op.outputs[:-1]
-        return {"results": ", then ".join([*single, LISTED[op.name]])}
+        note = op.output_notes.get(op.outputs[-1], "as many as the call gives")
+        return {"results": ", then ".join([*single, note])}
     at = op.outputs.index("parameters")
-    state = list(op.outputs[at + 1:])
-    if op.name == "step_adafactor":
-        state = ["variances (with factored first n of the rows, then n of the columns)"]
-    optional = lazyloom.ops.rules.optimizers.OPTIONAL_STATE.get(op.name, ())
-    for i, attribute in enumerate(reversed(optional), 1):
-        state[-i] += f" (only with {attribute})"
+    state = []
+    for output in op.outputs[at + 1:]:
+        note, attribute = op.output_notes.get(output), op.optional_outputs.get(output)
+        state.append(f"{output}{f' ({note})' if note else ''}"
+                     f"{f' (only with {attribute})' if attribute else ''}")
     rest = "".join(f", then n {s}" for s in state)
     counted = "; how many steps were made before this one, 0 at first; its result is one more"
     return {
@@ -212,14 +212,6 @@ def _said_of_lists(op: Any) -> dict[str, str]:
         "results": f"{''.join(f'{n}, then ' for n in op.outputs[:at])}n parameters{rest}; all new, "
         "in the order of the parameters",
     }
-
-
-#: what the results are where the number of them depends on the call
-LISTED: Final = {
-    "custom": "the first of the operands", "barrier": "one for each operand",
-    "split": "one for each size", "select_all": "half as many as tensors",
-    "unscale": "a gradient for each tensor",
-}
 
 
 def _shares(op: Any, operand: Any) -> bool:
@@ -317,7 +309,7 @@ def _text() -> str:
             raise ValueError(f"op {name}: loom_{name} is a function of lazyloom.h")
         parts.append(f"\n{_comment(op)}\n{_function(op, False)}\n")
         names = [name]
-        if len(op.operands) > 1 or (op.operands and op.fn.__module__.endswith("creation")):
+        if len(op.operands) > 1 or op.of_numbers:
             parts.append(f"\n{_function(op, True)}\n")
             names.append(f"{name}_with")
         macros += [f"#define loom_{n}(...) (LOOM_HERE, loom_{n}(__VA_ARGS__))" for n in names]

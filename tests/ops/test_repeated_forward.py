@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from lazyloom.ops import lookup, table
-from lazyloom.ops.derived import forward_of
+from lazyloom.ops.derived import FORWARD
 from lazyloom.ops.samples import Sample, samples
 from lazyloom.ops.spec import OpDef
 
@@ -80,7 +80,7 @@ def test_merges(name: str) -> None:
 
 
 def test_residuals_are_the_same_under_another_derivative() -> None:
-    op = forward_of(lookup("eig"))
+    op = lookup("eig").derive(FORWARD)
 
     def forward(x: Any) -> Any:
         return op.fn(x, forward_wrt=(0,))

@@ -40,8 +40,7 @@ def name_of(node: Any) -> str:
         return str(rule.name)
     if node.spec is None:
         return "Backward"
-    op = str(node.spec.op.name)
-    base = op.partition(".")[0]
+    base = str(node.spec.op.root.name)
     name = _NAMES.get(base) or "".join(part.capitalize() for part in base.split("_"))
     return name if name == "CopySlices" else f"{name}Backward0"
 

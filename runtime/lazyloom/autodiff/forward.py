@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..ops.derived import jvp_of, moving_attribute
+from ..ops.derived import JVP
 from ..trace import graph
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import Node, Value
@@ -115,8 +115,8 @@ def _jvp_spec(spec: Spec, moving: tuple[int, ...]) -> Spec:
     """The spec of an op's jvp."""
     found = _specs.get((spec, moving))
     if found is None:
-        op = jvp_of(spec.op)
-        attrs = {**spec.attrs, moving_attribute(op.name): moving}
+        op = spec.op.derive(JVP)
+        attrs = {**spec.attrs, op.own[0]: moving}
         found = _specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
     return found
 

@@ -7,11 +7,11 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from ..errors import ArgumentError, GradientError, ShapeError, again
 from ..evaluate import cuts
-from ..ops.derived import FORWARD, backward_of, forward_of, op_named, types_text, vjp_of
+from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
 from ..ops.spec import lookup
 from ..trace import graph
 from ..trace.custom_derivatives import Custom
@@ -278,8 +278,9 @@ class Pull:
         self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
     ) -> Any:
         operands: list[Any] = []
+        complex_operands = self.create_graph and _any_complex(n)
         for p in range(len(n.inputs)):
-            keep = self.create_graph and _bends(spec, p, wrt)
+            keep = self.create_graph and spec.depends(p, wrt, complex_operands)
             operands.append(operand(n, p, keep, self.memo))
         operands.extend(cotangents)
         newest = spec.newest_pull
@@ -297,9 +298,9 @@ class Pull:
         self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
     ) -> Any:
         """The same from the residuals that the forward op emitted, if it did; else None."""
-        if not spec.op.name.endswith(FORWARD):
+        base = spec.op.base
+        if base is None or spec.op.kind != FORWARD:
             return None
-        base = op_named(spec.op.name.removesuffix(FORWARD))
         attrs = dict(spec.attrs)
         known: tuple[int, ...] = attrs.pop("forward_wrt")
         types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
@@ -317,47 +318,17 @@ class Pull:
                      backward_given=tuple(given))  # fmt: skip
         operands.extend(cotangents)
         result = record_spec(
-            spec_of(backward_of(base), attrs, len(operands)), operands, False, n.site)
+            spec_of(base.derive(BACKWARD), attrs, len(operands)), operands, False, n.site)
         results = result if isinstance(result, tuple) else (result,)
         return [results[known.index(w)] for w in wrt]
 
 
-#: ops that are linear in all their operands together, or choose among them: no derivative
-#: depends on their data, as far as it has a derivative itself
-_LINEAR: Final = frozenset(
-    "add subtract negative positive sum mean reshape transpose moveaxis swapaxes broadcast_to"
-    " expand_dims squeeze slice dynamic_slice slice_update dynamic_update_slice concatenate stack"
-    " split cast identity barrier custom straight_through real imag conj complex cumsum flip roll"
-    " pad take take_along_axis index index_update scatter_along_axis select_all diagonal"
-    " diagonal_update diag_embed tril triu repeat tile where fft rfft irfft full patches"
-    " patches_sum fold embedding avg_pool adaptive_avg_pool masked_fill clip maximum minimum fmax"
-    " fmin max min checked".split())
-#: ops whose derivative is 0 wherever there is one
-_FLAT: Final = frozenset("floor ceil trunc round sign floor_divide".split())
-#: ops that are linear in each of their operands
-_MULTILINEAR: Final = frozenset(
-    "multiply matmul dot_general vecdot outer kron conv conv_transpose cross einsum".split())
-
-
-def _bends(spec: Spec, position: int, wrt: list[int]) -> bool:
-    """Whether the derivatives of an op by the operands ``wrt`` depend on one operand's data."""
-    op = spec.op.name
-    base, _, derived = op.partition(".")
-    if base in _LINEAR:
-        # what is derived from such an op is linear in what has a gradient, too; those that put
-        # something in its place are so unless they multiply
-        return spec.attrs.get("mode") == "multiply"
-    if base in _FLAT:
-        return False
-    if op in _MULTILINEAR:
-        return any(w != position for w in wrt)
-    if derived == "vjp" and base in _MULTILINEAR and base != "einsum":
-        # with two operands their cotangents are products with that of the result
-        primals: int = spec.attrs["primals1"]
-        return any((w < primals) != (position < primals) for w in wrt)
-    if op == "divide":
-        return position != 0 or wrt != [0]
-    return True
+def _any_complex(n: Node) -> bool:
+    for p in range(len(n.inputs)):
+        t = _input_type(n, p)
+        if t is not None and t.dtype.is_complex:
+            return True
+    return False
 
 
 def _by_sequence(n: Node) -> int:
@@ -377,11 +348,9 @@ def _pull_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int,
     key = (primals, wrt, given)
     found = spec.pulls.get(key)
     if found is None:
-        vjp = vjp_of(spec.op)
-        level = vjp.name.count(".vjp")
-        attrs = {
-            **spec.attrs, f"primals{level}": primals, f"wrt{level}": wrt, f"given{level}": given,
-        }  # fmt: skip
+        vjp = spec.op.derive(VJP)
+        own = vjp.own
+        attrs = {**spec.attrs, own[0]: primals, own[1]: wrt, own[2]: given}
         found = spec.pulls[key] = spec_of(vjp, attrs, primals + len(given))
     return found
 
@@ -403,7 +372,7 @@ def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
     if n.state != PENDING and n.state != MAPPED:
         return
     types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-    emitting = spec_of(forward_of(spec.op), {**spec.attrs, "forward_wrt": wrt}, len(types))
+    emitting = spec_of(spec.op.derive(FORWARD), {**spec.attrs, "forward_wrt": wrt}, len(types))
     results = emitting.infer(types)
     with graph.trace.lock:
         if n.state == PENDING or n.state == MAPPED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..ops.derived import mapped_attribute, vmap_of
+from ..ops.derived import VMAP
 from ..trace import graph
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import MAPPED, Node, Value
@@ -161,8 +161,8 @@ def _vmap_spec(spec: Spec, mapped: tuple[int, ...]) -> Spec:
     """The spec of an op that is mapped."""
     found = _specs.get((spec, mapped))
     if found is None:
-        op = vmap_of(spec.op)
-        attrs = {**spec.attrs, mapped_attribute(op.name): mapped}
+        op = spec.op.derive(VMAP)
+        attrs = {**spec.attrs, op.own[0]: mapped}
         found = _specs[(spec, mapped)] = spec_of(op, attrs, spec.arity)
     return found
 

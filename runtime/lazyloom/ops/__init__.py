@@ -14,6 +14,7 @@ from . import convolution as convolution
 from . import creation as creation
 from . import cumulative as cumulative
 from . import custom as custom
+from . import derived as derived
 from . import elementwise as elementwise
 from . import embedding as embedding
 from . import factors as factors

@@ -27,7 +27,7 @@ _SEEN = np.array([[True, False, True], [False, False, False]])
         case((2, 1, 2, 4), (2, 3, 4), (2, 3, 4), _SEEN[:1]), case((2, 4), (3, 4), (3, 5),
              np.array([[0.5, -np.inf, 1.0]], np.float32), causal=True),
         case((3, 4), (2, 4), (2, 1), causal=True), case((0, 4), (3, 4), (3, 5)),
-        case((2, 4), (0, 4), (0, 5))),
+        case((2, 4), (0, 4), (0, 5))), linear="v",
 )  # fmt: skip
 def scaled_dot_product_attention(
     q: T, k: T, v: T, mask: AnyType = None, *, causal: bool = False, scale: float | None = None

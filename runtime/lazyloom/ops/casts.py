@@ -13,7 +13,7 @@ from .kinds import AnyType, Array
 from .spec import op
 
 
-@op(rules.cast, source="C11 6.3.1; NumPy astype")
+@op(rules.cast, source="C11 6.3.1; NumPy astype", linear="x")
 def cast(x: AnyType, *, dtype: DType) -> Array:
     """x converted to ``dtype``.
 

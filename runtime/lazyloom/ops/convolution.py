@@ -23,6 +23,7 @@ from .spec import op
         case((1, 4, 6), (2, 2, 2), groups=2, dilation=(2,)),
         case((1, 2, 3), (1, 2, 2), input_dilation=(2,), padding_low=(-1,), padding_high=(1,)),
         case((1, 1, 3, 3, 3), (2, 1, 2, 2, 2)), case((0, 2, 4), (3, 2, 2))),
+    multilinear="x weight",
 )  # fmt: skip
 def conv(
     x: T, weight: T, *, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -52,6 +53,7 @@ def conv(
              padding_low=(1, 0), padding_high=(0, 1), output_padding=(1, 0)),
         case((1, 4, 3), (4, 2, 2), groups=2, dilation=(2,), strides=(2,)),
         case((1, 1, 2, 2, 2), (1, 2, 2, 2, 2), strides=(2, 2, 2)), case((0, 2, 4), (2, 3, 2))),
+    multilinear="x weight",
 )  # fmt: skip
 def conv_transpose(
     x: T, weight: T, *, strides: Ints | None = None, padding_low: Ints | None = None,

@@ -25,7 +25,8 @@ def _full_samples(op: OpDef) -> Iterator[Sample]:
         yield Sample([np.array(value, np.float64)], {"shape": (2,)}, str(value), smooth=False)
 
 
-@op(rules.filled, source="array API full", reference="numpy.full", samples=_full_samples)
+@op(rules.filled, source="array API full", reference="numpy.full", samples=_full_samples,
+    linear="value", of_numbers=True, data_movement=True)
 def full(value: AnyType, *, shape: Ints) -> Array:
     """A tensor of that shape, every element the 0-d ``value``, of its dtype.
 
@@ -43,7 +44,8 @@ def _arange_samples(op: OpDef) -> Iterator[Sample]:
                          f"{start} {step} {length}")
 
 
-@op(rules.progression, T="number", source="NumPy arange", samples=_arange_samples, tolerance=4.0)
+@op(rules.progression, T="number", source="NumPy arange", samples=_arange_samples, tolerance=4.0,
+    linear="start step")
 def arange(start: T, step: T, *, length: int) -> Array:
     """start, start + step, ...: ``length`` elements start + i * step.
 
@@ -65,7 +67,7 @@ def _linspace_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.spaced, T="inexact", source="array API linspace", samples=_linspace_samples,
-    tolerance=4.0)
+    tolerance=4.0, linear="start stop")
 def linspace(start: T, stop: T, *, num: int, endpoint: bool = True) -> Array:
     """``num`` evenly spaced numbers from start to stop, which ``endpoint`` includes.
 

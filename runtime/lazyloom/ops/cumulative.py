@@ -18,7 +18,8 @@ def _along(scan: Any, x: Any, axis: int, reverse: bool) -> Any:
     return convert(scan(widened(x), axis=axis % x.ndim, reverse=reverse), x.dtype)
 
 
-@op(rules.cumulative, T="number", source="array API cumulative_sum", heavy=True, tolerance=8.0)
+@op(rules.cumulative, T="number", source="array API cumulative_sum", heavy=True, tolerance=8.0,
+    linear="x")
 def cumsum(x: T, *, axis: int, reverse: bool = False) -> Array:
     """The sums of the elements up to each one; integers wrap."""
     return _along(lax.cumsum, x, axis, reverse)

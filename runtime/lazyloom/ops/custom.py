@@ -31,7 +31,8 @@ passed_on.family = "passed_on"  # type: ignore[attr-defined]
 
 
 @op(passed_on, source="a function with a derivative of its own", lists=True, samples=Cases(
-    case((2, 3), (3,), results=1), case((2, 3), np.array([1, 2]), (0, 2), results=2)))
+    case((2, 3), (3,), results=1), case((2, 3), np.array([1, 2]), (0, 2), results=2)),
+    linear="operands", output_notes={"result": "the first of the operands"})
 def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
     """The first ``results`` operands; the others are what these were computed from.
 
@@ -43,7 +44,8 @@ def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
 
 
 @op(passed_on, source="stablehlo.optimization_barrier", lists=True, samples=Cases(
-    case((2, 3)), case((2, 3), (0, 2), np.array([1, 2]))))
+    case((2, 3)), case((2, 3), (0, 2), np.array([1, 2]))), linear="operands",
+    output_notes={"result": "one for each operand"})
 def barrier(*operands: AnyType) -> tuple[Array, ...] | Array:
     """The operands themselves; what is computed from them is not merged with the same
     computation elsewhere, nor begun before all of them are there."""

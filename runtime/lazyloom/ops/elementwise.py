@@ -34,20 +34,22 @@ from .spec import OpDef, op
 # Arithmetic
 
 
-@op(rules.elementwise, T="any", source="array API add", reference="numpy.add")
+@op(rules.elementwise, T="any", source="array API add", reference="numpy.add", linear="x y")
 def add(x: T, y: T) -> Array:
     """x + y. For bool, logical or, as in NumPy."""
     x, y = broadcast(x, y)
     return lax.bitwise_or(x, y) if kind(x) == "b" else lax.add(x, y)
 
 
-@op(rules.elementwise, T="number", source="array API subtract", reference="numpy.subtract")
+@op(rules.elementwise, T="number", source="array API subtract", reference="numpy.subtract",
+    linear="x y")
 def subtract(x: T, y: T) -> Array:
     """x - y."""
     return lax.sub(*broadcast(x, y))
 
 
-@op(rules.elementwise, T="any", source="array API multiply", reference="numpy.multiply")
+@op(rules.elementwise, T="any", source="array API multiply", reference="numpy.multiply",
+    multilinear="x y")
 def multiply(x: T, y: T) -> Array:
     """x * y. For bool, logical and, as in NumPy."""
     x, y = broadcast(x, y)
@@ -55,7 +57,7 @@ def multiply(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="inexact", source="array API divide", reference="numpy.divide",
-    tolerance=4.0)
+    tolerance=4.0, linear="x")
 def divide(x: T, y: T) -> Array:
     """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
     return complex_edges.divide(*broadcast(x, y)) if kind(x) == "c" else divided(x, y)
@@ -80,7 +82,7 @@ def _with_sign_of(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
-    reference="numpy.floor_divide")
+    reference="numpy.floor_divide", piecewise_linear="x y")
 def floor_divide(x: T, y: T) -> Array:
     """x // y, rounded down.
 
@@ -144,13 +146,15 @@ def fmod(x: T, y: T) -> Array:
     return in_float32(lax.rem, x, y) if is_inexact(x) else _integer_division(x, y)[1]
 
 
-@op(rules.elementwise, T="number", source="array API negative", reference="numpy.negative")
+@op(rules.elementwise, T="number", source="array API negative", reference="numpy.negative",
+    linear="x")
 def negative(x: T) -> Array:
     """-x; unsigned integers wrap."""
     return lax.neg(x)
 
 
-@op(rules.elementwise, T="number", source="array API positive", reference="numpy.positive")
+@op(rules.elementwise, T="number", source="array API positive", reference="numpy.positive",
+    linear="x", data_movement=True)
 def positive(x: T) -> Array:
     """+x, which is x."""
     return x
@@ -165,7 +169,8 @@ def abs_(x: T) -> Array:
     return modulus(x)
 
 
-@op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign")
+@op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign",
+    piecewise_linear="x")
 def sign(x: T) -> Array:
     """-1, 0 or 1; x / |x| for complex operands, NaN for NaN; 0 for -0.0."""
     if kind(x) == "f":
@@ -205,14 +210,16 @@ def reciprocal(x: T) -> Array:
     return complex_edges.reciprocal(x) if kind(x) == "c" else lax.div(constant(x, 1), x)
 
 
-@op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum")
+@op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum",
+    piecewise_linear="x y")
 def maximum(x: T, y: T) -> Array:
     """The larger of x and y; NaN if either is. At ties each gets half of the gradient."""
     # XLA makes a clamp of two limits, which not each of its code generators has for bools
     return (lax.bitwise_or if kind(x) == "b" else lax.max)(*broadcast(x, y))
 
 
-@op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum")
+@op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum",
+    piecewise_linear="x y")
 def minimum(x: T, y: T) -> Array:
     """The smaller of x and y; NaN if either is. At ties each gets half of the gradient."""
     return (lax.bitwise_and if kind(x) == "b" else lax.min)(*broadcast(x, y))
@@ -224,13 +231,15 @@ def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
     return lax.select(isnan(x), y, x), lax.select(isnan(y), x, y)
 
 
-@op(rules.elementwise, T="ordered", source="C99 fmax", reference="numpy.fmax")
+@op(rules.elementwise, T="ordered", source="C99 fmax", reference="numpy.fmax",
+    piecewise_linear="x y")
 def fmax(x: T, y: T) -> Array:
     """The larger of x and y; the other one where one of them is NaN."""
     return lax.max(*_without_nan(*broadcast(x, y)))
 
 
-@op(rules.elementwise, T="ordered", source="C99 fmin", reference="numpy.fmin")
+@op(rules.elementwise, T="ordered", source="C99 fmin", reference="numpy.fmin",
+    piecewise_linear="x y")
 def fmin(x: T, y: T) -> Array:
     """The smaller of x and y; the other one where one of them is NaN."""
     return lax.min(*_without_nan(*broadcast(x, y)))
@@ -306,19 +315,22 @@ def lcm(x: T, y: T) -> Array:
 # Rounding: the gradients are zero
 
 
-@op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor")
+@op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
+    piecewise_linear="x")
 def floor(x: T) -> Array:
     """The largest integer not above x."""
     return lax.floor(x) if is_inexact(x) else x
 
 
-@op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil")
+@op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
+    piecewise_linear="x")
 def ceil(x: T) -> Array:
     """The smallest integer not below x."""
     return lax.ceil(x) if is_inexact(x) else x
 
 
-@op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc")
+@op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
+    piecewise_linear="x")
 def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
@@ -328,7 +340,7 @@ def trunc(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
     samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
-                        high=60.0))
+                        high=60.0), piecewise_linear="x")
 def round_(x: T, *, decimals: int = 0) -> Array:
     """x rounded to ``decimals`` decimal places, halves to the even neighbour.
 
@@ -379,19 +391,19 @@ def _round_to_multiple(x: Any, unit: Any) -> Any:
 # Complex parts
 
 
-@op(rules.real_part, T="number", source="array API real", reference="numpy.real")
+@op(rules.real_part, T="number", source="array API real", reference="numpy.real", linear="x")
 def real(x: T) -> Array:
     """The real part, of the real dtype; x itself if it is real."""
     return lax.real(x) if kind(x) == "c" else x
 
 
-@op(rules.real_part, T="number", source="array API imag", reference="numpy.imag")
+@op(rules.real_part, T="number", source="array API imag", reference="numpy.imag", linear="x")
 def imag(x: T) -> Array:
     """The imaginary part, of the real dtype; 0 if x is real."""
     return lax.imag(x) if kind(x) == "c" else constant(x, 0)
 
 
-@op(rules.elementwise, T="number", source="array API conj", reference="numpy.conj")
+@op(rules.elementwise, T="number", source="array API conj", reference="numpy.conj", linear="x")
 def conj(x: T) -> Array:
     """The complex conjugate; x itself if it is real."""
     return lax.conj(x) if kind(x) == "c" else x
@@ -415,7 +427,8 @@ def _complex_samples(op: OpDef) -> Iterator[Sample]:
                 yield sample
 
 
-@op(rules.complex_pair, T="floating", source="C11 CMPLX", samples=_complex_samples)
+@op(rules.complex_pair, T="floating", source="C11 CMPLX", samples=_complex_samples,
+    linear="real imag")
 def complex_(real: T, imag: T) -> Array:
     """real + i imag, complex64 of float32 or complex128 of float64 operands."""
     return lax.complex(*broadcast(real, imag))
@@ -424,7 +437,7 @@ def complex_(real: T, imag: T) -> Array:
 # Combinations that both frontends name
 
 
-@op(rules.elementwise, T="number", source="PyTorch addcmul")
+@op(rules.elementwise, T="number", source="PyTorch addcmul", linear=("x y", "x z", "x value"))
 def addcmul(x: T, y: T, z: T, value: T = None) -> Array:
     """x + value * y * z; value is 1 if absent."""
     product = lax.mul(*broadcast(y, z))
@@ -434,7 +447,7 @@ def addcmul(x: T, y: T, z: T, value: T = None) -> Array:
 
 
 @op(rules.elementwise, T="inexact", source="PyTorch addcdiv", samples=Elementwise(low=0.3),
-    tolerance=4.0)
+    tolerance=4.0, linear=("x y", "x value"))
 def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
     """x + value * y / z; value is 1 if absent."""
     ratio = lax.div(*broadcast(y, z))
@@ -443,7 +456,7 @@ def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
     return lax.add(*broadcast(x, ratio))
 
 
-@op(rules.elementwise, T="inexact", source="PyTorch lerp", tolerance=4.0)
+@op(rules.elementwise, T="inexact", source="PyTorch lerp", tolerance=4.0, linear="x y")
 def lerp(x: T, y: T, weight: T) -> Array:
     """x + weight * (y - x), computed from the nearer end so that weight 1 gives y."""
     x, y, weight = broadcast(x, y, weight)
@@ -454,7 +467,7 @@ def lerp(x: T, y: T, weight: T) -> Array:
     return lax.select(lax.lt(size, constant(size, 0.5)), near_x, near_y)
 
 
-@op(rules.elementwise, T="ordered", source="array API clip")
+@op(rules.elementwise, T="ordered", source="array API clip", piecewise_linear="x min max")
 def clip(x: T, min: T = None, max: T = None) -> Array:
     """x limited to [min, max], NaN where any is; max where min > max.
 
@@ -479,14 +492,14 @@ def _beyond(compare: Any, x: Any, limit: Any) -> Any:
     return lax.bitwise_and(lax.bitwise_or(beyond, isnan(limit)), lax.eq(x, x))
 
 
-@op(rules.elementwise, T="any", source="array API where, of broadcast operands")
+@op(rules.elementwise, T="any", source="array API where, of broadcast operands", linear="x y")
 def where(condition: Bool, x: T, y: T) -> Array:
     """x where condition, y elsewhere. Each gets the gradient only where it was taken."""
     return lax.select(*broadcast(condition, x, y))
 
 
 @op(rules.elementwise, T="inexact", source="NumPy nan_to_num",
-    samples=Elementwise({}, {"nan": 1.5, "posinf": 7.0, "neginf": -7.0}))
+    samples=Elementwise({}, {"nan": 1.5, "posinf": 7.0, "neginf": -7.0}), piecewise_linear="x")
 def nan_to_num(
     x: T, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

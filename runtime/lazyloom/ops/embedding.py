@@ -21,6 +21,7 @@ _KEY = np.array([1, 2], np.uint32)
     samples=Cases(
         case((4, 3), [2, 0, -1, 2]), rough((4, 3), [[0, 9], [3, 1]], padding_index=3),
         case((4, 3), integers(1, np.int32)), case((0, 3), integers([])), case((4, 0), [1])),
+    linear="weight",
 )  # fmt: skip
 def embedding(weight: T, indices: Integer, *, padding_index: int | None = None) -> Array:
     """The rows of ``weight`` (rows, features) at ``indices``, of any shape.
@@ -43,7 +44,7 @@ def embedding(weight: T, indices: Integer, *, padding_index: int | None = None) 
     differentiable=("x",),
     samples=Cases(
         case((3, 4), _KEY, rate=0.5), case((3, 4), _KEY, rate=0.0), case((3, 4), _KEY, rate=1.0),
-        case((), _KEY, rate=0.25), case((0, 3), _KEY, rate=0.25)),
+        case((), _KEY, rate=0.25), case((0, 3), _KEY, rate=0.25)), linear="x",
 )  # fmt: skip
 def dropout(x: T, key: Integer, *, rate: float) -> Array:
     """x with each element zero with probability ``rate``, and divided by ``1 - rate`` else.

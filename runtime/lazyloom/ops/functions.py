@@ -267,7 +267,7 @@ def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
-    samples=Elementwise(low=0.2), tolerance=4.0)
+    samples=Elementwise(low=0.2), tolerance=4.0, linear="x")
 def xlogy(x: T, y: T) -> Array:
     """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -275,14 +275,14 @@ def xlogy(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
-    samples=Elementwise(low=-0.8), tolerance=4.0)
+    samples=Elementwise(low=-0.8), tolerance=4.0, linear="x")
 def xlog1py(x: T, y: T) -> Array:
     """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
     return in_float32(lambda x, y: _times_log(x, y, -1.0, lax.log1p), x, y)
 
 
-@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp")
+@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp", linear="x")
 def ldexp(x: T, exponent: Integer) -> Array:
     """x * 2**exponent, exact unless the result overflows or underflows."""
     x, exponent = broadcast(x, exponent)

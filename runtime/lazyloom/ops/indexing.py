@@ -22,12 +22,24 @@ from .rules import indexing as rules
 from .spec import op
 
 
+def _linear(operands: str) -> Any:
+    """The operands in which an update is linear together, as its mode has it."""
+    modes = {"set": operands, "add": operands, "multiply": "x"}
+    return lambda attrs: modes.get(attrs["mode"], ())
+
+
+def _piecewise(operands: str) -> Any:
+    """Those among which an update chooses, as its mode has it."""
+    return lambda attrs: operands if attrs["mode"] in ("min", "max") else ()
+
+
 @op(
     rules.dynamic_slice, source="StableHLO dynamic_slice", differentiable=("x",),
     samples=Cases(
         case((4, 5), integers(1), integers(2), sizes=(2, 3)), case((), sizes=()),
         case((4, 5), integers(-2), integers(9), sizes=(2, 3)),
-        case((4,), integers(3, np.int32), sizes=(0,))),
+        case((4,), integers(3, np.int32), sizes=(0,))), linear="x", offset_reads=True,
+    data_movement=True,
 )  # fmt: skip
 def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     """A block of attribute ``sizes`` that begins at the 0-d operands ``starts``.
@@ -46,6 +58,7 @@ def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     samples=Cases(
         case((4, 5), (2, 3), integers(1), integers(2)), case((), ()),
         case((4, 5), (2, 3), integers(-2), integers(9)), case((4,), (0,), integers(3, np.int32))),
+    linear="x update",
 )  # fmt: skip
 def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
     """x with the block that begins at the 0-d operands ``starts`` replaced by ``update``.
@@ -65,6 +78,7 @@ def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
         case((3,), integers(1, np.uint8)), case((0, 3), integers([])),
         case((2, 3), integers([1, -1], np.int8), axis=-1),
         case((2, 3), integers([0, 7], np.uint64), axis=-2), case((0, 3), [0, 2], axis=1)),
+    linear="x", offset_reads=True, data_movement=True,
 )  # fmt: skip
 def take(x: T, indices: Integer, *, axis: int = 0) -> Array:
     """The slices of x at ``indices`` along an axis; the indices' axes take its place.
@@ -84,7 +98,8 @@ def take(x: T, indices: Integer, *, axis: int = 0) -> Array:
     samples=Cases(
         case((3, 4), [[2, 0, -1], [3, 3, 0], [1, 1, 1]], axis=1),
         case((3, 4), [[2, 0], [0, -3]], axis=0), case((3,), integers([0, 5, -9], np.int32)),
-        case((0, 3), integers(np.zeros((0, 2))), axis=1)),
+        case((0, 3), integers(np.zeros((0, 2))), axis=1)), linear="x", offset_reads=True,
+    data_movement=True,
 )  # fmt: skip
 def take_along_axis(x: T, indices: Integer, *, axis: int = -1) -> Array:
     """``result[i, j, k] = x[i, indices[i, j, k], k]`` for axis 1, and so on.
@@ -113,6 +128,7 @@ def take_along_axis(x: T, indices: Integer, *, axis: int = -1) -> Array:
         case((3, 4), [[2, 0], [0, -2]], (2, 2), axis=0), case((3,), [0, 5, -9], ()),
         case((0, 3), integers(np.zeros((0, 2))), (0, 2), axis=1),
         *[case((3, 4), [[2, 2, -1], [0, 0, 0]], (2, 3), axis=1, mode=m) for m in rules.MODES[1:]]),
+    linear=_linear("x updates"), piecewise_linear=_piecewise("x updates"),
 )  # fmt: skip
 def scatter_along_axis(
     x: T, indices: Integer, updates: T, *, axis: int = -1, mode: str = "set"
@@ -147,7 +163,8 @@ def scatter_along_axis(
         case((3, 4, 2), [[0, -1], [2, 1]], [1, 3], axes=(0, 1)), case((3, 4), [2, 2, 9], axes=(1,)),
         case((2, 3, 4), [1, 0], [[3], [-1]], axes=(0, 2)), case((3,), integers(1), axes=(0,)),
         case((2, 3, 4), [1, 0], [2, 0], axes=(2, 1)), case((0, 3), integers([]), axes=(0,)),
-        case((2, 3, 4), [1, 0], integers([2, 0], np.int32), axes=(1, 2))),
+        case((2, 3, 4), [1, 0], integers([2, 0], np.int32), axes=(1, 2))), linear="x",
+    offset_reads=True, data_movement=True,
 )  # fmt: skip
 def index(x: T, *indices: Integer, axes: Ints) -> Array:
     """The elements of x at broadcast indices, one operand for each of ``axes``.
@@ -175,6 +192,7 @@ def index(x: T, *indices: Integer, axes: Ints) -> Array:
         case((0, 3), (0, 3), integers([]), axes=(0,)),
         *[case((4, 2), (5, 2), [2, 2, -1, 9, 0], axes=(0,), mode=m) for m in rules.MODES[1:]],
         case((2, 3, 4), (2, 2), [1, 0], integers([2, 0], np.int32), axes=(1, 2), mode="add")),
+    linear=_linear("x value"), piecewise_linear=_piecewise("x value"),
 )  # fmt: skip
 def index_update(x: T, value: T, *indices: Integer, axes: Ints, mode: str = "set") -> Array:
     """x with the elements that ``index`` of the same indices takes changed.
@@ -204,7 +222,7 @@ def index_update(x: T, value: T, *indices: Integer, axes: Ints, mode: str = "set
     samples=Cases(
         case((2, 3), [[True, False, True], [False, True, False]], ()),
         case((2, 3), [True, False, True], (3,)), case((), np.array(True), ()),
-        case((0, 3), [True, False, True], ())),
+        case((0, 3), [True, False, True], ())), linear="x value",
 )  # fmt: skip
 def masked_fill(x: T, mask: Bool, value: T) -> Array:
     """x where ``mask`` is false, ``value`` where it is true; both broadcast to x.
@@ -266,7 +284,7 @@ def flat_nonzero(x: AnyType, *, size: int) -> Array:
     samples=Cases(
         case([0, 2, 2, 5, -1, 1], (6,), length=4), case([0, 2, 2, 5, -1], length=4),
         case(integers([0, 3, 3], np.uint8), length=4), case(integers([]), length=2),
-        case([0, 1], length=0)),
+        case([0, 1], length=0)), linear="weights",
 )  # fmt: skip
 def bincount(x: Integer, weights: T = None, *, length: int) -> Array:
     """How often each of ``0 .. length - 1`` occurs in x (1-d), or the sum of its weights.

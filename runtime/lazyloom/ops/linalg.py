@@ -64,7 +64,7 @@ def cholesky(x: T, *, upper: bool = False) -> Array:
     tolerance=16.0,
     samples=Cases(
         case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1)), case((0, 0), (0, 2)),
-        case(_tame(2, 2), (2, 0))),
+        case(_tame(2, 2), (2, 0))), linear="b",
 )  # fmt: skip
 def solve(a: T, b: T) -> Array:
     """The x with ``a @ x == b``, for square a (..., n, n) and b (..., n, k).
@@ -311,7 +311,7 @@ def svdvals(x: T) -> Array:
         case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1), lower=False),
         case(_tame(2, 2), (3, 2), left_side=False, transpose=True),
         case(_tame(2, 2), (2, 3), unit_diagonal=True, transpose=True, conjugate=True),
-        case((0, 0), (0, 2))),
+        case((0, 0), (0, 2))), linear="b",
 )  # fmt: skip
 def triangular_solve(
     a: T, b: T, *, left_side: bool = True, lower: bool = True, transpose: bool = False,

@@ -50,7 +50,7 @@ def log_softmax(x: T, *, axis: int = -1) -> Array:
     samples=Cases(
         case((3, 4), (4,), (4,)), case((2, 3, 4), (3, 4), None, normalized_ndim=2),
         case((3, 4), None, (4,), eps=0.1), case((4,)), case((0, 3), (3,))),
-    tolerance=4.0,
+    tolerance=4.0, linear="weight bias",
 )  # fmt: skip
 def layer_norm(
     x: T, weight: T = None, bias: T = None, *, normalized_ndim: int = 1, eps: float = 1e-5
@@ -71,7 +71,7 @@ def layer_norm(
     samples=Cases(
         case((3, 4), (4,)), case((2, 3, 4), (3, 4), normalized_ndim=2), case((3, 4), eps=0.1),
         case((0, 3), (3,))),
-    tolerance=4.0,
+    tolerance=4.0, linear="weight",
 )  # fmt: skip
 def rms_norm(x: T, weight: T = None, *, normalized_ndim: int = 1, eps: float = 1e-5) -> Array:
     """x / sqrt(mean(x**2) + eps) * weight over the last ``normalized_ndim`` axes.
@@ -90,7 +90,7 @@ def rms_norm(x: T, weight: T = None, *, normalized_ndim: int = 1, eps: float = 1
     samples=Cases(
         case((2, 4, 3), (4,), (4,), groups=2), case((2, 4), groups=2), case((2, 3, 2, 2), (3,),
              None, groups=3), case((0, 4, 2), groups=1)),
-    tolerance=4.0,
+    tolerance=4.0, linear="weight bias",
 )  # fmt: skip
 def group_norm(
     x: T, weight: T = None, bias: T = None, *, groups: int, eps: float = 1e-5
@@ -132,7 +132,7 @@ def batch_norm_train(
         case((4, 3), (3,), (3,), (3,), (3,)), case((2, 3, 2, 2), (3,), (3,)),
         case((4, 3, 2), (3,), (3,), None, (3,), eps=0.1), case((0, 3), (3,), (3,)),
         low=0.5, high=2.5),
-    tolerance=4.0,
+    tolerance=4.0, linear=("x mean bias", "weight bias"),
 )  # fmt: skip
 def batch_norm_infer(
     x: T, mean: T, variance: T, weight: T = None, bias: T = None, *, eps: float = 1e-5
@@ -157,7 +157,7 @@ def batch_norm_infer(
     outputs=("mean", "variance"),
     samples=Cases(
         case((3,), (3,), (3,), (3,), (), correction=1.25), case((0,), (0,), (0,), (0,), ()),
-        low=0.1, high=0.9),
+        low=0.1, high=0.9), linear="mean variance new_mean new_variance",
 )  # fmt: skip
 def running_moments(
     mean: T, variance: T, new_mean: T, new_variance: T, momentum: T, *, correction: float = 1.0

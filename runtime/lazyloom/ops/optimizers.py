@@ -122,7 +122,8 @@ _SGD = (0.3, 0.1, 0.7, 0.9)
         case(*_given(_SGD, 3), momentous=True, nesterov=True, maximize=True),
         rough(*_given(_SGD, 3), momentous=True, detached=True),
         case(*_given(_SGD, 2)), rough(*_given(_SGD, 2, (2, 3), ())), low=0.4, high=0.9),
-    outputs=("parameters", "momenta"), lists=True,
+    outputs=("parameters", "momenta"), lists=True, linear="tensors", aliases=rules.aliased_by_step,
+    optional_outputs={"momenta": "momentous"},
 )  # fmt: skip
 def step_sgd(
     lr: Floating, weight_decay: Floating, momentum: Floating, share: Floating, *tensors: T,
@@ -156,6 +157,7 @@ def step_sgd(
         (2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}, {"amsgrad": True}),
     outputs=("step", "parameters", "means", "squares", "largest"), lists=True,
+    aliases=rules.aliased_by_step, optional_outputs={"largest": "amsgrad"},
 )  # fmt: skip
 def step_adam(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -188,7 +190,7 @@ def step_adam(
 @op(
     rules.optimizer_step, T="inexact", source="Kingma, Ba, Adam (AdaMax), 2015",
     samples=_cases((2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "means", "largest"), lists=True,
+    outputs=("step", "parameters", "means", "largest"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_adamax(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -218,6 +220,7 @@ def step_adamax(
         (2.0, 0.5, 0.3, 0.8, 0.9, 0.1, 0.2, 0.4), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}),
     outputs=("step", "product", "parameters", "means", "squares"), lists=True,
+    aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_nadam(
     step: Floating, product: Floating, lr: Floating, beta1: Floating, beta2: Floating,
@@ -257,7 +260,7 @@ def step_nadam(
     samples=_cases(
         (9.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}),
-    outputs=("step", "parameters", "means", "squares"), lists=True,
+    outputs=("step", "parameters", "means", "squares"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_radam(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -310,6 +313,7 @@ _SMALL = np.array([0.1, -0.2])
         case(*_given(_RMSPROP, 4), _SMALL, centered=True, momentous=True),
         low=0.4, high=0.9),
     outputs=("step", "parameters", "squares", "momenta", "means"), lists=True,
+    aliases=rules.aliased_by_step, optional_outputs={"momenta": "momentous", "means": "centered"},
 )  # fmt: skip
 def step_rmsprop(
     step: Floating, lr: Floating, alpha: Floating, eps: Floating, weight_decay: Floating,
@@ -347,7 +351,7 @@ def step_rmsprop(
 @op(
     rules.optimizer_step, T="inexact", source="Duchi, Hazan, Singer, Adaptive Subgradient, 2011",
     samples=_cases((2.0, 0.3, 0.1, 0.2, 0.3), 3, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "sums"), lists=True,
+    outputs=("step", "parameters", "sums"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_adagrad(
     step: Floating, lr: Floating, eps: Floating, weight_decay: Floating, lr_decay: Floating,
@@ -370,7 +374,7 @@ def step_adagrad(
 @op(
     rules.optimizer_step, T="inexact", source="Zeiler, ADADELTA, 2012",
     samples=_cases((2.0, 0.3, 0.8, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "squares", "moves"), lists=True,
+    outputs=("step", "parameters", "squares", "moves"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_adadelta(
     step: Floating, lr: Floating, rho: Floating, eps: Floating, weight_decay: Floating,
@@ -399,6 +403,7 @@ def step_adadelta(
     samples=_cases(
         (2.0, 0.5, 0.7, 0.3, 0.1, 0.75, 1.0, 0.2), 3, {"decays": True}, {"maximize": True}),
     outputs=("step", "eta", "mu", "parameters", "averages"), lists=True,
+    aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_asgd(
     step: Floating, eta: Floating, mu: Floating, lr: Floating, lambd: Floating, alpha: Floating,
@@ -434,7 +439,7 @@ def step_asgd(
     samples=Cases(
         rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4)),
         rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4, (2, 3), ()), maximize=True)),
-    outputs=("step", "parameters", "previous", "sizes"), lists=True,
+    outputs=("step", "parameters", "previous", "sizes"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_rprop(
     step: Floating, shrink: Floating, grow: Floating, least: Floating, most: Floating,
@@ -474,7 +479,8 @@ def step_rprop(
         case(*map(_number, (2.0, 0.3, -0.8, 0.01, 0.05, 1.0, 0.1)), *[(3,), ()] * 3,
              factored=False, maximize=True),
         low=0.4, high=0.9),
-    outputs=("step", "parameters", "variances"), lists=True,
+    outputs=("step", "parameters", "variances"), lists=True, aliases=rules.aliased_by_step,
+    output_notes={"variances": "with factored first n of the rows, then n of the columns"},
 )  # fmt: skip
 def step_adafactor(
     step: Floating, lr: Floating, beta2_decay: Floating, eps1: Floating, eps2: Floating,
@@ -524,7 +530,7 @@ def step_adafactor(
         case(*map(_number, (0.3, 0.1, 0.9, 1e-7)), *[(2, 2)] * 3, nesterov=False,
              coefficients=(3.4445, -4.775, 2.0315), steps=1, adjust="match_rms_adamw"),
         low=0.4, high=0.9),
-    outputs=("parameters", "momenta"), lists=True,
+    outputs=("parameters", "momenta"), lists=True, aliases=rules.aliased_by_step,
 )  # fmt: skip
 def step_muon(
     lr: Floating, weight_decay: Floating, momentum: Floating, eps: Floating, *tensors: T,
@@ -580,7 +586,7 @@ def _orthogonal(x: Any, small: Any, coefficients: Floats, steps: int) -> Any:
 @op(
     rules.unscale, T="inexact", source="torch.amp.GradScaler.unscale_",
     samples=Cases(case((), (2, 3), (2,), ())), outputs=("found", "gradients"), lists=True,
-    differentiable=False,
+    differentiable=False, output_notes={"gradients": "a gradient for each tensor"},
 )  # fmt: skip
 def unscale(factor: Floating, *tensors: T) -> Array:
     """The tensors times ``factor``, and before them 1 if any has an infinity or NaN, else 0.
@@ -605,7 +611,8 @@ def unscale(factor: Floating, *tensors: T) -> Array:
     rules.select_all, source="one condition for many tensors",
     samples=Cases(
         case(_number(1), *[(2, 3), (2,)] * 2), case(_number(0), *[(2, 3), ()] * 2)),
-    outputs=("selected",), lists=True,
+    outputs=("selected",), lists=True, linear="tensors",
+    output_notes={"selected": "half as many as tensors"},
 )  # fmt: skip
 def select_all(condition: Bool, *tensors: T) -> Array:
     """The first half of the tensors if the condition holds, otherwise the second half.

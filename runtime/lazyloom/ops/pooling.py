@@ -75,6 +75,7 @@ def max_pool(
         case((2, 7), window=(3,), dilation=(2,), padding_low=(1,), count_include_pad=False),
         case((0, 4), window=(2,)), case((6,), window=(6,)),
         case((1, 9, 9), window=(5, 5), strides=(2, 2), padding_low=(2, 2), padding_high=(2, 2))),
+    linear="x",
 )  # fmt: skip
 def avg_pool(
     x: T, *, window: Ints, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -122,6 +123,7 @@ def avg_pool(
     samples=Cases(
         case((2, 3, 6), output=(3,)), case((1, 2, 5, 7), output=(2, 3)),
         case((2, 4, 4), output=(1, 1)), case((2, 3), output=(5,)), case((0, 4), output=(2,))),
+    linear="x",
 )  # fmt: skip
 def adaptive_avg_pool(x: T, *, output: Ints) -> Array:
     """The mean of parts of the last axes, ``output`` of them in each, as even as possible.

@@ -181,7 +181,7 @@ def random_bits(key: Integer, *, shape: Ints, dtype: DType = uint32) -> Array:
 
 
 @op(rules.draw, T="floating", source=_SOURCE + "; uniform on [low, high)",
-    differentiable=("low", "high"), samples=_draws(-1.0, 2.0))
+    differentiable=("low", "high"), samples=_draws(-1.0, 2.0), linear="low high")
 def random_uniform(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
     """Numbers between low and high; high itself only by rounding."""
     unit = _drawn("uniform", key, shape, low.dtype)
@@ -250,7 +250,7 @@ def random_permutation(key: Integer, *, n: int) -> Array:
 
 
 @op(rules.typed_draw, T="inexact", source=_SOURCE + "; erfinv of uniform numbers",
-    differentiable=("mean", "std"), samples=_draws(1.0, 2.0))
+    differentiable=("mean", "std"), samples=_draws(1.0, 2.0), linear="mean std")
 def random_normal(
     key: Integer, mean: T = None, std: T = None, *, shape: Ints, dtype: DType = float32
 ) -> Array:

@@ -26,7 +26,7 @@ def finished(x: Any, axes: tuple[int, ...], keepdims: bool, result: Any) -> Any:
     return lax.expand_dims(result, sorted(axes)) if keepdims else result
 
 
-@op(rules.accumulation, T="any", source="array API sum", tolerance=4.0)
+@op(rules.accumulation, T="any", source="array API sum", tolerance=4.0, linear="x")
 def sum_(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
          keepdims: bool = False) -> Array:  # fmt: skip
     """The sum of the elements, cast to ``dtype`` first if that is given; 0 of none.
@@ -118,7 +118,7 @@ def _products_of_others(axes: tuple[int, ...]) -> Callable[[Any], Any]:
     return function
 
 
-@op(rules.extremum, T="ordered", source="array API max")
+@op(rules.extremum, T="ordered", source="array API max", piecewise_linear="x")
 def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The largest element; NaN if there is one. Elements that tie share the gradient.
 
@@ -128,7 +128,7 @@ def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     return finished(x, axes, keepdims, lax.reduce_max(x, axes))
 
 
-@op(rules.extremum, T="ordered", source="array API min")
+@op(rules.extremum, T="ordered", source="array API min", piecewise_linear="x")
 def min_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The smallest element; NaN if there is one. Elements that tie share the gradient.
 
@@ -150,7 +150,7 @@ def _mean(x: Any, axes: tuple[int, ...]) -> Any:
     return divided_by(total, _count(x, axes))
 
 
-@op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0)
+@op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0, linear="x")
 def mean(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The arithmetic mean; NaN of no element."""
     axes = all_axes(x, axes)

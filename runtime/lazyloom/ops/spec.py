@@ -11,7 +11,8 @@ reference documentation and its body, in ``jax.lax`` terms, the definition::
         return lax.add(*broadcast(x, y))
 
 Shapes and dtypes come from the family rule (here ``elementwise``); derivatives,
-lowering, C prototypes and tests are derived.
+lowering, C prototypes and tests are derived. Whatever else the runtime asks about an op is a
+trait of its entry, an attribute of :class:`OpDef`; no other module has a list of op names.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import inspect
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..dtypes import CLASSES, DType, as_dtype
 from ..errors import ArgumentError, DTypeError, LoomError, UnknownOpError
@@ -27,6 +28,14 @@ from ..types import TensorType
 from .kinds import ATTRIBUTES, OPERANDS
 
 Rule = Callable[["OpDef", Sequence[TensorType], Mapping[str, Any]], "tuple[TensorType, ...]"]
+#: operands by name, "x y" for two of them; a tuple for several groups; or a function of attributes
+Groups: TypeAlias = "str | tuple[str, ...] | Callable[[Mapping[str, Any]], str | tuple[str, ...]]"
+#: for each operand, as bits, the operands by which the derivative depends on its data
+Dependence: TypeAlias = "tuple[int, ...]"
+#: of (op, attributes, number of operands, whether any is complex)
+DependenceRule: TypeAlias = "Callable[[OpDef, Mapping[str, Any], int, bool], Dependence]"
+#: of (op, number of operands, number of results, a result): the operand whose new value it is
+Aliases: TypeAlias = "Callable[[OpDef, int, int, int], int]"
 
 _MISSING: Final = inspect.Parameter.empty
 
@@ -65,20 +74,42 @@ class Attribute:
 
 
 class OpDef:
-    """An entry of the op table. See the module's description."""
+    """An entry of the op table, or an op that is derived from one.
+
+    The traits of an entry are those that :func:`op` describes; the others:
+
+    Attributes:
+        kind: how it is derived from ``base`` ("vjp", "jvp", ...), "" for an entry of the table.
+        base: what it is derived from, if it is.
+        root: the entry of the table at the bottom of that, itself for such an entry.
+        own: the names of the attributes that it has beside those of ``base``.
+        family: the name of its rule.
+        least, most: how many operands it takes; ``most`` is -1 if there is no limit.
+    """
 
     __slots__ = (
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
         "T", "heavy", "residuals", "fallible", "effect", "differentiable", "version", "samples",
-        "tolerance", "outputs", "lists", "least", "most",
+        "tolerance", "outputs", "lists", "least", "most", "kind", "base", "root", "own", "linear",
+        "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
+        "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
+        "dependence", "_derived",
     )  # fmt: skip
 
     def __init__(
         self, name: str, operands: tuple[Operand, ...], attributes: tuple[Attribute, ...],
-        rule: Rule, fn: Callable[..., Any], doc: str, source: str, reference: str | None, T: str,
-        heavy: bool, residuals: bool, fallible: bool, effect: bool,
-        differentiable: bool | tuple[str, ...], version: str | None, samples: Any,
-        tolerance: float, outputs: tuple[str, ...], lists: bool = False,
+        rule: Rule, fn: Callable[..., Any], doc: str, source: str, *, reference: str | None = None,
+        T: str = "any", heavy: bool = False, residuals: bool = False, fallible: bool = False,
+        effect: bool = False, differentiable: bool | tuple[str, ...] = True,
+        version: str | None = None, samples: Any = None, tolerance: float = 1.0,
+        outputs: tuple[str, ...] = ("result",), lists: bool = False, kind: str = "",
+        base: OpDef | None = None, own: tuple[str, ...] = (), linear: Groups = (),
+        multilinear: str = "", piecewise_linear: Groups = (), data_movement: bool = False,
+        offset_reads: bool = False, spreads: bool = False, layout: str = "",
+        positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
+        optional_outputs: Mapping[str, str] | None = None,
+        output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
+        dependence: DependenceRule | None = None,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -98,12 +129,121 @@ class OpDef:
         self.version: Final = version
         self.samples: Final = samples
         self.tolerance: Final = tolerance
-        #: names of the results; ("result",) for most ops
         self.outputs: Final = outputs
-        #: whether an output's name can stand for any number of results, as the call has it
         self.lists: Final = lists
         self.least: Final = sum(1 for o in operands if not o.optional and not o.variadic)
         self.most: Final = -1 if operands and operands[-1].variadic else len(operands)
+        self.kind: Final = kind
+        self.base: Final = base
+        self.root: Final[OpDef] = base.root if base is not None else self
+        self.own: Final = own
+        self.linear: Final = linear
+        self.multilinear: Final = multilinear
+        self.piecewise_linear: Final = piecewise_linear
+        self.data_movement: Final = data_movement
+        self.offset_reads: Final = offset_reads
+        self.spreads: Final = spreads
+        self.layout: Final = layout
+        self.positions: Final = positions
+        self.checked: Final = checked
+        self.aliases: Final = aliases
+        self.optional_outputs: Final[Mapping[str, str]] = optional_outputs or {}
+        self.output_notes: Final[Mapping[str, str]] = output_notes or {}
+        self.of_numbers: Final = of_numbers
+        self.dependence: Final = dependence
+        self._derived: Final[dict[str, OpDef]] = {}
+
+    def derive(self, kind: str) -> OpDef:
+        """The op derived from this one: its "vjp", "jvp", "vmap", "fwd" or "bwd".
+
+        Always the same object; see :mod:`lazyloom.ops.derived` for what they are.
+        """
+        found = self._derived.get(kind)
+        if found is None:
+            found = self._derived.setdefault(kind, _derivations[kind](self))
+        return found
+
+    def times(self, kind: str) -> int:
+        """How often this op was derived so, on the way from its entry of the table."""
+        found = 0
+        op: OpDef | None = self
+        while op is not None:
+            found += op.kind == kind
+            op = op.base
+        return found
+
+    def aliased_operand(self, operands: int, results: int, result: int) -> int:
+        """The operand whose new value a result is, if it is that of any.
+
+        Args:
+            operands, results: how many the call has.
+            result: which of them is asked for.
+
+        Returns:
+            its position, which need not be that of an operand of the result's type.
+        """
+        aliases: Any = self.aliases
+        if aliases is None:
+            return result
+        found: int = aliases(self, operands, results, result)
+        return found
+
+    def linear_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
+        """The sets of operands, as bits, in which the op is linear with these attributes."""
+        found = self._bits(self.linear, attrs, arity)
+        for name in self.multilinear.split():
+            for p in range(arity):
+                if self._named(p) == name:
+                    found.append(1 << p)
+        return found
+
+    def piecewise_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
+        """The sets of real operands, as bits, in which the op is linear piece by piece."""
+        return self._bits(self.piecewise_linear, attrs, arity)
+
+    def _bits(self, declared: Any, attrs: Mapping[str, Any], arity: int) -> list[int]:
+        given: Any = declared(attrs) if callable(declared) else declared
+        groups: tuple[str, ...] = (given,) if isinstance(given, str) else given
+        found: list[int] = []
+        for group in groups:
+            names = group.split()
+            bits = 0
+            for p in range(arity):
+                if self._named(p) in names:
+                    bits |= 1 << p
+            if bits:
+                found.append(bits)
+        return found
+
+    def _named(self, position: int) -> str:
+        """The operand of that position by its name; those of a variadic one share theirs."""
+        return self.operands[min(position, len(self.operands) - 1)].name
+
+    def dependences(
+        self, attrs: Mapping[str, Any], arity: int, complex_operands: bool
+    ) -> Dependence:
+        """For each operand, as bits, those by which the derivative depends on its data.
+
+        Where the op is linear in two operands together, the derivative by one does not depend
+        on the other. ``complex_operands`` says whether any operand is complex: what is linear
+        piece by piece is so for real ones.
+        """
+        of_kind: Any = self.dependence
+        if of_kind is not None:
+            known: Dependence = of_kind(self, attrs, arity, complex_operands)
+            return known
+        everything = (1 << arity) - 1
+        groups = self.linear_groups(attrs, arity)
+        if not complex_operands:
+            groups += self.piecewise_groups(attrs, arity)
+        found: list[int] = []
+        for p in range(arity):
+            free = 0
+            for bits in groups:
+                if bits >> p & 1:
+                    free |= bits
+            found.append(everything & ~free)
+        return tuple(found)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -275,6 +415,22 @@ def attribute_bits(value: Any) -> Any:
 TABLE: Final = "table"
 
 _table: dict[str, OpDef] = {}
+_derivations: dict[str, Callable[[OpDef], OpDef]] = {}
+
+
+def derivation(kind: str) -> Callable[[Callable[[OpDef], OpDef]], Callable[[OpDef], OpDef]]:
+    """Enter the decorated function, which makes the op of that kind from its base."""
+
+    def enter(make: Callable[[OpDef], OpDef]) -> Callable[[OpDef], OpDef]:
+        _derivations[kind] = make
+        return make
+
+    return enter
+
+
+def derivations() -> Mapping[str, Callable[[OpDef], OpDef]]:
+    """How ops are derived from others, by kind (a live, read-only view by convention)."""
+    return _derivations
 
 
 def op(
@@ -282,7 +438,12 @@ def op(
     residuals: bool = False, fallible: bool = False, effect: bool = False,
     differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
-    outputs: tuple[str, ...] = ("result",), lists: bool = False,
+    outputs: tuple[str, ...] = ("result",), lists: bool = False, linear: Groups = (),
+    multilinear: str = "", piecewise_linear: Groups = (), data_movement: bool = False,
+    offset_reads: bool = False, spreads: bool = False, layout: str = "",
+    positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
+    optional_outputs: Mapping[str, str] | None = None,
+    output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -306,6 +467,30 @@ def op(
         tolerance: factor on the test tolerance against the reference.
         outputs: names of the results.
         lists: one of these names stands for any number of results, as the call has it.
+        linear: the operands in which the op is linear together while the others stay as they
+            are, ``"x y"``; several such groups as a tuple; a function of the attributes where
+            they decide. No derivative then depends on the data of these: it need not be kept for
+            second derivatives, so a wrong name here gives wrong ones.
+        multilinear: the operands in each of which the op is linear by itself, every element of
+            a variadic one too.
+        piecewise_linear: as ``linear``, for real operands and wherever there is a derivative: the
+            op chooses among them, or its derivative is constant on pieces.
+        data_movement: each element of the result is one of the first operand.
+        offset_reads: reads its first operand at other indices than it writes the result, so
+            that several such readers would each compute it anew inside a fusion.
+        spreads: with ``offset_reads``, never reads an element more than once, however large the
+            result.
+        layout: "reshape" or "transpose" where that is all it does to the order of the elements;
+            a fusion may not pass many of these in turn.
+        positions: the number of the result that holds positions along attribute ``axis`` of the
+            first operand.
+        checked: its second result is looked at before what depends on the first is read.
+        aliases: which operand each result is the new value of, so that it may take over its
+            memory; for None that of the same number, where the types agree.
+        optional_outputs: outputs that are there only where the attribute of that name is set.
+        output_notes: what to say about outputs whose number depends on the call.
+        of_numbers: operands are mostly plain numbers; C has a form for these even where there is
+            only one.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -334,13 +519,35 @@ def op(
         if opname in _table:
             raise ValueError(f"op {opname!r} is in the table already")
         own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
+        _check_names(opname, "operands", [o.name for o in operands], {
+            "linear": linear, "multilinear": multilinear, "piecewise_linear": piecewise_linear})
+        _check_names(opname, "outputs", outputs, {
+            "optional_outputs": optional_outputs, "output_notes": output_notes})
         _table[opname] = OpDef(
-            opname, tuple(operands), tuple(attributes), rule, fn, doc, source, reference, T,
-            heavy, residuals, fallible, effect, differentiable, TABLE if own else version, samples,
-            tolerance, outputs, lists)
+            opname, tuple(operands), tuple(attributes), rule, fn, doc, source,
+            reference=reference, T=T, heavy=heavy, residuals=residuals, fallible=fallible,
+            effect=effect, differentiable=differentiable, version=TABLE if own else version,
+            samples=samples, tolerance=tolerance, outputs=outputs, lists=lists, linear=linear,
+            multilinear=multilinear, piecewise_linear=piecewise_linear,
+            data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
+            layout=layout, positions=positions, checked=checked, aliases=aliases,
+            optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers)
         return fn
 
     return enter
+
+
+def _check_names(
+    op: str, kind: str, known: Sequence[str], traits: Mapping[str, Any]
+) -> None:
+    """Raise TypeError for a trait that names an operand or output that the op does not have."""
+    for trait, given in traits.items():
+        if given is None or callable(given):
+            continue
+        for word in (given if isinstance(given, str) else " ".join(given)).split():
+            if word not in known:
+                raise TypeError(
+                    f"{op}: trait {trait} names {word!r}, expected its {kind}: {', '.join(known)}")
 
 
 def lookup(name: Any) -> OpDef:

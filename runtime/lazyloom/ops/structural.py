@@ -33,7 +33,7 @@ def same(
 same.family = "elementwise"  # type: ignore[attr-defined]
 
 
-@op(same, source="stablehlo.add of nothing: the identity function")
+@op(same, source="stablehlo.add of nothing: the identity function", linear="x", data_movement=True)
 def identity(x: T) -> Array:
     """x itself, as a value of its own. The gradient passes through."""
     return x
@@ -97,7 +97,7 @@ both.family = "checked"  # type: ignore[attr-defined]
     differentiable=("x",), outputs=("result", "looked_at"),
     samples=Cases(
         case((2, 3), np.array(0), kind="none", of="take", info=(0, 3)),
-        case((0, 3), np.array([False, False]), kind="none"), each=0),
+        case((0, 3), np.array([False, False]), kind="none"), each=0), linear="x", checked=True,
 )  # fmt: skip
 def checked(
     x: AnyType, flag: AnyType, *, kind: str, of: str = "", info: Ints = ()
@@ -116,6 +116,7 @@ def checked(
     same, source="straight-through estimator, arXiv 1308.3432", differentiable=("x",),
     # by intent the gradient is not that of the data
     samples=Cases(case((2, 3), (2, 3)), case((), ()), case((0, 3), (0, 3)), smooth=False),
+    piecewise_linear="x y",
 )
 def straight_through(x: T, y: T) -> Array:
     """The data of y with the gradient of x: the cotangent passes to x unchanged.

@@ -20,7 +20,7 @@ from .spec import op
         case((2, 3, 6), window=(2,), strides=(2,)),
         case((1, 2, 5, 4), window=(3, 2), strides=(2, 1), padding_low=(1, 0), padding_high=(1, 1)),
         case((2, 7), window=(3,), dilation=(2,)), case((0, 4), window=(2,)),
-        case((6,), window=(6,))),
+        case((6,), window=(6,))), linear="x",
 )  # fmt: skip
 def patches(
     x: T, *, window: Ints, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -55,6 +55,7 @@ def patches(
              padding_high=(1, 1)),
         case((2, 3, 3), sizes=(7,), window=(3,), dilation=(2,)),
         case((0, 2, 3), sizes=(4,), window=(2,)), case((6, 1), sizes=(6,), window=(6,))),
+    linear="x",
 )  # fmt: skip
 def patches_sum(
     x: T, *, sizes: Ints, window: Ints, strides: Ints | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..ops.rules.optimizers import replaced_operand
 from ..types import TensorType
 from .program import Instruction, Structure
 
@@ -30,7 +29,7 @@ def match_donations(
         if len(made.types) == 1:
             near.extend(_light_sources(instructions, n, free, number))
             continue
-        at = replaced_operand(made.spec.op, len(made.operands), len(made.types), r)
+        at = made.spec.op.aliased_operand(len(made.operands), len(made.types), r)
         if at < len(made.operands) and made.operand_types[at] is made.types[r]:
             source = made.operands[at]
             if type(source) is int:

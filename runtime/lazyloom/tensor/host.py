@@ -73,13 +73,7 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
 #: DLPack's number of host memory
 _HOST: Final = 1
 
-#: results that are positions along the op's axis
-_POSITIONS: Final = frozenset([("argsort", 0), ("sort_with_indices", 1)])
-
-
-#: ops whose result holds elements of their first operand and no others
-_CHOOSING: Final = frozenset(["take", "reshape", "slice", "transpose"])
-#: so many of them are looked through
+#: so many ops that only move data are looked through
 _DEEPEST: Final = 8
 
 
@@ -102,7 +96,7 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
     index = value.index
     for _ in range(_DEEPEST):
         spec = node.spec
-        if spec is None or spec.op.name not in _CHOOSING or not node.inputs:
+        if spec is None or not spec.op.data_movement or not node.inputs:
             break
         source = node.inputs[0]
         if not isinstance(source, Node):
@@ -115,7 +109,7 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
 def _range_of(node: Node, index: int) -> tuple[int, int] | None:
     spec = node.spec
     type = node.types[index]
-    if spec is not None and (spec.op.name, index) in _POSITIONS and type.size:
+    if spec is not None and spec.op.positions == index and type.size:
         return 0, type.shape[spec.attrs["axis"]] - 1
     buffer = node.buffers[index] if node.buffers is not None else None
     if buffer is None:

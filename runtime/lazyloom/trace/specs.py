@@ -47,7 +47,7 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
-        "differentiable", "newest", "pulls", "newest_pull",
+        "differentiable", "newest", "pulls", "newest_pull", "dependences",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -61,13 +61,24 @@ class Spec:
         self.effect: Final[bool] = op.effect
         self.fallible: Final[bool] = op.fallible
         #: its second result is looked at before what depends on the first is read
-        self.checked: Final[bool] = op.name == "checked"
+        self.checked: Final[bool] = op.checked
         self.differentiable: Final[bool] = op.differentiable is not False
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None
         #: the specs of its vjp, by operands wanted and results given
         self.pulls: Final[dict[Any, Spec]] = {}
         self.newest_pull: NewestPull | None = None
+        #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
+        self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
+
+    def depends(self, position: int, wrt: list[int], complex_operands: bool) -> bool:
+        """Whether the derivative by some of the operands ``wrt`` depends on one's data."""
+        found = self.dependences[complex_operands]
+        if found is None:
+            found = self.op.dependences(self.attrs, self.arity, complex_operands)
+            self.dependences[complex_operands] = found
+        bits = found[position]
+        return any(bits >> w & 1 for w in wrt)
 
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""

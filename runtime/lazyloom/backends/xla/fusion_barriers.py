@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from typing import Final
 
+from ...ops.derived import VMAP
 from ...program.program import Instruction
 from .lowering import lower
 
@@ -30,9 +31,6 @@ FUSED: Final = 200
 FUSED_STEPS: Final = 500
 #: from so many steps on, to compute a value again costs more than to read it
 MANY_STEPS: Final = 64
-#: ops that read their first operand at other indices than they write
-MOVING: Final = frozenset(
-    ("slice", "dynamic_slice", "roll", "pad", "flip", "index", "take", "take_along_axis"))
 #: reshapes of transposed values in a row: XLA's index arithmetic doubles with each, and its time to
 #: compile (twelve did not end in 20 s); transposes alone merge
 FOLDED: Final = 4
@@ -63,7 +61,7 @@ def stops(instructions: list[Instruction], platform: str) -> set[int]:
             if on_cpu:
                 many = steps_of(i) + max([steps[at] for at in before], default=0)
                 fold = _folded(i, max([folds[at] for at in before], default=fold))
-            moves = _moves(i) or any(moved[at] for at in before)
+            moves = i.spec.op.offset_reads or any(moved[at] for at in before)
         if depth and (
             depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
             or (moves and read[number] > READS * i.types[0].size)
@@ -82,10 +80,10 @@ def stops(instructions: list[Instruction], platform: str) -> set[int]:
 def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
     """Reshapes after a transpose in a row, and whether one came since the last; with this op."""
     count, transposed = before
-    name = i.spec.op.name
-    if name == "reshape" and transposed:
+    layout = i.spec.op.layout
+    if layout == "reshape" and transposed:
         return count + 1, False
-    return count, transposed or name == "transpose"
+    return count, transposed or layout == "transpose"
 
 
 def steps_of(i: Instruction) -> int:
@@ -158,23 +156,18 @@ def _elements_read(instructions: list[Instruction]) -> Counter[int]:
     read: Counter[int] = Counter()
     in_place: set[int] = set()
     for i in instructions:
-        source = i.operands[_moved_operand(i)] if i.operands and _moves(i) else None
+        source = i.operands[_moved_operand(i)] if i.operands and i.spec.op.offset_reads else None
         if type(source) is int and source >= 0:
             size = i.types[0].size
             # what surrounds the elements of a pad, or of a slice's gradient, is not read
-            spreads = i.spec.op.name == "pad" or "." in i.spec.op.name
-            read[source] += min(size, instructions[source].types[0].size) if spreads else size
+            before = instructions[source].types[0].size
+            read[source] += min(size, before) if i.spec.op.spreads else size
         in_place.update(at for at in _sources(i) if at != source)
     for at in in_place:
         read[at] += instructions[at].types[0].size
     return read
 
 
-def _moves(i: Instruction) -> bool:
-    """Whether the op, or the op whose derivative it is, reads at other indices than it writes."""
-    return i.spec.op.name.partition(".")[0] in MOVING
-
-
 def _moved_operand(i: Instruction) -> int:
-    """The operand that is read so: the first, or the cotangent of a derivative."""
-    return -1 if "." in i.spec.op.name else 0
+    """The operand that is read so: the first, or the last tangent or cotangent of a derivative."""
+    return 0 if i.spec.op.kind in ("", VMAP) else -1

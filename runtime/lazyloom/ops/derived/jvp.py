@@ -12,37 +12,21 @@ from typing import Any, Final
 
 from ...types import TensorType
 from .._jax import jax, jnp
-from ..spec import Attribute, OpDef, Operand
-from .vjp import replaced
+from ..spec import Attribute, Dependence, OpDef, Operand, derivation
+from .vjp import of_derivative, replaced
 
-JVP: Final = ".jvp"
-_derived: Final[dict[str, OpDef]] = {}
+JVP: Final = "jvp"
 
 
+@derivation(JVP)
 def jvp_of(base: OpDef) -> OpDef:
     """The op that computes tangents of the results of ``base``, those that are inexact.
 
     Operands: those of ``base`` (absent ones too), then tangents. Attributes: those of ``base``,
     and ``moving``: positions of the operands that have a tangent; others do not move.
     """
-    name = base.name + JVP
-    found = _derived.get(name)
-    if found is None:
-        found = _derived.setdefault(name, _make_jvp(base, name))
-    return found
-
-
-def moving_attribute(name: str) -> str:
-    """The attribute ``moving`` of the jvp of that name: a jvp of a jvp has two."""
-    return f"moving{name.count(JVP)}"
-
-
-def _as_tuple(results: Any) -> tuple[Any, ...]:
-    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
-
-
-def _make_jvp(base: OpDef, name: str) -> OpDef:
-    own = moving_attribute(name)
+    # a jvp of a jvp has two such attributes
+    own = f"moving{base.times(JVP) + 1}"
 
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
@@ -62,12 +46,25 @@ def _make_jvp(base: OpDef, name: str) -> OpDef:
         found = _tangents(primal, [primals[m] for m in moving], operands[count:])
         return found[0] if len(found) == 1 else found
 
+    def dependence(
+        op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
+    ) -> Dependence:
+        rest = {k: v for k, v in attrs.items() if k != own}
+        moving = attrs[own]
+        of_base = base.dependences(rest, arity - len(moving), complex_operands)
+        return of_derivative(of_base, moving, moving)
+
     return OpDef(
-        name, (Operand("operands", "any", True, True),),
+        f"{base.name}.{JVP}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
-        f"Tangents of the results of {base.name}.", "jax.jvp of the table's definition", None,
-        "any", base.heavy, False, base.fallible, False, True, base.version, None, base.tolerance,
-        ("result",))  # fmt: skip
+        f"Tangents of the results of {base.name}.", "jax.jvp of the table's definition",
+        heavy=base.heavy, fallible=base.fallible, version=base.version, tolerance=base.tolerance,
+        kind=JVP, base=base, own=(own,), offset_reads=base.offset_reads,
+        spreads=base.offset_reads, dependence=dependence)
+
+
+def _as_tuple(results: Any) -> tuple[Any, ...]:
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 
 def _tangents(primal: Any, at: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:

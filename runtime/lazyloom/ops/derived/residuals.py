@@ -14,62 +14,20 @@ from ...dtypes import dtype_named
 from ...hooks import hooks
 from ...types import TensorType, tensor_type
 from .._jax import jax
-from ..spec import Attribute, OpDef, Operand
+from ..spec import Attribute, Dependence, OpDef, Operand, derivation
 from .vjp import all_cotangents, pull_of
 
-FORWARD: Final = ".fwd"
-BACKWARD: Final = ".bwd"
-_derived: Final[dict[str, OpDef]] = {}
+FORWARD: Final = "fwd"
+BACKWARD: Final = "bwd"
 
 
+@derivation(FORWARD)
 def forward_of(base: OpDef) -> OpDef:
     """The op that gives the results of ``base`` and then residuals for :func:`backward_of`.
 
     Attributes: those of ``base``, and ``forward_wrt``, the operands to differentiate by.
     """
-    name = base.name + FORWARD
-    found = _derived.get(name)
-    if found is None:
-        found = _derived.setdefault(name, _make_forward(base, name))
-    return found
 
-
-def backward_of(base: OpDef) -> OpDef:
-    """The op that computes the vjp of ``base`` from the residuals of :func:`forward_of`.
-
-    Operands: the residuals, then the cotangents of the results listed in ``backward_given``.
-    Attributes: those of ``base``, and
-
-    - ``backward_types``: the types of the operands of ``base``, as text,
-    - ``backward_wrt``: the operands that the forward op differentiated by; the results are
-      their cotangents,
-    - ``backward_given``: numbers of the results of ``base`` that have a cotangent.
-    """
-    name = base.name + BACKWARD
-    found = _derived.get(name)
-    if found is None:
-        found = _derived.setdefault(name, _make_backward(base, name))
-    return found
-
-
-def types_text(types: Sequence[TensorType | None]) -> str:
-    """Operand types as one attribute: ``float32[3,4];_;int64[]``."""
-    return ";".join("_" if t is None else t.text for t in types)
-
-
-def _types_of(text: str) -> list[TensorType | None]:
-    result: list[TensorType | None] = []
-    for part in text.split(";"):
-        if part == "_":
-            result.append(None)
-            continue
-        name, _, dims = part.rstrip("]").partition("[")
-        shape = tuple(int(d) for d in dims.split(",")) if dims else ()
-        result.append(tensor_type(shape, dtype_named(name)))
-    return result
-
-
-def _make_forward(base: OpDef, name: str) -> OpDef:
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
@@ -86,14 +44,27 @@ def _make_forward(base: OpDef, name: str) -> OpDef:
         return found
 
     return OpDef(
-        name, (Operand("operands", "any", True, True),),
+        f"{base.name}.{FORWARD}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute("forward_wrt", "ints", False, ())), rule, fn,
-        f"{base.name}, with the residuals of its vjp.", "jax.vjp of the table's definition", None,
-        "any", base.heavy, False, base.fallible, False, True, base.version, None, 1.0,
-        ("result",))  # fmt: skip
+        f"{base.name}, with the residuals of its vjp.", "jax.vjp of the table's definition",
+        heavy=base.heavy, fallible=base.fallible, version=base.version, kind=FORWARD, base=base,
+        own=("forward_wrt",), offset_reads=base.offset_reads, spreads=base.offset_reads,
+        dependence=unknown)
 
 
-def _make_backward(base: OpDef, name: str) -> OpDef:
+@derivation(BACKWARD)
+def backward_of(base: OpDef) -> OpDef:
+    """The op that computes the vjp of ``base`` from the residuals of :func:`forward_of`.
+
+    Operands: the residuals, then the cotangents of the results listed in ``backward_given``.
+    Attributes: those of ``base``, and
+
+    - ``backward_types``: the types of the operands of ``base``, as text,
+    - ``backward_wrt``: the operands that the forward op differentiated by; the results are
+      their cotangents,
+    - ``backward_given``: numbers of the results of ``base`` that have a cotangent.
+    """
+
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
@@ -128,11 +99,36 @@ def _make_backward(base: OpDef, name: str) -> OpDef:
         return result[0] if len(result) == 1 else tuple(result)
 
     return OpDef(
-        name, (Operand("operands", "any", True, True),),
+        f"{base.name}.{BACKWARD}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute("backward_types", "str", False, ""),
          Attribute("backward_wrt", "ints", False, ()),
          Attribute("backward_given", "ints", False, ())), rule, fn,
         f"Vector-Jacobian product of {base.name}, from residuals.",
-        "jax.vjp of the table's definition", None,
-        "any", base.heavy, False, base.fallible, False, True, base.version, None, 1.0,
-        ("result",))  # fmt: skip
+        "jax.vjp of the table's definition", heavy=base.heavy, fallible=base.fallible,
+        version=base.version, kind=BACKWARD, base=base,
+        own=("backward_types", "backward_wrt", "backward_given"), offset_reads=base.offset_reads,
+        spreads=base.offset_reads, dependence=unknown)
+
+
+def unknown(
+    op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
+) -> Dependence:
+    """Each derivative may depend on each operand: what the residuals are only JAX knows."""
+    return ((1 << arity) - 1,) * arity
+
+
+def types_text(types: Sequence[TensorType | None]) -> str:
+    """Operand types as one attribute: ``float32[3,4];_;int64[]``."""
+    return ";".join("_" if t is None else t.text for t in types)
+
+
+def _types_of(text: str) -> list[TensorType | None]:
+    result: list[TensorType | None] = []
+    for part in text.split(";"):
+        if part == "_":
+            result.append(None)
+            continue
+        name, _, dims = part.rstrip("]").partition("[")
+        shape = tuple(int(d) for d in dims.split(",")) if dims else ()
+        result.append(tensor_type(shape, dtype_named(name)))
+    return result

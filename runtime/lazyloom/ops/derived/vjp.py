@@ -14,12 +14,12 @@ import numpy as np
 
 from ...types import TensorType
 from .._jax import jax, jnp
-from ..spec import Attribute, OpDef, Operand
+from ..spec import Attribute, Dependence, OpDef, Operand, derivation
 
-VJP: Final = ".vjp"
-_derived: Final[dict[str, OpDef]] = {}
+VJP: Final = "vjp"
 
 
+@derivation(VJP)
 def vjp_of(base: OpDef) -> OpDef:
     """The op that computes the vector-Jacobian product of ``base``.
 
@@ -30,16 +30,8 @@ def vjp_of(base: OpDef) -> OpDef:
     - ``wrt``: positions of the operands whose cotangents are the results,
     - ``given``: numbers of the results of ``base`` that have a cotangent; others are zero.
     """
-    name = base.name + VJP
-    found = _derived.get(name)
-    if found is None:
-        found = _derived.setdefault(name, _make(base, name))
-    return found
-
-
-def _make(base: OpDef, name: str) -> OpDef:
-    level = name.count(VJP)
-    own = [f"{key}{level}" for key in ("primals", "wrt", "given")]
+    level = base.times(VJP) + 1
+    own = (f"primals{level}", f"wrt{level}", f"given{level}")
     attributes = (
         *base.attributes,
         Attribute(own[0], "int", False, 0),
@@ -56,11 +48,52 @@ def _make(base: OpDef, name: str) -> OpDef:
         count, wrt, given = (attrs.pop(key) for key in own)
         return _vjp(base, operands[:count], operands[count:], wrt, given, attrs)
 
+    def dependence(
+        op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
+    ) -> Dependence:
+        rest = {k: v for k, v in attrs.items() if k not in own}
+        count: int = attrs[own[0]]
+        of_base = base.dependences(rest, count, complex_operands)
+        return of_derivative(of_base, attrs[own[1]], [-1] * (arity - count))
+
     return OpDef(
-        name, (Operand("operands", "any", True, True),), attributes, rule, fn,
-        f"Vector-Jacobian product of {base.name}.", "jax.vjp of the table's definition", None,
-        "any", base.heavy, False, base.fallible, False, True, base.version, None, 1.0,
-        ("result",))  # fmt: skip
+        f"{base.name}.{VJP}", (Operand("operands", "any", True, True),), attributes, rule, fn,
+        f"Vector-Jacobian product of {base.name}.", "jax.vjp of the table's definition",
+        heavy=base.heavy, fallible=base.fallible, version=base.version, kind=VJP, base=base,
+        own=own, offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=dependence)
+
+
+def of_derivative(
+    base: Dependence, by: Sequence[int], directions: Sequence[int]
+) -> Dependence:
+    """:meth:`OpDef.dependences` of a vjp or jvp of an op that has these itself.
+
+    Args:
+        by: the operands of the base that it differentiates by.
+        directions: for each tangent, the operand whose it is; -1 for a cotangent.
+
+    A derivative is linear in tangents and cotangents. That it depends on an operand as well is
+    a third derivative of the base, which is zero if the base is linear in any two of the three
+    together. Of an op that declares nothing, nothing is known: a definition may have a derivative
+    of its own that is not linear.
+    """
+    count = len(base)
+    arity = count + len(directions)
+    if all(bits == (1 << count) - 1 for bits in base):
+        return ((1 << arity) - 1,) * arity
+    chosen = 0
+    for w in by:
+        chosen |= 1 << w
+    found = [0] * arity
+    for p in range(count):
+        for q in range(count):
+            if base[p] >> q & 1 and base[p] & base[q] & chosen:
+                found[p] |= 1 << q
+        for d, of in enumerate(directions):
+            if (base[p] & chosen) if of < 0 else base[p] >> of & 1:
+                found[p] |= 1 << count + d
+                found[count + d] |= 1 << p
+    return tuple(found)
 
 
 def _vjp(

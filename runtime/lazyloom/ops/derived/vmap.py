@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from ...types import TensorType, tensor_type
 from .._jax import jax
-from ..spec import Attribute, OpDef
+from ..spec import Attribute, Dependence, OpDef, derivation
 from .vjp import replaced
 
-VMAP: Final = ".vmap"
-_derived: Final[dict[str, OpDef]] = {}
+VMAP: Final = "vmap"
 
 
+@derivation(VMAP)
 def vmap_of(base: OpDef) -> OpDef:
     """The op ``base`` for every element of an axis, the first of the mapped operands and of
     all results.
@@ -25,20 +25,8 @@ def vmap_of(base: OpDef) -> OpDef:
     Operands: those of ``base``. Attributes: those of ``base``, and ``mapped``: positions of the
     operands with that axis; the others are the same for every element.
     """
-    name = base.name + VMAP
-    found = _derived.get(name)
-    if found is None:
-        found = _derived.setdefault(name, _make_vmap(base, name))
-    return found
-
-
-def mapped_attribute(name: str) -> str:
-    """The attribute ``mapped`` of the op of that name: one that is mapped twice has two."""
-    return f"mapped{name.count(VMAP)}"
-
-
-def _make_vmap(base: OpDef, name: str) -> OpDef:
-    own = mapped_attribute(name)
+    # one that is mapped twice has two such attributes
+    own = f"mapped{base.times(VMAP) + 1}"
 
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
@@ -60,8 +48,18 @@ def _make_vmap(base: OpDef, name: str) -> OpDef:
 
         return jax.vmap(one)(*[operands[m] for m in mapped])
 
+    def dependence(
+        op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
+    ) -> Dependence:
+        rest = {k: v for k, v in attrs.items() if k != own}
+        return base.dependences(rest, arity, complex_operands)
+
     return OpDef(
-        name, base.operands, (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
+        f"{base.name}.{VMAP}", base.operands,
+        (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
         f"{base.name} for every element of a leading axis.", "jax.vmap of the table's definition",
-        None, base.T, base.heavy, base.residuals, base.fallible, base.effect,
-        base.differentiable, base.version, None, base.tolerance, base.outputs)  # fmt: skip
+        T=base.T, heavy=base.heavy, residuals=base.residuals, fallible=base.fallible,
+        effect=base.effect, differentiable=base.differentiable, version=base.version,
+        tolerance=base.tolerance, outputs=base.outputs, kind=VMAP, base=base, own=(own,),
+        offset_reads=base.offset_reads, spreads=base.spreads, aliases=base.aliases,
+        dependence=dependence)

@@ -58,13 +58,8 @@ def _results(op: OpDef, types: Operands, kinds: list[tuple[TensorType, ...]]) ->
     return (*numbers, *rest)
 
 
-def replaced_operand(op: OpDef, operands: int, results: int, result: int) -> int:
-    """The operand that one of an op's results is the new value of, if it is of any.
-
-    It is the one of the same number, but for an optimizer's step.
-    """
-    if "parameters" not in op.outputs:
-        return result
+def aliased_by_step(op: OpDef, operands: int, results: int, result: int) -> int:
+    """The operand whose new value a result of an optimizer's step is."""
     numbers = op.outputs.index("parameters")
     if result < numbers:
         return result
@@ -78,17 +73,10 @@ def replaced_operand(op: OpDef, operands: int, results: int, result: int) -> int
 def optimizer_step(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """All of a parameter's tensors have its shape; a kind of state for each result."""
     state = len(op.outputs) - 1 - op.outputs.index("parameters")
-    state -= sum(1 for name in OPTIONAL_STATE.get(op.name, ()) if not attrs[name])
+    state -= sum(1 for name in op.optional_outputs.values() if not attrs[name])
     kinds = _kinds(op, types, 2 + state)
     _alike(op, kinds)
     return _results(op, types, kinds)
-
-
-#: attributes without which an op has one kind of state less
-OPTIONAL_STATE = {
-    "step_sgd": ("momentous",), "step_adam": ("amsgrad",),
-    "step_rmsprop": ("momentous", "centered"),
-}
 
 
 def step_adafactor(op: OpDef, types: Operands, attrs: Attributes) -> Types:

@@ -1,0 +1,317 @@
+"""The traits that ops declare, against what their definitions do on their samples.
+
+A wrong trait of linearity gives wrong second derivatives: what is declared linear is not kept for
+them. So linearity is found out with numbers, operand by operand and set by set, and what is
+declared has to be exactly that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from lazyloom.ops.samples import Host, Sample, random_source, samples
+from lazyloom.ops.spec import OpDef, lookup, table
+from tests.ops.checks import FAST
+
+#: the ops of the package: other tests add some of their own
+OPS = sorted(name for name, op in table().items() if op.version == lookup("add").version)
+CHUNKS = 8
+#: samples of an op that are run
+LOOKED_AT = 12
+
+#: ops that are linear and are not declared so, and why
+UNDECLARED = {
+    "nan_to_num": "of finite numbers only, at which the samples are",
+}
+#: ops whose samples have every element of the result in the first operand, and why not declared
+NO_MOVEMENT = {
+    **dict.fromkeys(["max", "min", "cummax", "cummin", "sort"], "they compare elements as well"),
+    **dict.fromkeys(["custom", "barrier"], "with several operands the results are several"),
+}
+
+
+def chunk(number: int) -> list[OpDef]:
+    return [lookup(name) for name in OPS[number::CHUNKS]]
+
+
+def moving(op: OpDef, sample: Sample) -> list[int]:
+    """The operands of a sample that have a gradient."""
+    named = op.differentiable
+    last = len(op.operands) - 1
+    return [i for i, o in enumerate(sample.operands)
+            if o is not None and o.dtype.kind in "fcV" and (
+                named is True or isinstance(named, tuple)
+                and op.operands[min(i, last)].name in named)]
+
+
+def chosen(op: OpDef) -> list[Sample]:
+    """Some samples with derivatives, precise and finite, of as many attributes as there are."""
+    ranked = []
+    for s in samples(op):
+        at = moving(op, s)
+        given = [s.operands[i] for i in at]
+        if not given or not all(o.size and np.isfinite(o).all() for o in given if o is not None):
+            continue
+        dtypes = {o.dtype for o in given if o is not None}
+        fine = {np.dtype("float64"), np.dtype("complex128")}
+        half = any(d.itemsize < 4 for d in dtypes if d.kind != "c")
+        if half:
+            continue
+        form = (tuple(sorted((k, str(v)) for k, v in s.attributes.items())),
+                tuple(o is None for o in s.operands), any(d.kind == "c" for d in dtypes))
+        ranked.append((not s.smooth, not dtypes <= fine, -sum(o.size for o in given), form, s))
+    ranked.sort(key=lambda r: r[:3])
+    found: dict[Any, Sample] = {}
+    for *_, form, s in ranked:
+        found.setdefault(form, s)
+    return list(found.values())[:LOOKED_AT]
+
+
+def other(rng: np.random.Generator, like: Any) -> Any:
+    found = rng.uniform(0.25, 1.75, like.shape)
+    if like.dtype.kind == "c":
+        found = found + 1j * rng.uniform(0.25, 1.75, like.shape)
+    return np.asarray(found).astype(like.dtype)
+
+
+class Definition:
+    """An op's function with the attributes of a sample, compiled once."""
+
+    def __init__(self, op: OpDef, sample: Sample) -> None:
+        self.attrs = op.canonical_attributes(sample.attributes)
+        attrs = self.attrs
+
+        def call(operands: Any) -> Any:
+            found = op.fn(*operands, **attrs)
+            return found if isinstance(found, (tuple, list)) else (found,)
+
+        self.call = call
+        with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
+            given = list(sample.operands)
+            self.compiled = jax.jit(call, compiler_options=FAST).lower(given).compile()
+
+    def __call__(self, operands: Sequence[Any]) -> list[Host]:
+        with jax.enable_x64(True):
+            return [np.asarray(r) for r in self.compiled(list(operands))]
+
+
+_definitions: dict[tuple[str, str], Definition] = {}
+
+
+def definition(op: OpDef, sample: Sample) -> Definition:
+    """The definition for that sample, compiled once for all tests."""
+    key = (op.name, repr(sample))
+    if key not in _definitions:
+        _definitions[key] = Definition(op, sample)
+    return _definitions[key]
+
+
+#: factors that show linearity, and those that show it but for a constant
+LINEAR, AFFINE = (0.75, -1.25), (0.75, 0.25)
+
+
+def tolerance(results: Sequence[Host]) -> float:
+    worst = max(float(jax.numpy.finfo(r.dtype).eps) for r in results)
+    return min(1e7 * worst, 1e-3) if worst < 1e-4 else 0.05
+
+
+def is_linear(
+    f: Definition, sample: Sample, at: Sequence[int], rng: np.random.Generator,
+    factors: tuple[float, float] = LINEAR,
+) -> bool:  # fmt: skip
+    """Whether f(a u + b v) = a f(u) + b f(v) in the operands ``at``, to rounding."""
+    u, v, w = (list(sample.operands) for _ in range(3))
+    for p in at:
+        v[p] = other(rng, u[p])
+        a, b = (np.asarray(c, u[p].dtype) for c in factors)
+        w[p] = np.asarray(a * u[p] + b * v[p], u[p].dtype)
+    one, two, both = f(u), f(v), f(w)
+    inexact = [k for k, r in enumerate(one) if r.dtype.kind in "fcV"]
+    if not inexact:
+        return False
+    close = tolerance([one[k] for k in inexact])
+    wide = np.complex128
+    for k in inexact:
+        expected = factors[0] * one[k].astype(wide) + factors[1] * two[k].astype(wide)
+        if not np.allclose(both[k].astype(wide), expected, rtol=close, atol=close):
+            return False
+    return True
+
+
+def sets(op: OpDef, sample: Sample) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Sets of operands to try, by what they are: those of a variadic one together, and each."""
+    named: dict[str, tuple[int, ...]] = {}
+    for i in moving(op, sample):
+        name = op.operands[min(i, len(op.operands) - 1)].name
+        named[name] = (*named.get(name, ()), i)
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for count in range(1, len(named) + 1):
+        for group in itertools.combinations(named, count):
+            found[" ".join(group)] = (tuple(i for n in group for i in named[n]),)
+    for name, members in named.items():
+        if len(members) > 1:
+            found[f"each of {name}"] = tuple((i,) for i in members)
+    return found
+
+
+def declared(op: OpDef, sample: Sample) -> list[tuple[tuple[int, ...], tuple[float, float]]]:
+    """The sets of operands in which the op says to be linear, and what that can be seen by.
+
+    In the place of an operand that is absent there is a constant.
+    """
+    attrs = op.canonical_attributes(sample.attributes)
+    at = moving(op, sample)
+    found = []
+    for bits in op.linear_groups(attrs, len(sample.operands)):
+        group = tuple(p for p in at if bits >> p & 1)
+        absent = any(bits >> p & 1 for p, o in enumerate(sample.operands) if o is None)
+        if group:
+            found.append((group, AFFINE if absent else LINEAR))
+    return found
+
+
+def names_of(op: OpDef, at: Sequence[int]) -> str:
+    return " ".join(op.operand_name(p) for p in at)
+
+
+def disagreements(op: OpDef) -> list[str]:
+    """What is declared of an op's linearity and is not so, or is so and not declared."""
+    if not op.differentiable:
+        return []
+    rng = random_source(op.name + " linear")
+    wrong: list[str] = []
+    always: dict[str, bool] = {}
+    known: set[str] = set()
+    for sample in chosen(op):
+        f = definition(op, sample)
+        if not any(r.dtype.kind in "fcV" for r in f(sample.operands)):
+            continue
+        for group, factors in declared(op, sample):
+            if not is_linear(f, sample, group, rng, factors):
+                wrong.append(f"{op.name} is declared linear in {names_of(op, group)!r}, and is "
+                             f"not: {sample}")
+        depends = op.dependences(f.attrs, len(sample.operands), True)
+        for name, members in sets(op, sample).items():
+            if not any(depends[p] >> w & 1 for at in members for p in at for w in at):
+                known.add(name)
+            elif always.get(name, True):
+                always[name] = all(is_linear(f, sample, at, rng) for at in members)
+    wrong += [f"{op.name} is linear in {name!r}, and not declared so"
+              for name, so in always.items() if so and name not in known]
+    return wrong
+
+
+@pytest.mark.parametrize("number", range(CHUNKS))
+def test_what_is_linear_is_declared_and_nothing_else(number: int) -> None:
+    wrong: list[str] = []
+    for entry in chunk(number):
+        if entry.name not in UNDECLARED:
+            wrong += disagreements(entry)
+    assert not wrong, "\n".join(wrong)
+
+
+def is_piecewise_linear(op: OpDef, sample: Sample, group: Sequence[int]) -> bool:
+    """Whether the derivative is the same a small step away."""
+    attrs = op.canonical_attributes(sample.attributes)
+    rng = random_source(op.name + " pieces")
+
+    def moved(step: Any, at: Any, directions: Any) -> Any:
+        def call(*chosen: Any) -> Any:
+            operands = list(sample.operands)
+            for p, x in zip(group, chosen, strict=True):
+                operands[p] = x
+            found = op.fn(*operands, **attrs)
+            return found if isinstance(found, (tuple, list)) else (found,)
+
+        places = [x + step * d for x, d in zip(at, directions, strict=True)]
+        return [t for t in jax.jvp(call, places, directions)[1] if t.dtype != jax.dtypes.float0]
+
+    at = [sample.operands[p] for p in group]
+    directions = [other(rng, x) for x in at]
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        compiled = jax.jit(moved, compiler_options=FAST)
+        here, there = compiled(0.0, at, directions), compiled(1e-4, at, directions)
+    return all(np.allclose(h, t, rtol=1e-9, atol=1e-9) for h, t in zip(here, there, strict=True))
+
+
+def test_what_is_declared_linear_piece_by_piece_has_constant_derivatives() -> None:
+    looked_at: set[str] = set()
+    for name in OPS:
+        entry = lookup(name)
+        for sample in chosen(entry):
+            if not sample.smooth:
+                continue
+            attrs = entry.canonical_attributes(sample.attributes)
+            for bits in entry.piecewise_groups(attrs, len(sample.operands)):
+                group = [p for p in moving(entry, sample) if bits >> p & 1]
+                given = [sample.operands[p] for p in group]
+                if group and all(o is not None and o.dtype == np.float64 for o in given):
+                    assert is_piecewise_linear(entry, sample, group), sample
+                    looked_at.add(name)
+    assert {"maximum", "clip", "max", "floor", "sign", "index_update"} <= looked_at
+    # the check finds one that is not
+    (square, *_) = [s for s in chosen(lookup("square")) if s.operands[0].dtype == np.float64]
+    assert not is_piecewise_linear(lookup("square"), square, [0])
+
+
+def stored(x: Any) -> set[bytes]:
+    """The elements of an array, by their bits."""
+    return {v.tobytes() for v in np.asarray(x).reshape(-1)}
+
+
+def moves_only(f: Definition, sample: Sample) -> bool:
+    """Whether each element of the result is one of the first operand's."""
+    first = sample.operands[0]
+    found = f(sample.operands)
+    return first is not None and len(found) == 1 and found[0].dtype == first.dtype and (
+        stored(found[0]) <= stored(first))
+
+
+def test_ops_that_only_move_data_are_declared_so() -> None:
+    wrong = []
+    for name in OPS:
+        entry = lookup(name)
+        found = chosen(entry)
+        if name in NO_MOVEMENT or not found:
+            assert not entry.data_movement or name == "full"
+            continue
+        so = all(moves_only(definition(entry, s), s) for s in found)
+        if so != entry.data_movement:
+            wrong.append(f"{name} is declared {entry.data_movement}, and is {so}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", [n for n in OPS if lookup(n).positions is not None])
+def test_positions_are_positions_along_the_axis(name: str) -> None:
+    entry = lookup(name)
+    number = entry.positions
+    assert number is not None
+    looked_at = 0
+    for sample in samples(entry):
+        x = sample.operands[0]
+        if x is None or not x.size or x.dtype.name == "bfloat16":
+            continue
+        f = definition(entry, sample)
+        found = f(sample.operands)[number]
+        assert found.dtype.kind == "i", sample
+        assert found.min() >= 0 and found.max() < x.shape[f.attrs["axis"]], sample
+        looked_at += 1
+    assert looked_at > 3
+
+
+def test_layouts_are_what_the_definitions_do() -> None:
+    declared = {n: lookup(n).layout for n in OPS if lookup(n).layout}
+    assert declared == {"reshape": "reshape", "transpose": "transpose"}
+    for name in declared:
+        for sample in chosen(lookup(name)):
+            x = np.asarray(sample.operands[0])
+            f = definition(lookup(name), sample)
+            expected = (x.reshape(f.attrs["shape"]) if name == "reshape"
+                        else x.transpose(f.attrs["axes"]))
+            np.testing.assert_array_equal(f(sample.operands)[0], expected)
