@@ -21,7 +21,7 @@ _KEY = np.array([1, 2], np.uint32)
     samples=Cases(
         case((4, 3), [2, 0, -1, 2]), rough((4, 3), [[0, 9], [3, 1]], padding_index=3),
         case((4, 3), integers(1, np.int32)), case((0, 3), integers([])), case((4, 0), [1])),
-    linear="weight",
+    linear="weight", data_movement=True,
 )  # fmt: skip
 def embedding(weight: T, indices: Integer, *, padding_index: int | None = None) -> Array:
     """The rows of ``weight`` (rows, features) at ``indices``, of any shape.
