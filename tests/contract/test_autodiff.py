@@ -266,3 +266,35 @@ def test_a_training_loop_leaves_no_tape_behind() -> None:
         sizes.append(sum(type(o) is Node for o in gc.get_objects()))
     # other tests' nodes may go meanwhile; none may come
     assert sizes[-1] <= sizes[3]
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["pending", "read_between"])
+def test_second_derivatives_of_what_looks_linear_and_is_not(read: bool) -> None:
+    """A fold of a product, and the sign of complex numbers, which is x / |x|."""
+
+    def second(f: Any, data: Any) -> Any:
+        def first(t: Any) -> Any:
+            found = f(t)
+            if read:
+                ll.sync(found)
+            return tsum(app("real", found) if found.type.dtype.is_complex else found)
+
+        def slope(t: Any) -> Any:
+            g = ll.grad(first)(t)
+            return tsum(app("imag", g) if g.type.dtype.is_complex else g)
+
+        return ll.grad(slope)(ll.Tensor(ll.from_host(data))).read()
+
+    products = second(lambda t: app("fold", t, function="multiply", axis=1),
+                      np.array([[2.0, 3.0, 4.0]]))
+    np.testing.assert_allclose(products, [[7, 6, 5]])
+
+    def unit(t: Any) -> Any:
+        x, y = app("real", t), app("imag", t)
+        size = app("sqrt", app("add", app("multiply", x, x), app("multiply", y, y)))
+        return app("complex", app("divide", x, size), app("divide", y, size))
+
+    z = np.array([1 + 2j, 3 - 1j])
+    np.testing.assert_allclose(
+        second(lambda t: app("sign", t), z), second(unit, z), rtol=1e-12)
+    assert np.abs(second(unit, z)).min() > 0.01
