@@ -110,3 +110,13 @@ def test_aliases_and_parameters_have_the_strides_of_their_memory() -> None:
     (parameter * 2).sin().sum().backward()
     np.testing.assert_allclose(
         parameter.grad.tolist(), 2 * np.cos(2 * np.arange(12.0).reshape(3, 4).T), 1e-5)
+
+
+def test_a_slope_that_broadcasts_along_the_channels() -> None:
+    x = torch.nn.Parameter(torch.ones(3, 2)).t()
+    assert torch.nn.functional.prelu(x, torch.ones(3)).stride() == (1, 2)
+    # one slope for a tensor of no dimension, which is not the shape that the slope has
+    leaf = torch.tensor(-2.0).detach().requires_grad_()
+    weight = torch.nn.Parameter(torch.full((1,), 0.5))
+    torch.nn.functional.prelu(leaf, weight).backward()
+    assert leaf.grad.item() == 0.5 and weight.grad.tolist() == [-2.0]

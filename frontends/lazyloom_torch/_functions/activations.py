@@ -208,7 +208,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"prelu: weight has {w.type.size} elements, expected 1 or the number of channels "
                 f"of the input of shape {list(v.shape)}")
         w = record("reshape", [w], {"shape": (w.shape[0], *(1,) * (len(v.shape) - 2))})
-    return _wrap(record("prelu", [v, w]))
+    return ordered(_wrap(record("prelu", [v, w])), input)
 
 
 def rrelu(
@@ -324,6 +324,6 @@ FUNCTIONS: dict[str, Any] = {
         silu, sigmoid, tanh, gelu, prelu, rrelu, rrelu_, glu, softmax, log_softmax, softmin,
         gumbel_softmax)},
 }
-make_elementwise(FUNCTIONS, ("prelu", "rrelu"))
+make_elementwise(FUNCTIONS, ("rrelu",))
 for _name in ("logsigmoid", "softshrink", "hardshrink", "softplus"):
     FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])
