@@ -45,26 +45,6 @@ class Leaf:
 _new = lazyloom.Tensor.__new__
 
 
-class RemovableHandle:
-    """Removes a hook; also a context manager that removes it at the end."""
-
-    _next = 0
-
-    def __init__(self, hooks: dict[int, Any]) -> None:
-        self._hooks = hooks
-        self.id = RemovableHandle._next
-        RemovableHandle._next += 1
-
-    def remove(self) -> None:
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
-
 class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     """A multi-dimensional array that is computed when it is needed, with gradients.
 

@@ -10,7 +10,8 @@ from lazyloom import Value
 from lazyloom.errors import type_name
 
 from .._core import record
-from .._tensor import RemovableHandle, Tensor, operand
+from .._hooks import RemovableHandle
+from .._tensor import Tensor, operand
 
 _wrap = Tensor._wrap
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import lazyloom
 from lazyloom import Value
 
-from .._tensor import Leaf, RemovableHandle, Tensor
+from .._hooks import RemovableHandle
+from .._tensor import Leaf, Tensor
 from ._hooks import conjugated
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 

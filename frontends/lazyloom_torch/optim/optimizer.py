@@ -14,7 +14,8 @@ from lazyloom.errors import LoomError, type_name
 
 from .._errors import as_torch, described
 from .._grad_mode import set_grad_enabled
-from .._tensor import RemovableHandle, Tensor
+from .._hooks import RemovableHandle
+from .._tensor import Tensor
 
 #: what an optimizer takes: parameters, pairs of name and parameter, or groups
 ParamsT: TypeAlias = (

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .._tensor import RemovableHandle
+from .._hooks import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._tensor import RemovableHandle, Tensor
+from ..._hooks import RemovableHandle
+from ..._tensor import Tensor
 
 
 class Handle(RemovableHandle):

@@ -9,8 +9,9 @@ from typing import Any
 import lazyloom
 
 from ..._grad_mode import no_grad
+from ..._hooks import RemovableHandle
 from ..._interchange import is_foreign, own_copy
-from ..._tensor import RemovableHandle, Tensor
+from ..._tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from ._hooks import register
 
