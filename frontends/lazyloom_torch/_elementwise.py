@@ -7,7 +7,7 @@ take what is here only for tensors that they are told to (``_special``).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any
 
 import lazyloom
@@ -35,9 +35,9 @@ def mapped(ready: lazyloom.Spec, x: Tensor) -> Tensor:
     raise not_a_tensor(x)
 
 
-def follow(made: Tensor, operands: Iterable[Any]) -> Tensor:
+def follow(made: Tensor, operands: Sequence[Any]) -> Tensor:
     """Give a result the strides that its operands lead to; numbers among them are operands too."""
-    if made._value is None:
+    if made._value is None or any(made is x for x in operands):
         return made  # a view, or one of the operands
     given = tuple([(x._type.shape, x._strides) if isinstance(x, Tensor) else _NUMBER
                    for x in operands])
@@ -73,13 +73,8 @@ def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
             if kwargs.get("out") is not None:
                 return made
             args = (*args, *kwargs.values())
-        for x in args:
-            if isinstance(x, Tensor) and x._special:
-                given = [x for x in args if isinstance(x, Tensor)]
-                for m in made if isinstance(made, tuple) else (made,):
-                    if not any(m is x for x in given):
-                        follow(m, given)
-                break
+        for m in made if isinstance(made, tuple) else (made,):
+            ordered(m, *args)
         return made
 
     return wrapper

@@ -131,7 +131,9 @@ def attach() -> None:
                    indexing, scattering, sorting, counting, matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
-                function = mixing(function) if takes_several(function) else function
+                # those that autocast treats convert other libraries' tensors there
+                if takes_several(function) and name not in _autocast.GENERAL:
+                    function = mixing(function)
                 setattr(cls, name, _numpy_names.taking(name, function))
         for name in getattr(module, "INPLACE", ()):
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))

@@ -189,10 +189,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if not lazyloom.grad_enabled():
             return
         root = self if self._base is None else self._base
-        top = self
-        while top._parent is not None:
-            top = top._parent[0]
-        if root._leaf is not None or top._leaf is not None:
+        if root._leaf is not None or self._top()[0]._leaf is not None:
             what = "a leaf Variable" if self._leaf is not None else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{what} that requires grad is being used in an in-place operation; do it under "

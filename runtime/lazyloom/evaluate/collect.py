@@ -5,7 +5,6 @@ Everything here runs under the graph's lock and executes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final, final
 
 from ..dtypes import DType
@@ -56,16 +55,21 @@ def by_sequence(n: Node) -> int:
     return n.seq
 
 
-def pieces(nodes: list[Node], depth: int) -> Iterator[list[Node]]:
+def pieces(nodes: list[Node], depth: int) -> list[list[Node]]:
     """The programs that a component becomes, as the nodes of each, in the order in which they run.
 
     One program, unless the component is a loop (which runs in blocks of its repetition) or an op
     of it can fail while it runs (which may fail nothing unrelated).
     """
+    sizes = loop_sizes(nodes, depth)
+    if len(sizes) == 1:
+        return groups(nodes)
+    found: list[list[Node]] = []
     at = 0
-    for size in loop_sizes(nodes, depth):
-        yield from groups(nodes[at : at + size])
+    for size in sizes:
+        found += groups(nodes[at : at + size])
         at += size
+    return found
 
 
 def in_dependency_order(component: Component) -> list[list[Component]]:
@@ -73,11 +77,14 @@ def in_dependency_order(component: Component) -> list[list[Component]]:
 
     Components that depend on each other run as one: they are one entry.
     """
+    required = _required(component)
+    if not required:
+        return [[component]]
     # Tarjan's strongly connected components, which come out with what they need first
     order: list[list[Component]] = []
     number: dict[Component, int] = {component: 0}
     lowest: dict[Component, int] = {component: 0}
-    path: list[tuple[Component, list[Component]]] = [(component, _required(component))]
+    path: list[tuple[Component, list[Component]]] = [(component, required)]
     open_: list[Component] = [component]
     done: set[Component] = set()
     while path:
@@ -154,13 +161,12 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
 
 def canonical(
     nodes: list[Node],
-) -> tuple[Structure, list[Buffer], list[tuple[Node, int]], dict[DType, list[Any]]]:
-    """The structure of these nodes, their leaves' buffers and owners, and scalar values."""
+) -> tuple[Structure, list[Buffer], dict[DType, list[Any]]]:
+    """The structure of these nodes, their leaves' buffers, and scalar values."""
     epoch = _epoch.number + 1
     _epoch.number = epoch
     stream: list[Any] = []
     leaves: list[Buffer] = []
-    owners: list[tuple[Node, int]] = []
     leaf_types: list[TensorType] = []
     scalars: dict[DType, list[Any]] = {}
     for slot, n in enumerate(nodes):
@@ -186,7 +192,6 @@ def canonical(
                         buffer.epoch = epoch
                         buffer.slot = len(leaves)
                         leaves.append(buffer)
-                        owners.append((m, index))
                         leaf_types.append(m.types[index])
                     stream.append(-1 - buffer.slot)
             elif isinstance(m, Scalar):
@@ -200,7 +205,7 @@ def canonical(
                     values.append(m.number)
             else:
                 stream.append(None)
-    return Structure(tuple(stream), tuple(leaf_types)), leaves, owners, scalars
+    return Structure(tuple(stream), tuple(leaf_types)), leaves, scalars
 
 
 def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]]:
@@ -270,7 +275,7 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
         nodes = [n for n in nodes if n.state == PENDING]
     if not nodes:
         return None
-    structure, leaves, _, scalars = canonical(nodes)
+    structure, leaves, scalars = canonical(nodes)
     wanted, keeps = wanted_outputs(nodes)
     results: list[Buffer] = []
     for _ in wanted:
@@ -457,7 +462,7 @@ class Preview:
                     m.buffers = [Buffer(None, None, False) for _ in m.types]
                     stand_ins.append(m)
         try:
-            structure, leaves, _, _ = canonical(nodes)
+            structure, leaves, _ = canonical(nodes)
             wanted, keeps = wanted_outputs(nodes)
             held: dict[int, set[Node]] = {}
             for slot, n in enumerate(nodes):
