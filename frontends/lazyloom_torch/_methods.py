@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _autocast, _numpy_names, _operators, autograd, random
-from ._foreign import mixing, takes_several, torch_function
+from ._foreign import mixing, mixing_fast, takes_several, torch_function
 from ._functions import (
     activations,
     convert,
@@ -133,7 +133,7 @@ def attach() -> None:
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 # those that autocast treats convert other libraries' tensors there
                 if takes_several(function) and name not in _autocast.GENERAL:
-                    function = mixing(function)
+                    function = (mixing_fast if module is linear else mixing)(function)
                 setattr(cls, name, _numpy_names.taking(name, function))
         for name in getattr(module, "INPLACE", ()):
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
