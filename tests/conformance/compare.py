@@ -11,12 +11,12 @@ from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef
 from tests.ops import (
     checks,
+    test_elementwise_samples,
     test_folds,
+    test_linalg_and_fft_samples,
     test_recurrent,
-    test_rules_a,
-    test_rules_b,
-    test_rules_linalg,
-    test_windows,
+    test_shape_and_network_samples,
+    test_windows_and_resampling,
 )
 
 
@@ -57,14 +57,14 @@ OWN: dict[str, Any] = {
 }  # fmt: skip
 
 #: compared by what they are made of, since their factors are not unique
-FACTORED = frozenset(test_rules_linalg.FACTORS)
+FACTORED = frozenset(test_linalg_and_fft_samples.FACTORS)
 
 
 def reference_of(op: OpDef) -> Any:
     """The NumPy or SciPy function of an op's operands and attributes, or None."""
-    for table in (OWN, test_rules_a.REFERENCES, test_rules_b.REFERENCES, test_folds.REFERENCES,
-                  test_rules_linalg.REFERENCES, test_recurrent.REFERENCES,
-                  test_windows.REFERENCES):  # fmt: skip
+    modules = (test_elementwise_samples, test_shape_and_network_samples, test_folds,
+               test_linalg_and_fft_samples, test_recurrent, test_windows_and_resampling)
+    for table in (OWN, *(m.REFERENCES for m in modules)):
         if op.name in table:
             return table[op.name]
     return checks.dotted(op.reference) if op.reference else None
@@ -82,10 +82,11 @@ def check_reference(op: OpDef, sample: Sample, results: list[np.ndarray]) -> Non
         inferred=op.infer([checks.type_of(o) for o in sample.operands], attributes))
     checks.check_types(SimpleNamespace(
         computed=[checks.type_of(r).text for r in results], inferred=run.inferred, sample=sample))
-    if op.name in test_rules_linalg.FACTORS:
-        test_rules_linalg.check_factors(op.name, run)
+    if op.name in test_linalg_and_fft_samples.FACTORS:
+        test_linalg_and_fft_samples.check_factors(op.name, run)
         return
     reference = reference_of(op)
     if reference is not None:
-        checks.check_values(run, reference, at_own_dtype=op.name in test_rules_a.OWN_DTYPE,
-                            signed_zeros=op.name in test_rules_a.SIGNED_ZEROS)
+        checks.check_values(
+            run, reference, at_own_dtype=op.name in test_elementwise_samples.OWN_DTYPE,
+            signed_zeros=op.name in test_elementwise_samples.SIGNED_ZEROS)

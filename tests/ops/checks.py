@@ -34,6 +34,14 @@ def type_of(array: np.ndarray | None) -> TensorType | None:
     return None if array is None else tensor_type(array.shape, as_dtype(array.dtype))
 
 
+def run(name: str, *operands: Any, **attributes: Any) -> np.ndarray:
+    """What an op's definition gives for these numbers."""
+    op = lookup(name)
+    with jax.enable_x64(True):
+        given = [None if o is None else jax.numpy.asarray(o) for o in operands]
+        return np.asarray(op.fn(*given, **op.canonical_attributes(attributes)))
+
+
 class Run:
     """One sample with what the rule infers and what the definition computes.
 

@@ -8,11 +8,11 @@ import pytest
 
 from tests.torch import (
     cases,
-    cases_details,
     cases_index,
     cases_math,
     cases_modules,
     cases_nn,
+    cases_printing_indices_operators,
     cases_recurrent,
     cases_training,
     cases_views,
@@ -33,7 +33,8 @@ TOPICS = {
     "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
     "special": cases_math.SPECIAL, "edges": cases_math.EDGES, "out": cases_math.OUT,
     "ranges": cases_math.RANGES, "refused": cases_math.REFUSED,
-    "details": cases_details.DETAILS, "training": cases_training.TRAINING,
+    "printing, indices, operators": cases_printing_indices_operators.CASES,
+    "training": cases_training.TRAINING,
     "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
 }
 #: several layers, or several steps

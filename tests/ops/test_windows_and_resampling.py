@@ -11,7 +11,7 @@ import pytest
 from lazyloom.errors import ArgumentError, ShapeError
 from lazyloom.ops import lookup
 from tests.ops import checks
-from tests.ops.test_rules_b import _windows
+from tests.ops.test_shape_and_network_samples import _windows
 
 MINE = [*checks.ops_of("windows", "resampling", "alignment"), "running_moments"]
 Array = np.ndarray

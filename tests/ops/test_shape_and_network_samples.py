@@ -20,7 +20,8 @@ from tests.ops import checks
 
 MINE = checks.ops_of("shape", "indexing", "contraction", "normalization", "losses", "attention",
                      "embedding", "convolution", "pooling", "sorting")
-MINE = [name for name in MINE if name != "running_moments"]  # those are in test_windows.py
+# those are in test_windows_and_resampling.py
+MINE = [name for name in MINE if name != "running_moments"]
 Array = np.ndarray
 
 

@@ -1,4 +1,4 @@
-"""What is met seldom: printing, indices, operators and NumPy's functions, as PyTorch has them.
+"""Programs that both libraries can run: printing, indices, operators, NumPy's functions.
 
 A case is a function of the library, run under PyTorch and under the frontend.
 """
@@ -59,7 +59,7 @@ def _turned_leaf(t: Any) -> Any:
     return x, x.requires_grad, x.is_leaf, x.grad
 
 
-DETAILS: dict[str, Case] = {
+CASES: dict[str, Case] = {
     "ldexp": lambda t: [
         t.ldexp(t.tensor([0.5], dtype=d), t.tensor([e]))
         for d, e in ((t.float64, 200), (t.float64, -200), (t.bfloat16, 3), (t.float32, 3))],
