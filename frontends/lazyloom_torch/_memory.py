@@ -50,6 +50,7 @@ def take(self: Tensor, other: Tensor) -> None:
     self._origin, self._no_gradient = root, root is not None
     if leaf is None:
         return
+    leaf.strides = strides
     if root is None:
         storage.value = storage.value.as_leaf(leaf)
         storage.version += 1

@@ -32,9 +32,10 @@ from ._strides import is_contiguous, row_major, seen
 class Leaf:
     """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
 
-    __slots__ = ("grad", "hooks", "after", "owner", "dormant")
+    __slots__ = ("grad", "hooks", "after", "owner", "dormant", "strides")
 
     def __init__(self, owner: Tensor) -> None:
+        self.strides = owner._strides  # a gradient gets them too
         self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.hooks: dict[int, Any] | None = None

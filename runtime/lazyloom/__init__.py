@@ -16,7 +16,16 @@ from . import dtypes, errors, ops
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
-from .autodiff.history import forget_since, free_tape, host_rule, parents, result_of, used_since
+from .autodiff.history import (
+    Step,
+    folded,
+    forget_since,
+    free_tape,
+    host_rule,
+    parents,
+    result_of,
+    used_since,
+)
 from .autodiff.jacobians import hessian, jacfwd, jacobian, jacrev
 from .autodiff.linear import jvp, linearize, tangents, vjp
 from .batching.vmap import vmap
@@ -183,9 +192,10 @@ def cache_dir() -> str:
 
 __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
-    "Spec", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
+    "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "forget_since", "free_tape", "from_dlpack", "from_host", "grad", "grad_enabled",
+    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "grad",
+    "grad_enabled",
     "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
     "known_range",
     "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",

@@ -120,3 +120,54 @@ def test_a_slope_that_broadcasts_along_the_channels() -> None:
     weight = torch.nn.Parameter(torch.full((1,), 0.5))
     torch.nn.functional.prelu(leaf, weight).backward()
     assert leaf.grad.item() == 0.5 and weight.grad.tolist() == [-2.0]
+
+
+#: functions of a (2, 3, 4) leaf, and the strides of its gradient
+GRADIENTS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "permuted": (lambda x: x.permute(2, 0, 1) * 3, (3, 1, 6)),
+    "function": (lambda x: x.permute(2, 0, 1).sin(), (3, 1, 6)),
+    "two uses": (lambda x: x.transpose(0, 1).exp() * x.transpose(0, 1), (4, 8, 1)),
+    "product": (lambda x: x.transpose(1, 2) @ torch.ones(3, 2), (12, 1, 3)),
+    "cat": (lambda x: torch.cat([x.transpose(0, 1)] * 2), (4, 8, 1)),
+    "flip": (lambda x: x.transpose(0, 2).flip(0), (1, 2, 6)),
+    "reshape": (lambda x: x.transpose(0, 1).reshape(-1), (4, 8, 1)),
+    "relu": (lambda x: x.transpose(0, 2).relu(), (12, 4, 1)),
+    "row-major": (lambda x: x.sin(), (12, 4, 1)),
+    "unsqueezed": (lambda x: x.unsqueeze(0).transpose(0, 1), (12, 4, 1)),
+    "both": (lambda x: x.transpose(0, 1) + x.reshape(3, 2, 4), (12, 4, 1)),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_the_gradient_of_a_transposed_view_is_transposed(name: str) -> None:
+    function, strides = GRADIENTS[name]
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    (found,) = torch.autograd.grad((function(x) * 1.5).sum(), x)
+    assert found.stride() == strides
+    before, flat = found.tolist(), found.reshape(-1)
+    flat.zero_()
+    assert (found.tolist() == before) == (strides != (12, 4, 1))
+
+
+def test_the_gradient_of_a_product_lies_as_its_operand() -> None:
+    x = torch.ones(3, 4).requires_grad_()
+    for made in (torch.ones(2, 3) @ x, x.T @ torch.ones(3, 2),
+                 nn.functional.linear(torch.ones(2, 3), x.T)):  # fmt: skip
+        assert torch.autograd.grad((made * 2).sum(), x)[0].stride() == (4, 1)
+
+
+def test_a_leafs_gradient_has_its_strides() -> None:
+    x = matrix().clone().requires_grad_()
+    for _ in range(2):
+        (x * 2).sum().backward()
+        assert x.grad.stride() == x.stride() == (1, 4)
+    assert x.grad.tolist() == [[4.0] * 3] * 4
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        x.grad.view(-1)
+    x.data = torch.ones(4, 3)
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.stride() == (3, 1)
+    gap = torch.ones(4, 6)[:, ::2].requires_grad_()
+    gap.sum().backward()
+    assert gap.grad.stride() == (3, 1)

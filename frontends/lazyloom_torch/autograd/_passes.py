@@ -14,6 +14,7 @@ from lazyloom import Value
 
 from .._core import cast, record
 from .._errors import not_a_tensor
+from .._strides import memory_order
 from .._tensor import Leaf, Tensor, operand
 from . import anomaly_mode
 from ._hooks import (
@@ -24,6 +25,7 @@ from ._hooks import (
     watches,
     watching,
 )
+from ._layouts import laid_out
 from .graph import GradientEdge
 
 _wrap = Tensor._wrap
@@ -115,7 +117,8 @@ def backward(
         for token, gradient in found:
             if type(token) is Leaf:
                 if token.grad is None and not token.hooks and not token.after and (
-                    not token.dormant and not gradient.type.dtype.is_complex
+                    not token.dormant and token.strides is None
+                    and not gradient.type.dtype.is_complex
                 ):
                     token.grad = _wrap(gradient)
                 else:
@@ -168,7 +171,10 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
             gradient = run_hooks(leaf.hooks, gradient)
         if leaf.dormant:
             return
-        leaf.grad = _accumulated(leaf.grad, gradient, create_graph)
+        first = leaf.grad is None
+        leaf.grad = made = _accumulated(leaf.grad, gradient, create_graph)
+        if first and leaf.strides is not None and memory_order(made._type.shape, leaf.strides):
+            made._laid(leaf.strides)  # documented: a dense leaf's gradient has its strides
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
                 tensor = owner()
@@ -220,7 +226,8 @@ def grad(
         for t, g in zip(ins, found, strict=True):
             if g is not None:
                 hooked = t._leaf.hooks if t._leaf is not None else None
-                results.append(_wrap(run_hooks(hooked, conjugated(g))))
+                g = run_hooks(hooked, conjugated(g))
+                results.append(_wrap(g)._laid(laid_out(g)))
             elif materialize_grads:
                 from .._functions.creation import zeros_like
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..errors import ArgumentError
 from ..trace import graph
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import Node, Value, hold
+from ..trace.specs import Spec
 from ..trace.tape import free
+from ..types import TensorType
 from .reverse import visit_below
 
 
@@ -79,3 +82,74 @@ def forget_since(values: Sequence[Value], start: int) -> None:
     visited: dict[Node, bool] = {}
     visit_below(values, None, visited, [])
     free({n: True for n in visited if n.seq > start})
+
+
+#: so many results are looked at for one value
+_MOST = 64
+
+
+class Step:
+    """How a value was recorded: the result of an op, or a leaf of the tape.
+
+    Attributes:
+        spec: the op with its attributes, None for a leaf.
+        result: the number of the value among the op's results.
+        type: the value's.
+        operands: the types of the operands, None for those that are absent.
+        token: of a leaf, what :meth:`Value.as_leaf` was given, else None.
+    """
+
+    __slots__ = ("spec", "result", "type", "operands", "token")
+
+    def __init__(self, node: Node, result: int) -> None:
+        self.spec: Spec | None = node.spec
+        self.result = result
+        self.type = node.types[result]
+        self.operands: list[TensorType | None] = []
+        self.token = node.leaf if node.spec is None else None
+        for position, m in enumerate(node.inputs):
+            if isinstance(m, Node):
+                self.operands.append(m.types[_index(node, position)])
+            else:
+                self.operands.append(None if m is None else m.type)
+
+
+def _index(node: Node, position: int) -> int:
+    return 0 if node.indices is None else node.indices[position]
+
+
+def folded(
+    value: Value, of: Callable[[Step], Sequence[int]], function: Callable[[Step, list[Any]], Any]
+) -> Any:
+    """What a function finds of a value from what it finds of the operands it was recorded with.
+
+    ``function(step, found)`` is called once for every result, operands first; ``found`` is what it
+    gave for the operands that ``of(step)`` names by position, None for numbers. None is found of
+    everything where there are more than 64 results to look at.
+    """
+    known: dict[tuple[Node, int], Any] = {}
+    entered: dict[tuple[Node, int], tuple[Step, Sequence[int]]] = {}
+    stack: list[tuple[Node, int]] = [(value.node, value.index)]
+    with graph.trace.lock:
+        while stack:
+            place = stack[-1]
+            if place in known:
+                stack.pop()
+                continue
+            n = place[0]
+            if place in entered:
+                step, positions = entered[place]
+                found = [known[m, _index(n, p)] if isinstance(m := n.inputs[p], Node) else None
+                         for p in positions]
+                known[place] = function(step, found)
+                continue
+            if len(entered) == _MOST:
+                return None
+            step = Step(*place)
+            positions = of(step)
+            entered[place] = step, positions
+            for p in positions:
+                m = n.inputs[p]
+                if isinstance(m, Node):
+                    stack.append((m, _index(n, p)))
+    return known[value.node, value.index]

@@ -1,0 +1,113 @@
+"""The strides of gradients, as PyTorch's formulas give them.
+
+A gradient is what backward formulas made of others: that of a transposed view is transposed again,
+those of functions of each element follow the order of their operands in memory, and those of
+products of matrices that of the operand. All other formulas give row-major tensors here; PyTorch
+documents no strides of gradients but those in ``.grad``, which are the leaf's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import lazyloom
+from lazyloom import Step, Value
+
+from .._functions.views import view_strides
+from .._strides import Ints, memory_order, of_elements, row_major
+from .._tensor import Leaf
+
+_RESHAPES = ("reshape", "squeeze", "expand_dims")
+#: formulas that take the function's operand first, and the gradient after it
+_OPERAND_FIRST = ("relu", "threshold")
+_PRODUCTS = ("matmul", "dot_general")
+
+
+def _looked_at(step: Step) -> Sequence[int]:
+    """The operands whose strides decide about a result's: the gradient that comes in first."""
+    spec, count = step.spec, len(step.operands)
+    if spec is None:
+        return ()
+    op = spec.op
+    if op.kind == "vjp" and op.base is not None and not op.base.kind:
+        base, primals, wrt = op.base, spec.attrs["primals1"], spec.attrs["wrt1"][step.result]
+        if count != primals + 1:
+            return ()
+        if base.name in _PRODUCTS:
+            return (wrt,) if step.type.ndim == 2 else ()
+        if base.name == "transpose" or base.name == "sum" or base.name in _RESHAPES:
+            return (primals,)
+        incoming = step.operands[primals]
+        if base.family != "elementwise" or incoming is None or incoming.shape != step.type.shape:
+            return ()
+        attrs = {name: value for name, value in spec.attrs.items() if name not in op.own}
+        needed = base.dependences(attrs, primals, False)
+        used = [p for p in range(primals) if needed[p] >> wrt & 1]
+        return (*used, primals) if base.name in _OPERAND_FIRST else (primals, *used)
+    if op.kind:
+        return ()
+    if op.name in ("transpose", "broadcast_to") or op.name in _RESHAPES:
+        return (0,)
+    return range(count) if op.family == "elementwise" else ()
+
+
+def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
+    """The strides of a result; None for row-major ones. Repeated elements have strides of 0."""
+    spec, shape = step.spec, step.type.shape
+    if spec is None:
+        return step.token.strides if isinstance(step.token, Leaf) else None
+    positions = _looked_at(step)
+    operands: list[tuple[Ints, Ints]] = []
+    for position, strides in zip(positions, known, strict=True):
+        kind = step.operands[position]
+        if kind is not None:
+            operands.append((kind.shape, row_major(kind.shape) if strides is None else strides))
+    if not operands:
+        return None
+    back = spec.op.kind == "vjp"
+    op = spec.op.base if back else spec.op
+    source, strides = operands[0]
+    assert op is not None
+    if op.name in _PRODUCTS:
+        return strides if strides == (1, shape[0]) else None
+    if op.name == "transpose":
+        return _transposed(strides, spec.attrs["axes"], back)
+    if op.name in _RESHAPES:
+        return view_strides(source, strides, shape)
+    if op.name == "sum":
+        return _repeated(len(shape), strides, spec.attrs["axes"])
+    if op.name == "broadcast_to":
+        lead = len(shape) - len(source)
+        return (0,) * lead + tuple(
+            0 if d == 1 and shape[lead + i] != 1 else s
+            for i, (d, s) in enumerate(zip(source, strides, strict=True)))
+    if back and op.name == "add":
+        return strides  # the gradient itself
+    return of_elements(shape, tuple(operands))
+
+
+def _transposed(strides: Ints, axes: Ints | None, back: bool) -> Ints:
+    ndim = len(strides)
+    order = range(ndim)[::-1] if axes is None else [a % ndim for a in axes]
+    if not back:
+        return tuple(strides[a] for a in order)
+    found = dict(zip(order, strides, strict=True))
+    return tuple(found[a] for a in range(ndim))
+
+
+def _repeated(ndim: int, strides: Ints, axes: Ints | None) -> Ints:
+    """The strides of the gradient of a sum: it is the same along the axes that were added up."""
+    gone = set(range(ndim)) if axes is None else {a % ndim for a in axes}
+    kept = [s for d, s in enumerate(strides) if len(strides) < ndim or d not in gone]
+    return tuple(0 if d in gone else kept.pop(0) for d in range(ndim))
+
+
+def laid_out(value: Value) -> Ints | None:
+    """The strides of a gradient, in elements; None for row-major ones."""
+    shape = value.shape
+    if len(shape) < 2:
+        return None
+    found: Ints | None = lazyloom.folded(value, _looked_at, _strides)
+    if found is None or found == row_major(shape) or memory_order(shape, found) is None:
+        return None
+    return found
