@@ -12,10 +12,9 @@ from ..parameter import Parameter
 from ._attention import MultiheadAttention
 from ._declared import Declared
 from ._making import make_parameter
-from .module import Module
 
 
-class Threshold(Declared):
+class Threshold(Declared, function="threshold"):
     """The input where it is above ``threshold``, ``value`` elsewhere."""
 
     threshold: float
@@ -23,20 +22,14 @@ class Threshold(Declared):
     inplace: bool = False
     shown = ("threshold", "value")
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
 
-
-class ReLU(Declared):
+class ReLU(Declared, function="relu"):
     """``max(x, 0)``."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
 
-
-class RReLU(Declared):
+class RReLU(Declared, function="rrelu", passes=("lower", "upper", "training", "inplace")):
     """Leaky ReLU whose slope is random in training, and the mean of the bounds otherwise."""
 
     lower: float = 1.0 / 8
@@ -44,11 +37,8 @@ class RReLU(Declared):
     inplace: bool = False
     shown = ("lower", "upper")
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-
-class Hardtanh(Declared):
+class Hardtanh(Declared, function="hardtanh", passes=("min_val", "max_val", "inplace")):
     """The input limited to ``[min_val, max_val]``. ValueError unless the first is smaller."""
 
     min_val: float = -1.0
@@ -68,9 +58,6 @@ class Hardtanh(Declared):
             raise AssertionError("min_val must be less than max_val")
         super()._take(arguments)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
 
 class ReLU6(Hardtanh):
     """The input limited to [0, 6]."""
@@ -81,170 +68,118 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class Sigmoid(Module):
+class Sigmoid(Declared, function="sigmoid"):
     """``1 / (1 + exp(-x))``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
 
-
-class Hardsigmoid(Declared):
+class Hardsigmoid(Declared, function="hardsigmoid"):
     """``relu6(x + 3) / 6``."""
 
     inplace: bool = False
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
+    shown = None
 
 
-class Tanh(Module):
+class Tanh(Declared, function="tanh"):
     """The hyperbolic tangent."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
 
-
-class SiLU(Declared):
+class SiLU(Declared, function="silu"):
     """``x * sigmoid(x)``."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, inplace=self.inplace)
 
-
-class Mish(Declared):
+class Mish(Declared, function="mish"):
     """``x * tanh(softplus(x))``."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, inplace=self.inplace)
 
-
-class Hardswish(Declared):
+class Hardswish(Declared, function="hardswish"):
     """``x * relu6(x + 3) / 6``."""
 
     inplace: bool = False
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
+    shown = None
 
 
-class ELU(Declared):
+class ELU(Declared, function="elu"):
     """The input where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
 
     alpha: float = 1.0
     inplace: bool = False
     shown = ("alpha",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
 
-
-class CELU(Declared):
+class CELU(Declared, function="celu"):
     """ELU of ``x / alpha``, times alpha, so that the derivative is continuous."""
 
     alpha: float = 1.0
     inplace: bool = False
     shown = ("alpha",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
 
-
-class SELU(Declared):
+class SELU(Declared, function="selu"):
     """ELU scaled so that activations tend to mean 0 and variance 1."""
 
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
 
-
-class GLU(Declared):
+class GLU(Declared, function="glu"):
     """The first half of a dimension times the sigmoid of the second."""
 
     dim: int = -1
     shown = ("dim",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
 
-
-class GELU(Declared):
+class GELU(Declared, function="gelu"):
     """x times the normal distribution function of x; approximate "none" or "tanh"."""
 
     approximate: str = "none"
+    shown = ("approximate",)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, approximate=self.approximate)
 
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
 
-
-class Hardshrink(Declared):
-    """The input where its magnitude is above ``lambd``, 0 elsewhere."""
-
+class _Shrink(Declared, declared=True):
     lambd: float = 0.5
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
-
     def extra_repr(self) -> str:
-        return f"{self.lambd}"
+        return str(self.lambd)
 
 
-class LeakyReLU(Declared):
+class Hardshrink(_Shrink, function="hardshrink"):
+    """The input where its magnitude is above ``lambd``, 0 elsewhere."""
+
+
+class LeakyReLU(Declared, function="leaky_relu"):
     """The input where positive, ``negative_slope * x`` elsewhere."""
 
     negative_slope: float = 1e-2
     inplace: bool = False
     shown = ("negative_slope",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-
-class LogSigmoid(Module):
+class LogSigmoid(Declared, function="logsigmoid"):
     """The logarithm of the sigmoid."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Softplus(Declared):
+class Softplus(Declared, function="softplus"):
     """``log(1 + exp(beta * x)) / beta``, the input where ``beta * x`` is above threshold."""
 
     beta: float = 1.0
     threshold: float = 20.0
     shown = ("beta", "threshold")
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
 
-
-class Softshrink(Declared):
+class Softshrink(_Shrink, function="softshrink"):
     """The input moved towards 0 by ``lambd``, and 0 where it would pass it."""
 
-    lambd: float = 0.5
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
-
-
-class PReLU(Module):
+class PReLU(Declared, function="prelu", passes=("weight",)):
     """Leaky ReLU with learned slopes, one or one per channel."""
+
+    shown = ("num_parameters",)
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -260,65 +195,47 @@ class PReLU(Module):
         """All slopes are what was given first."""
         _init.constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
-
-class Softsign(Module):
+class Softsign(Declared, function="softsign"):
     """``x / (1 + |x|)``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Tanhshrink(Module):
+class Tanhshrink(Declared, function="tanhshrink"):
     """``x - tanh(x)``."""
 
+
+class _AlongDimension(Declared, declared=True):
+    """A function of all elements along ``dim``, which it chooses by the input if that is None."""
+
+    dim: int | None = None
+    shown = ("dim",)
+
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
+        # the level at which a warning about a missing dim shows the program's own line
+        made: Tensor = getattr(F, self._function)(input, self.dim, _stacklevel=5)
+        return made
 
 
-class Softmin(Declared):
+class Softmin(_AlongDimension, function="softmin"):
     """Softmax of the negative."""
 
-    dim: int | None = None
-    shown = ("dim",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
-
-
-class Softmax(Declared):
+class Softmax(_AlongDimension, function="softmax"):
     """``exp(x)`` divided by its sum along a dimension."""
 
-    dim: int | None = None
-    shown = ("dim",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
+class LogSoftmax(_AlongDimension, function="log_softmax"):
+    """The logarithm of softmax."""
 
 
-class Softmax2d(Module):
+class Softmax2d(Declared):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
+        if not 3 <= input.ndim <= 4:
             raise ValueError(
-                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
-
-
-class LogSoftmax(Declared):
-    """The logarithm of softmax."""
-
-    dim: int | None = None
-    shown = ("dim",)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+                f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3)
 
 
 __all__ = [

@@ -2,65 +2,52 @@
 
 from __future__ import annotations
 
-from ..._tensor import Tensor
-from .. import functional as F  # noqa: N812
-from .module import Module
+from typing import Any
+
+from ._declared import Declared
 
 
-class _DropoutNd(Module):
-    p: float
-    inplace: bool
+class _DropoutNd(Declared, declared=True):
+    """What is dropped in training, with which probability. Raises ValueError for no probability."""
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
+    p: float = 0.5
+    inplace: bool = False
+    shown = ("p", "inplace")
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+    def _take(self, arguments: dict[str, Any]) -> None:
+        if not 0 <= arguments["p"] <= 1:
+            raise ValueError(
+                f"dropout probability has to be between 0 and 1, but got {arguments['p']}")
+        super()._take(arguments)
 
 
-class Dropout(_DropoutNd):
+_ALL = ("p", "training", "inplace")
+# as in PyTorch, these two take inplace and do not use it
+_NEW = ("p", "training")
+
+
+class Dropout(_DropoutNd, function="dropout", passes=_ALL):
     """Zeroes elements with probability p in training, and scales the others up."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function="dropout1d", passes=_ALL):
     """Dropout of whole channels of (N, C, L) or (C, L)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function="dropout2d", passes=_ALL):
     """Dropout of whole channels of (N, C, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function="dropout3d", passes=_ALL):
     """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
-
-class AlphaDropout(_DropoutNd):
+class AlphaDropout(_DropoutNd, function="alpha_dropout", passes=_NEW):
     """Dropout that keeps the mean and variance of SELU's outputs."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.alpha_dropout(input, self.p, self.training)
 
-
-class FeatureAlphaDropout(_DropoutNd):
+class FeatureAlphaDropout(_DropoutNd, function="feature_alpha_dropout", passes=_NEW):
     """Alpha dropout of whole channels."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(input, self.p, self.training)
 
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",

@@ -11,7 +11,7 @@ from ._declared import Declared
 from .module import Module
 
 
-class Flatten(Declared):
+class Flatten(Declared, declared=True):
     """Dimensions from start_dim to end_dim as one."""
 
     start_dim: int = 1

@@ -22,37 +22,48 @@ def reduction_of(size_average: Any, reduce: Any, reduction: str) -> str:
     return found
 
 
-class _Loss(Declared):
-    reduction: str
-
-    def _take(self, arguments: dict[str, Any]) -> None:
-        if "size_average" in arguments:
-            arguments["reduction"] = reduction_of(
-                arguments.pop("size_average"), arguments.pop("reduce"), arguments["reduction"])
-        for name in ("weight", "pos_weight"):
-            if name in arguments:
-                self.register_buffer(name, arguments.pop(name))
-        super()._take(arguments)
+#: older arguments, which together mean a reduction
+_OLDER = ("size_average", "reduce")
 
 
-class _WeightedLoss(_Loss):
-    """A loss with a weight for each class or element."""
-
-    weight: Tensor | None
-
-
-class L1Loss(_Loss):
-    """``|input - target|``."""
+class _Loss(Declared, declared=True):
+    """A loss of an input and a target, which its function takes with all arguments by name."""
 
     size_average: Any = None
     reduce: Any = None
     reduction: str = "mean"
 
+    def _take(self, arguments: dict[str, Any]) -> None:
+        if "size_average" in arguments:
+            older = [arguments.pop(name) for name in _OLDER]
+            arguments["reduction"] = reduction_of(*older, arguments["reduction"])
+        for name in ("weight", "pos_weight"):
+            if name in arguments:
+                self.register_buffer(name, arguments.pop(name))
+        super()._take(arguments)
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
+        return self._call(input, target)
+
+    def _call(self, *inputs: Any) -> Any:
+        own = {n: getattr(self, n) for n in self._arguments if n not in _OLDER}
+        return getattr(F, self._function)(*inputs, **own)
 
 
-class NLLLoss(_WeightedLoss):
+class _WeightedLoss(_Loss, declared=True):
+    """A loss with a weight for each class or element."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    reduce: Any = None
+    reduction: str = "mean"
+
+
+class L1Loss(_Loss, function="l1_loss"):
+    """``|input - target|``."""
+
+
+class NLLLoss(_WeightedLoss, function="nll_loss"):
     """The negative log probability at each class index; input (N, C, ...) holds logs."""
 
     weight: Tensor | None = None
@@ -61,16 +72,12 @@ class NLLLoss(_WeightedLoss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index,
-                          reduction=self.reduction)
-
 
 class NLLLoss2d(NLLLoss):
     """:class:`NLLLoss`, as it was called for images."""
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function="poisson_nll_loss"):
     """The negative log likelihood of Poisson counts; input is the rate, or its logarithm."""
 
     log_input: bool = True
@@ -81,11 +88,10 @@ class PoissonNLLLoss(_Loss):
     reduction: str = "mean"
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full,
-                                  eps=self.eps, reduction=self.reduction)
+        return self._call(log_input, target)
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function="gaussian_nll_loss"):
     """The negative log likelihood of normal values with mean input and variance var."""
 
     full: bool = False
@@ -94,11 +100,10 @@ class GaussianNLLLoss(_Loss):
     keyword_only = ("full", "eps", "reduction")
 
     def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps,
-                                   reduction=self.reduction)
+        return self._call(input, target, var)
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function="kl_div"):
     """``target * (log(target) - input)``, input holding logs."""
 
     size_average: Any = None
@@ -106,34 +111,16 @@ class KLDivLoss(_Loss):
     reduction: str = "mean"
     log_target: bool = False
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function="mse_loss"):
     """``(input - target) ** 2``."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
     """Cross entropy of probabilities and targets in [0, 1]."""
 
-    weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
-
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     """Cross entropy of logits and targets in [0, 1]."""
 
     weight: Tensor | None = None
@@ -142,12 +129,8 @@ class BCEWithLogitsLoss(_Loss):
     reduction: str = "mean"
     pos_weight: Tensor | None = None
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
 
-
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_Loss, function="hinge_embedding_loss"):
     """The input where target is 1, ``max(0, margin - input)`` where it is -1."""
 
     margin: float = 1.0
@@ -155,22 +138,12 @@ class HingeEmbeddingLoss(_Loss):
     reduce: Any = None
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
     """Hinge loss of several classes a sample; target lists them, ended by -1."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function="smooth_l1_loss"):
     """Quadratic near the target, then linear; the Huber loss divided by beta."""
 
     size_average: Any = None
@@ -178,32 +151,19 @@ class SmoothL1Loss(_Loss):
     reduction: str = "mean"
     beta: float = 1.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function="huber_loss"):
     """Quadratic near the target, linear farther than delta."""
 
     reduction: str = "mean"
     delta: float = 1.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function="soft_margin_loss"):
     """``log(1 + exp(-target * input))`` for targets 1 and -1."""
 
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function="cross_entropy"):
     """Cross entropy of logits (N, C, ...) and class indices or probabilities."""
 
     weight: Tensor | None = None
@@ -213,26 +173,12 @@ class CrossEntropyLoss(_WeightedLoss):
     reduction: str = "mean"
     label_smoothing: float = 0.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input, target, weight=self.weight, ignore_index=self.ignore_index,
-            reduction=self.reduction, label_smoothing=self.label_smoothing)
 
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss"):
     """The mean over classes of cross entropy of logits and targets in [0, 1]."""
 
-    weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight,
-                                             reduction=self.reduction)
-
-
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, function="cosine_embedding_loss"):
     """``1 - cos`` where target is 1, ``max(0, cos - margin)`` where it is -1."""
 
     margin: float = 0.0
@@ -241,11 +187,10 @@ class CosineEmbeddingLoss(_Loss):
     reduction: str = "mean"
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin,
-                                       reduction=self.reduction)
+        return self._call(input1, input2, target)
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, function="margin_ranking_loss"):
     """``max(0, -target * (input1 - input2) + margin)``."""
 
     margin: float = 0.0
@@ -254,11 +199,10 @@ class MarginRankingLoss(_Loss):
     reduction: str = "mean"
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin,
-                                     reduction=self.reduction)
+        return self._call(input1, input2, target)
 
 
-class MultiMarginLoss(_WeightedLoss):
+class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss"):
     """Hinge loss between the input at the class index and at each other class."""
 
     p: int = 1
@@ -277,12 +221,8 @@ class MultiMarginLoss(_WeightedLoss):
                 f"{arguments['weight'].dim()}D instead")
         super()._take(arguments)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin,
-                                   weight=self.weight, reduction=self.reduction)
 
-
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function="triplet_margin_loss"):
     """``max(0, |anchor - positive| - |anchor - negative| + margin)``."""
 
     margin: float = 1.0
@@ -300,12 +240,10 @@ class TripletMarginLoss(_Loss):
         super()._take(arguments)
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
-            swap=self.swap, reduction=self.reduction)
+        return self._call(anchor, positive, negative)
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distance_loss"):
     """:class:`TripletMarginLoss` with any function as the distance."""
 
     distance_function: Any = None
@@ -324,12 +262,10 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.distance_function = PairwiseDistance() if distance is None else distance
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function,
-            margin=self.margin, swap=self.swap, reduction=self.reduction)
+        return self._call(anchor, positive, negative)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function="ctc_loss"):
     """The negative log probability of label sequences under all their alignments."""
 
     blank: int = 0
@@ -338,8 +274,7 @@ class CTCLoss(_Loss):
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any,
                 target_lengths: Any) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank,
-                          self.reduction, self.zero_infinity)
+        return self._call(log_probs, targets, input_lengths, target_lengths)
 
 
 __all__ = [

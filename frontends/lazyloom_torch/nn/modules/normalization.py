@@ -14,34 +14,27 @@ from ._making import make_parameter
 from .module import Module
 
 
-class LocalResponseNorm(Module):
-    """The input divided by a power of the mean square of neighbouring channels."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-                 ) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
+class _ResponseNorm(Declared, declared=True):
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(Declared):
+class LocalResponseNorm(_ResponseNorm, function="local_response_norm"):
+    """The input divided by a power of the mean square of neighbouring channels."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+
+class CrossMapLRN2d(_ResponseNorm, function="local_response_norm"):
     """:class:`LocalResponseNorm` of (N, C, H, W)."""
 
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
     k: float = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class _Affine(Module):

@@ -233,67 +233,39 @@ class LPPool3d(_LPPoolNd):
                            self.ceil_mode)
 
 
-class AdaptiveAvgPool1d(Declared):
+class _AdaptivePool(Declared, declared=True):
+    output_size: Any
+    shown = ("output_size",)
+
+
+class _AdaptivePoolWithIndices(Declared, declared=True):
+    output_size: Any
+    return_indices: bool = False
+    shown = ("output_size",)
+
+
+class AdaptiveAvgPool1d(_AdaptivePool, function="adaptive_avg_pool1d"):
     """Means of windows, as many as asked for, of (N, C, L)."""
 
-    output_size: Any
-    shown = ("output_size",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-
-class AdaptiveAvgPool2d(Declared):
+class AdaptiveAvgPool2d(_AdaptivePool, function="adaptive_avg_pool2d"):
     """Means of windows, as many as asked for, of (N, C, H, W)."""
 
-    output_size: Any
-    shown = ("output_size",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
-class AdaptiveAvgPool3d(Declared):
+class AdaptiveAvgPool3d(_AdaptivePool, function="adaptive_avg_pool3d"):
     """Means of windows, as many as asked for, of (N, C, D, H, W)."""
 
-    output_size: Any
-    shown = ("output_size",)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-class AdaptiveMaxPool1d(Declared):
+class AdaptiveMaxPool1d(_AdaptivePoolWithIndices, function="adaptive_max_pool1d"):
     """Maxima of windows, as many as asked for, of (N, C, L)."""
 
-    output_size: Any
-    return_indices: bool = False
-    shown = ("output_size",)
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
-
-
-class AdaptiveMaxPool2d(Declared):
+class AdaptiveMaxPool2d(_AdaptivePoolWithIndices, function="adaptive_max_pool2d"):
     """Maxima of windows, as many as asked for, of (N, C, H, W)."""
 
-    output_size: Any
-    return_indices: bool = False
-    shown = ("output_size",)
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
-
-
-class AdaptiveMaxPool3d(Declared):
+class AdaptiveMaxPool3d(_AdaptivePoolWithIndices, function="adaptive_max_pool3d"):
     """Maxima of windows, as many as asked for, of (N, C, D, H, W)."""
-
-    output_size: Any
-    return_indices: bool = False
-    shown = ("output_size",)
-
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 __all__ = [
