@@ -1,5 +1,5 @@
-"""Write the reference pages: ops.md and op_dtypes.md from the op table, and what of NumPy and
-PyTorch is covered.
+"""Write the reference pages: ops.md, ops/ and op_dtypes.md from the op table, and what of NumPy
+and PyTorch is covered.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -70,27 +70,65 @@ def entry(op: OpDef) -> str:
     return "\n".join([*lines, *(f"- {fact}" for fact in facts), ""])
 
 
-def reference() -> str:
+def topics() -> dict[str, list[OpDef]]:
+    """The ops by the module of ``lazyloom.ops`` that defines them."""
+    found: dict[str, list[OpDef]] = defaultdict(list)
+    for op in ops.table().values():
+        found[op.fn.__module__].append(op)
+    return dict(sorted(found.items()))
+
+
+def stem(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
+def heading(module: str) -> str:
+    """The first sentence of a module's docstring, without its full stop."""
+    return (sys.modules[module].__doc__ or stem(module)).partition("\n")[0].rstrip(".")
+
+
+def link(op: OpDef, folder: str) -> str:
+    return f"[{op.name}]({folder}{stem(op.fn.__module__)}.md#{op.name})"
+
+
+def index() -> str:
     families: dict[str, list[OpDef]] = defaultdict(list)
     for op in ops.table().values():
         families[op.family].append(op)
-    count = sum(len(members) for members in families.values())
+    pages_of = topics()
     lines = [
         NOTICE,
         "# The ops",
         "",
-        f"{count} ops in {len(families)} families. A family is a rule for shapes and dtypes. "
-        "Before the semicolon stand operands (tensors), after it attributes (constants that are "
-        "part of a program's structure). `T` is one dtype that all operands so marked share: ops "
-        "never promote, frontends cast. Every op is reached by `lazyloom.apply(name, operands, "
-        "attributes)`, by `loom_apply` in C and by its own inline wrapper in `lazyloom_ops.h`.",
+        f"{len(ops.table())} ops on {len(pages_of)} pages. On each page an op stands under its "
+        f"family, the rule that gives the shapes and dtypes of its results; there are "
+        f"{len(families)}. In a signature, operands (tensors) stand before the semicolon and "
+        "attributes (constants that are part of a program's structure) after it. `T` is one dtype "
+        "that all operands so marked share: ops never promote, frontends cast. Every op is reached "
+        "by `lazyloom.apply(name, operands, attributes)`, by `loom_apply` in C and by its own "
+        "inline wrapper in `lazyloom_ops.h`. [Which op takes which dtype](op_dtypes.md) and "
+        "[what each costs to compile](op_compile_time.md) are tables of their own.",
+        "",
+        "## By page",
         "",
     ]
+    for module, members in pages_of.items():
+        named = ", ".join(link(op, "ops/") for op in members)
+        lines.append(f"- **[{heading(module)}](ops/{stem(module)}.md)**: {named}")
+    lines += ["", "## By family", ""]
+    for family, members in sorted(families.items()):
+        lines.append(f"- **{family}**: {', '.join(link(op, 'ops/') for op in members)}")
+    return "\n".join(lines) + "\n"
+
+
+def page_of(module: str, members: list[OpDef]) -> str:
+    families: dict[str, list[OpDef]] = defaultdict(list)
+    for op in members:
+        families[op.family].append(op)
+    lines = [NOTICE, f"# {heading(module)}", "",
+             f"Ops of `{module}`. [The index](../ops.md) says how to read a signature."]
     for family in sorted(families):
-        members = ", ".join(f"[{op.name}](#{op.name})" for op in families[family])
-        lines.append(f"- **{family}**: {members}")
-    for family in sorted(families):
-        lines += ["", f"## {family}", ""]
+        lines += ["", f"## Family {family}", ""]
         lines += [entry(op) for op in sorted(families[family], key=lambda op: op.name)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -157,18 +195,25 @@ def pairs() -> str:
 
 
 def pages() -> dict[Path, str]:
-    return {HERE / "ops.md": reference(), HERE / "op_dtypes.md": pairs(),
+    return {HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
+            **{HERE / "ops" / f"{stem(m)}.md": page_of(m, o) for m, o in topics().items()},
             HERE / "numpy_coverage.md": numpy_coverage.page(),
             HERE / "torch_coverage.md": torch_coverage.page()}
 
 
 def main() -> int:
     stale = []
-    for path, text in pages().items():
+    written = pages()
+    for path in set((HERE / "ops").glob("*.md")) - set(written):
+        stale.append(path.name)
+        if "--check" not in sys.argv:
+            path.unlink()
+    for path, text in written.items():
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.name)
         if "--check" not in sys.argv:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
     if "--check" in sys.argv and stale:
         print(f"out of date: {', '.join(stale)}; run `make docs`", file=sys.stderr)
