@@ -1,4 +1,4 @@
-"""Functions of functions: vjp, jvp, vmap, jacobians and hessians, alone and nested."""
+"""Function transforms: vjp, jvp, vmap, jacobians and hessians, alone and nested."""
 
 from __future__ import annotations
 
