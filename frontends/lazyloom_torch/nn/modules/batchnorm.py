@@ -8,19 +8,19 @@ from ... import _dtypes
 from ..._functions.creation import zeros
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
-from .. import init
-from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from ._making import make_parameter
-from .lazy import LazyModuleMixin
+from ..parameter import UninitializedBuffer
+from ._making import Affine
+from .lazy import SizedByInput
 from .module import Module
 
+#: the buffers of running moments, and what each holds before the first batch
+_BEFORE = {"running_mean": 0, "running_var": 1, "num_batches_tracked": 0}
 
-class _NormBase(Module):
+
+class _NormBase(Affine):
     """Parameters and running moments of batch and instance normalisation."""
 
     _version = 2
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -31,35 +31,34 @@ class _NormBase(Module):
         dtype: Any = None, *, bias: bool = True,
     ) -> None:
         super().__init__()
-        _dtypes.check_device(device)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        size = (num_features,)
-        self.register_parameter("weight", make_parameter(size, dtype) if affine else None)
-        self.register_parameter("bias", make_parameter(size, dtype) if affine and bias else None)
-        tracked: list[Tensor | None] = [None] * 3
-        if track_running_stats:
-            tracked = [zeros(size, dtype=dtype), zeros(size, dtype=dtype),
-                       zeros((), dtype=_dtypes.int64)]
-        for name, tensor in zip(("running_mean", "running_var", "num_batches_tracked"), tracked,
-                                strict=True):
-            self.register_buffer(name, tensor)
+        self._make_parameters(device, dtype, weight=affine, bias=affine and bias)
+        for name in _BEFORE:
+            self.register_buffer(name, self._new_buffer(name, dtype) if (
+                track_running_stats) else None)
         self.reset_parameters()
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        each = (self.num_features,)
+        return {"weight": each, "bias": each, "running_mean": each, "running_var": each,
+                "num_batches_tracked": ()}
+
+    def _new_buffer(self, name: str, dtype: Any) -> Tensor:
+        made: Tensor = zeros(
+            self._shapes()[name], dtype=_dtypes.int64 if name == "num_batches_tracked" else dtype)
+        return made
 
     def reset_running_stats(self) -> None:
         """Running mean 0, variance 1, no batches seen."""
         if self.track_running_stats:
-            self.running_mean.zero_()  # type: ignore[union-attr]
-            self.running_var.fill_(1)  # type: ignore[union-attr]
-            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+            for name, value in _BEFORE.items():
+                getattr(self, name).fill_(value)
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0 and new running moments."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)  # type: ignore[arg-type]
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
@@ -163,46 +162,25 @@ class SyncBatchNorm(_BatchNorm):
         return found
 
 
-class _LazyNormBase(LazyModuleMixin, _NormBase):
+class _LazyNormBase(SizedByInput, _NormBase):
     """A normalisation that learns ``num_features`` from its first input."""
 
-    weight: UninitializedParameter  # type: ignore[assignment]
-    bias: UninitializedParameter | None  # type: ignore[assignment]
+    _size_name = "num_features"
 
     def __init__(
         self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
         track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
         bias: bool = True,
     ) -> None:
-        super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine, self.track_running_stats = affine, track_running_stats
-        if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
-            if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
-        if track_running_stats:
-            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
-            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
-            self.num_batches_tracked = zeros((), dtype=_dtypes.int64)
+        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+    def _new_buffer(self, name: str, dtype: Any) -> Tensor:
+        if name == "num_batches_tracked":  # a number, whatever the input's size
+            return super()._new_buffer(name, dtype)
+        return UninitializedBuffer(dtype=dtype)
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Set the number of channels by the first input."""
-        if not self.has_uninitialized_params():
-            return
-        self.num_features = input.shape[1]
-        given: list[Any] = []
-        if self.affine:
-            given += [self.weight, self.bias]
-        if self.track_running_stats:
-            given += [self.running_mean, self.running_var]
-        for t in given:
-            if t is not None:
-                t.materialize((self.num_features,))
-        self.reset_parameters()
+    def _size_of(self, input: Tensor) -> int:
+        return input.size(1)
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from ... import _dtypes
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
-from .. import init
-from ..parameter import Parameter, UninitializedParameter
-from ._making import make_parameter
-from .lazy import LazyModuleMixin
+from ..parameter import Parameter
+from ._making import Shaped, fill_by_inputs
+from .lazy import SizedByInput
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
 
 
-class _ConvNd(Module):
+def _check_groups(groups: int, **channels: int) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    for name, count in channels.items():
+        if count % groups:
+            raise ValueError(f"{name} must be divisible by groups")
+
+
+class _ConvNd(Shaped):
     spatial = 0
     transposed = False
     weight: Parameter
@@ -28,13 +33,7 @@ class _ConvNd(Module):
         device: Any, dtype: Any,
     ) -> None:
         Module.__init__(self)
-        _dtypes.check_device(device)
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
+        _check_groups(groups, in_channels=in_channels, out_channels=out_channels)
         many = _ntuple(self.spatial, "sizes")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride = many(kernel_size), many(stride)
@@ -54,19 +53,15 @@ class _ConvNd(Module):
         if any(k <= 0 for k in self.kernel_size):
             raise ValueError(f"kernel_size must be positive, but got {self.kernel_size}")
         self._reversed_padding_repeated_twice = self._ends()
-        self._make_parameters(bias, device, dtype)
-
-    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
-        self.weight = make_parameter(self._weight_shape(), dtype)
-        self.register_parameter(
-            "bias", make_parameter((self.out_channels,), dtype) if bias else None)
+        self._make_parameters(device, dtype, weight=True, bias=bias)
         self.reset_parameters()
 
-    def _weight_shape(self) -> tuple[int, ...]:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         first, second = self.out_channels, self.in_channels
         if self.transposed:
             first, second = second, first
-        return (first, second // self.groups, *self.kernel_size)
+        return {"weight": (first, second // self.groups, *self.kernel_size),
+                "bias": (self.out_channels,)}
 
     def _ends(self) -> list[int]:
         """What to pad with at each end, from the last dimension backwards, as ``F.pad`` has it."""
@@ -82,11 +77,7 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """New random values, uniform with bound ``1 / sqrt(inputs of a unit)``."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan != 0:
-                init.uniform_(self.bias, -1 / math.sqrt(fan), 1 / math.sqrt(fan))
+        fill_by_inputs(self.weight, self.bias)
 
     def extra_repr(self) -> str:
         text = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
@@ -217,42 +208,20 @@ class ConvTranspose3d(_ConvTransposeNd):
     spatial = 3
 
 
-class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
+class _LazyConvXdMixin(SizedByInput, _ConvNd):
     """A convolution that learns ``in_channels`` from its first input."""
 
-    _bias = False
+    _size_name = "in_channels"
 
-    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-        else:
-            self.register_parameter("bias", None)
-
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
-
-    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Set the number of channels by the first input."""
-        if not self.has_uninitialized_params():  # a state dict has set the weight's shape
-            self.in_channels = self.in_channels or self._in_channels(input)
-            return
-        self.in_channels = self._in_channels(input)
-        if self.in_channels % self.groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        self.weight.materialize(self._weight_shape())  # type: ignore[attr-defined]
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))  # type: ignore[attr-defined]
-        self.reset_parameters()
-
-    def _in_channels(self, input: Tensor) -> int:
+    def _size_of(self, input: Tensor) -> int:
         n = self.spatial
         if input.dim() not in (n + 1, n + 2):
             raise RuntimeError(
                 f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
                 f"{type(self).__name__}, but got input of size: {tuple(input.shape)}")
-        return int(input.shape[-n - 1])
+        channels = int(input.shape[-n - 1])
+        _check_groups(self.groups, in_channels=channels)
+        return channels
 
 
 class _LazyConv(_LazyConvXdMixin, _Conv):

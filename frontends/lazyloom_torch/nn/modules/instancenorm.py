@@ -80,10 +80,8 @@ class InstanceNorm3d(_InstanceNorm):
 class _LazyInstanceNorm(_LazyNormBase):
     spatial = 0
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Set the number of channels by the first input."""
-        batched = input.dim() == self.spatial + 2
-        super().initialize_parameters(input if batched else input.unsqueeze(0))
+    def _size_of(self, input: Tensor) -> int:
+        return input.size(1 if input.dim() == self.spatial + 2 else 0)
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):

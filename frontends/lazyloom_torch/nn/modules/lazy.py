@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..parameter import is_lazy
+from ..._tensor import Tensor
+from ..parameter import Parameter, UninitializedParameter, is_lazy
+from ._making import Shaped
 from .module import Module
 
 
@@ -64,6 +66,38 @@ class LazyModuleMixin(Module):
             module.__class__ = module.cls_to_become
         if not module._forward_pre_hooks and not module._forward_hooks:
             module.__dict__.pop("_hooked", None)
+
+
+class SizedByInput(LazyModuleMixin, Shaped):
+    """A lazy module that takes one of its sizes, and so all its shapes, from its first input.
+
+    Subclasses name the size in ``_size_name``, and are 0 there until it is known.
+    """
+
+    _size_name: str
+
+    def _size_of(self, input: Tensor) -> int:
+        """The size that the first input means."""
+        raise NotImplementedError
+
+    def _new_parameter(self, name: str, dtype: Any) -> Parameter:
+        return UninitializedParameter(dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if getattr(self, self._size_name) and not self.has_uninitialized_params():
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Set the size by the first input, and give shapes to what a state dict has not given."""
+        if not getattr(self, self._size_name):
+            setattr(self, self._size_name, self._size_of(input))
+        if not self.has_uninitialized_params():
+            return
+        shapes = self._shapes()
+        for name, t in (*self._parameters.items(), *self._buffers.items()):
+            if is_lazy(t):
+                t.materialize(shapes[name])  # type: ignore[union-attr]
+        self.reset_parameters()
 
 
 __all__ = ["LazyModuleMixin"]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _dtypes
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
-from .. import init
-from ..parameter import Parameter
 from ._declared import Declared
-from ._making import make_parameter
-from .module import Module
+from ._making import Affine
 
 
 class _ResponseNorm(Declared, declared=True):
@@ -37,28 +33,11 @@ class CrossMapLRN2d(_ResponseNorm, function="local_response_norm"):
     k: float = 1
 
 
-class _Affine(Module):
-    weight: Parameter | None
-    bias: Parameter | None
-
-    def _make(self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any) -> None:
-        self.register_parameter("weight", make_parameter(shape, dtype) if weight else None)
-        self.register_parameter("bias", make_parameter(shape, dtype) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1 and bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 
 
-class LayerNorm(_Affine):
+class LayerNorm(Affine):
     """Mean 0 and variance 1 over the last dimensions, then ``* weight + bias``."""
 
     def __init__(
@@ -66,10 +45,14 @@ class LayerNorm(_Affine):
         bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        _dtypes.check_device(device)
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
+        self._make_parameters(device, dtype, weight=elementwise_affine,
+                              bias=elementwise_affine and bias)
+        self.reset_parameters()
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self.normalized_shape, "bias": self.normalized_shape}
 
     def forward(self, input: Tensor) -> Tensor:
         own = self._parameters
@@ -83,27 +66,21 @@ class LayerNorm(_Affine):
                 f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
-class RMSNorm(Module):
+class RMSNorm(Affine):
     """The input divided by its root mean square over the last dimensions, times weight."""
-
-    weight: Parameter | None
 
     def __init__(
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True,
         device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        _dtypes.check_device(device)
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.register_parameter("weight", make_parameter(self.normalized_shape, dtype) if (
-            elementwise_affine) else None)
+        self._make_parameters(device, dtype, weight=elementwise_affine)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self.normalized_shape}
 
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -113,7 +90,7 @@ class RMSNorm(Module):
                 f"elementwise_affine={self.elementwise_affine}")
 
 
-class GroupNorm(_Affine):
+class GroupNorm(Affine):
     """Mean 0 and variance 1 over groups of channels, then ``* weight + bias``."""
 
     def __init__(
@@ -121,13 +98,16 @@ class GroupNorm(_Affine):
         device: Any = None, dtype: Any = None, *, bias: bool = True,
     ) -> None:
         super().__init__()
-        _dtypes.check_device(device)
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups "
                              f"({num_groups})")
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        self._make((num_channels,), affine, affine and bias, dtype)
+        self._make_parameters(device, dtype, weight=affine, bias=affine and bias)
+        self.reset_parameters()
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.num_channels,), "bias": (self.num_channels,)}
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
