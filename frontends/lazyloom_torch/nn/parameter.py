@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import lazyloom
@@ -131,3 +132,17 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
+
+
+def forget_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
+    """Make all gradients None, or zeros of their own."""
+    for p in parameters:
+        leaf = p._leaf
+        grad = p.grad if leaf is None else leaf.grad
+        if grad is None:
+            continue
+        zeros = None if set_to_none else grad.detach().zero_()
+        if leaf is None:
+            p.grad = zeros
+        else:
+            leaf.grad = zeros

@@ -16,6 +16,7 @@ from .._errors import as_torch, described
 from .._grad_mode import set_grad_enabled
 from .._hooks import RemovableHandle
 from .._tensor import Tensor
+from ..nn.parameter import forget_gradients
 
 #: what an optimizer takes: parameters, pairs of name and parameter, or groups
 ParamsT: TypeAlias = (
@@ -206,16 +207,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zeros."""
         for group in self.param_groups:
-            for p in group["params"]:
-                leaf = p._leaf
-                grad = p.grad if leaf is None else leaf.grad
-                if grad is None:
-                    continue
-                zeros = None if set_to_none else grad.detach().zero_()
-                if leaf is None:
-                    p.grad = zeros
-                else:
-                    leaf.grad = zeros
+            forget_gradients(group["params"], set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once. Returns what the closure returns."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import lazyloom
 
@@ -18,17 +18,17 @@ from ._hooks import register
 _EXTRA = "_extra_state"
 
 
-class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(NamedTuple):
     """What :meth:`Module.load_state_dict` did not find, and what it did not expect."""
 
-    __slots__ = ()
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
     def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
+        if not any(self):
             return "<All keys matched successfully>"
-        return super().__repr__()
-
-    __str__ = __repr__
+        return (f"{type(self).__name__}(missing_keys={self.missing_keys}, "
+                f"unexpected_keys={self.unexpected_keys})")
 
 
 class Stateful:

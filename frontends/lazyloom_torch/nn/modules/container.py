@@ -6,7 +6,6 @@ import operator
 from collections import OrderedDict
 from collections import abc as container_abcs
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any, Self
 
 from lazyloom.errors import type_name
@@ -32,26 +31,61 @@ class Container(Module):
             self.add_module(name, module)
 
 
-class _Listed(Module):
-    """Children by position, whose names are their positions once one was taken out."""
+class _Positions(Module):
+    """Members by position, each of them an attribute."""
+
+    def _names(self) -> list[str]:
+        """The attributes that hold the members, in order."""
+        return list(self._modules)
+
+    def _members(self) -> Iterable[Any]:
+        return self._modules.values()
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._members())
+
+    def __getitem__(self, index: Any) -> Any:
+        members = list(self._members())
+        if isinstance(index, slice):
+            return type(self)(members[index])
+        return members[_position(index, len(members))]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        names = self._names()
+        setattr(self, names[_position(index, len(names))], value)
+
+    def append(self, module: Any) -> Self:
+        """Add a member at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add members at the end. Raises TypeError for what is no iterable, or a tensor."""
+        if not isinstance(values, container_abcs.Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but "
+                            f"got {type_name(values)}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+
+class _Modules(_Positions):
+    """Modules by position, whose names are their positions once one was put in or taken out."""
 
     def _renumber(self, modules: Iterable[Module]) -> None:
         kept = list(modules)
         self._modules.clear()
-        for i, m in enumerate(kept):
-            self.add_module(str(i), m)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
-    def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError
+        for m in kept:
+            self.append(m)
 
     def __delitem__(self, index: Any) -> None:
-        kept = list(self._modules.values())
+        kept = list(self)
         if not isinstance(index, slice):
             index = _position(index, len(kept))
         del kept[index]
@@ -63,13 +97,21 @@ class _Listed(Module):
         del self[key]
         return found
 
-    def append(self, module: Module) -> Self:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before a position, as a list does."""
+        self.append(module)  # which refuses what is no module
+        *kept, added = self
+        kept.insert(index, added)
+        self._renumber(kept)
 
 
-class Sequential(_Listed):
+def _only_sequential(other: Any) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError("add operator supports only objects of Sequential class, but "
+                         f"{type(other)} is given.")
+
+
+class Sequential(_Modules):
     """Modules applied one after another; takes modules, or one ordered dict of them."""
 
     def __init__(self, *args: Any) -> None:
@@ -85,97 +127,51 @@ class Sequential(_Listed):
         return input
 
     def __getitem__(self, index: Any) -> Any:
-        items = list(self._modules.items())
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(items[index]))
-        return items[_position(index, len(items))][1]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        names = list(self._modules)
-        setattr(self, names[_position(index, len(names))], module)
+        if isinstance(index, slice):  # the part keeps the names
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return super().__getitem__(index)
 
     def __add__(self, other: Sequential) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given.")
+        _only_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Sequential) -> Self:
-        if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given.")
-        return self.extend(list(other))
+    def __iadd__(self, other: Iterable[Any]) -> Self:
+        _only_sequential(other)
+        return self.extend(other)
 
     def __mul__(self, other: int) -> Sequential:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
-        return Sequential(*chain.from_iterable(list(self) for _ in range(other)))
+        return Sequential(*list(self) * other)
 
     __rmul__ = __mul__
 
     def __imul__(self, other: int) -> Self:
-        self._renumber(list(self * other))
+        self._renumber(self * other)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Add a module before a position."""
+        """Add a module before a position. Raises AssertionError for what is none, IndexError."""
+        count = len(self)
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
-        kept = list(self)
-        if not -len(kept) <= index <= len(kept):
+        if not -count <= index <= count:
             raise IndexError(f"Index out of range: {index}")
-        kept.insert(index, module)
-        self._renumber(kept)
-        return self
-
-    def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add modules at the end."""
-        for m in sequential:
-            self.append(m)
+        super().insert(index, module)
         return self
 
 
-class ModuleList(_Listed):
+class ModuleList(_Modules):
     """A list of modules."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.extend(modules)
-
-    def __getitem__(self, index: Any) -> Any:
-        items = list(self._modules.values())
-        if isinstance(index, slice):
-            return type(self)(items[index])
-        return items[_position(index, len(items))]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, str(_position(index, len(self))), module)
+        self.extend(() if modules is None else modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
-
-    def __iadd__(self, modules: Iterable[Module]) -> Self:
-        return self.extend(modules)
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end."""
-        if not isinstance(modules, container_abcs.Iterable):
-            raise TypeError("ModuleList.extend should be called with an iterable, but got "
-                            + type_name(modules))
-        for m in list(modules):
-            self.append(m)
-        return self
-
-    def insert(self, index: int, module: Module) -> None:
-        """Add a module before a position."""
-        kept = list(self._modules.values())
-        kept.insert(index, module)
-        self._renumber(kept)
 
     def __repr__(self) -> str:
         """Modules that look alike, one after another, are shown once, with their count."""
@@ -196,22 +192,53 @@ class ModuleList(_Listed):
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class _Keys(Module):
+    """Members by key."""
+
+    def _table(self) -> dict[str, Any]:
+        """A dict with the keys, in order."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._table()
+
+    def __getitem__(self, key: str) -> Any:
+        raise NotImplementedError
+
+    def __delitem__(self, key: str) -> None:
+        del self._table()[key]
+
+    def keys(self) -> Any:
+        """The keys."""
+        return self._table().keys()
+
+    def pop(self, key: str) -> Any:
+        """Remove a key, and return its value."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self):
+            del self[key]
+
+
+class ModuleDict(_Keys):
     """A dict of modules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.update(modules)
+        self.update(() if modules is None else modules)
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
+    def _table(self) -> dict[str, Any]:
+        return self._modules
 
     def __getitem__(self, key: str) -> Module:
         found: Module = self._modules[key]
@@ -219,13 +246,6 @@ class ModuleDict(Module):
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
 
     def values(self) -> Any:
         """The modules."""
@@ -235,20 +255,10 @@ class ModuleDict(Module):
         """Pairs of name and module."""
         return self._modules.items()
 
-    def pop(self, key: str) -> Module:
-        """Remove a module, and return it."""
-        found = self[key]
-        del self[key]
-        return found
-
     def update(self, modules: Any) -> None:
         """Add the modules of a mapping, or of pairs."""
         for name, m in _pairs(modules, "ModuleDict"):
             self[name] = m
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self._modules.clear()
 
 
 def _pairs(given: Any, kind: str) -> Iterator[tuple[str, Any]]:
@@ -283,31 +293,26 @@ def _text(value: Any, dtype_first: bool) -> str:
     return f"{kind} containing: [{what} of size {'x'.join(map(str, value.size()))}]"
 
 
-class ParameterList(Module):
+class ParameterList(_Positions):
     """A list of parameters; tensors are made parameters, other objects are kept as they are."""
+
+    _size = 0
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self._size = 0
-        if values is not None:
-            self += values
+        self.extend(() if values is None else values)
+
+    def _names(self) -> list[str]:
+        return [str(i) for i in range(self._size)]
+
+    def _members(self) -> Iterable[Any]:
+        return [getattr(self, name) for name in self._names()]
 
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(self._size))
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            made = type(self)()
-            for i in range(*index.indices(self._size)):
-                made.append(self[i])
-            return made
-        return getattr(self, str(_position(index, self._size)))
-
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(_position(index, self._size)), _as_parameter(value))
+        super().__setitem__(index, _as_parameter(value))
 
     def append(self, value: Any) -> Self:
         """Add a value at the end."""
@@ -315,30 +320,20 @@ class ParameterList(Module):
         self[self._size - 1] = value
         return self
 
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add values at the end."""
-        if not isinstance(values, container_abcs.Iterable) or isinstance(values, Tensor):
-            raise TypeError("ParameterList.extend should be called with an iterable, but got "
-                            + type_name(values))
-        for v in values:
-            self.append(v)
-        return self
-
-    def __iadd__(self, values: Iterable[Any]) -> Self:
-        return self.extend(values)
-
     def extra_repr(self) -> str:
         return "\n".join(f"  ({i}): {_text(p, True)}" for i, p in enumerate(self))
 
 
-class ParameterDict(Module):
+class ParameterDict(_Keys):
     """A dict of parameters; tensors are made parameters, other objects are kept as they are."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
+        self.update(() if parameters is None else parameters)
+
+    def _table(self) -> dict[str, Any]:
+        return self._keys
 
     @staticmethod
     def _name(key: Any) -> str:
@@ -348,17 +343,8 @@ class ParameterDict(Module):
                 f"is '{type_name(key)}'). Open an issue on github if you need non-string keys.")
         return key
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
@@ -370,7 +356,7 @@ class ParameterDict(Module):
         setattr(self, key, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
-        del self._keys[key]
+        super().__delitem__(key)
         delattr(self, key)
 
     def copy(self) -> ParameterDict:
@@ -379,20 +365,10 @@ class ParameterDict(Module):
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a key, which is given the default if it has none."""
-        if key not in self:
-            self[key] = default
+        if key in self._keys:
+            return self[key]
+        self[key] = default
         return self[key]
-
-    def clear(self) -> None:
-        """Remove everything."""
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key: str) -> Any:
-        """Remove a key, and return its value."""
-        found = self[key]
-        del self[key]
-        return found
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the last key; it and its value."""
@@ -406,10 +382,6 @@ class ParameterDict(Module):
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Another dict with these keys, all with one value."""
         return ParameterDict((k, default) for k in keys)
-
-    def keys(self) -> Any:
-        """The keys."""
-        return self._keys.keys()
 
     def values(self) -> Iterator[Any]:
         """The values."""

@@ -12,7 +12,7 @@ from ... import _absent, _dtypes
 from ..._errors import how_to_convert
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
-from ..parameter import Buffer, Parameter, is_lazy
+from ..parameter import Buffer, Parameter, forget_gradients, is_lazy
 from . import _hooks
 from ._hooks import (
     Global,
@@ -321,6 +321,18 @@ class Module(Hooked, Stateful):
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
         return getattr(module, name)
 
+    # -- gradients ------------------------------------------------------------------------
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget, or zero, the gradients of all parameters."""
+        forget_gradients(self.parameters(), set_to_none)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Whether all parameters collect gradients."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
     # -- changing all of it ---------------------------------------------------------------
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
@@ -435,21 +447,6 @@ class Module(Hooked, Stateful):
     def eval(self) -> Self:
         """Set evaluation mode: ``train(False)``."""
         return self.train(False)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Whether all parameters collect gradients."""
-        for p in self.parameters():
-            p.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget, or zero, the gradients of all parameters."""
-        for p in self.parameters():
-            if p.grad is not None:
-                if set_to_none:
-                    p.grad = None
-                else:
-                    p.grad = p.grad.detach().zero_()
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing to do: what is recorded is compiled in any case."""

@@ -14,31 +14,40 @@ from ._making import make_parameter
 from .module import Module
 
 
+def _table_shape(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.ndim != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    rows, cols = embeddings.shape
+    return rows, cols
+
+
 class _Table(Module):
-    num_embeddings: int
-    embedding_dim: int
-    padding_idx: int | None
-    max_norm: float | None
-    norm_type: float
-    scale_grad_by_freq: bool
+    """A table of vectors, new or given, and how its gradients and norms are taken."""
+
     weight: Parameter
 
-    def _make(self, given: Tensor | None, frozen: bool, dtype: Any) -> None:
-        shape = (self.num_embeddings, self.embedding_dim)
-        if self.padding_idx is not None:
-            size = self.num_embeddings
-            if not -size <= self.padding_idx < size:
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None,
+        max_norm: float | None, norm_type: float, scale_grad_by_freq: bool, sparse: bool,
+        given: Tensor | None, frozen: bool, device: Any, dtype: Any,
+    ) -> None:
+        super().__init__()
+        _dtypes.check_device(device)
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("padding_idx must be within num_embeddings")
-            self.padding_idx %= size
+            padding_idx %= num_embeddings
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        shape = (num_embeddings, embedding_dim)
         if given is None:
-            self.weight = make_parameter(shape, dtype)
-            if frozen:
-                self.weight.requires_grad_(False)
+            self.weight = make_parameter(shape, dtype).requires_grad_(not frozen)
             self.reset_parameters()
-            return
-        if tuple(given.shape) != shape:
+        elif tuple(given.shape) == shape:
+            self.weight = Parameter(given, requires_grad=not frozen)
+        else:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-        self.weight = Parameter(given, requires_grad=not frozen)
 
     def _norm_text(self) -> str:
         text = "" if self.max_norm is None else f", max_norm={self.max_norm}"
@@ -65,12 +74,8 @@ class Embedding(_Table):
         sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
         device: Any = None, dtype: Any = None,
     ) -> None:
-        super().__init__()
-        _dtypes.check_device(device)
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self._make(_weight, _freeze, dtype)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
+                         scale_grad_by_freq, sparse, _weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
@@ -92,9 +97,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:
         """An embedding with the given table, fixed unless freeze is False."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, cols = embeddings.shape
+        rows, cols = _table_shape(embeddings)
         return cls(rows, cols, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
                    _weight=embeddings, _freeze=freeze)
 
@@ -108,13 +111,9 @@ class EmbeddingBag(_Table):
         sparse: bool = False, _weight: Tensor | None = None, include_last_offset: bool = False,
         padding_idx: int | None = None, device: Any = None, dtype: Any = None,
     ) -> None:
-        super().__init__()
-        _dtypes.check_device(device)
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse, self.mode = scale_grad_by_freq, sparse, mode
-        self.include_last_offset = include_last_offset
-        self._make(_weight, False, dtype)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
+                         scale_grad_by_freq, sparse, _weight, False, device, dtype)
+        self.mode, self.include_last_offset = mode, include_last_offset
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None,
@@ -140,9 +139,7 @@ class EmbeddingBag(_Table):
         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
     ) -> EmbeddingBag:
         """A bag of the given table, fixed unless freeze is False."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, cols = embeddings.shape
+        rows, cols = _table_shape(embeddings)
         made = cls(rows, cols, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
                    _weight=embeddings, include_last_offset=include_last_offset,
                    padding_idx=padding_idx)

@@ -177,17 +177,28 @@ def _additive(mask: Tensor, dtype: Any) -> Tensor:
     return made
 
 
-class TransformerEncoder(Module):
+class _Stack(Module):
+    """Copies of a layer one after another, and a norm of what the last one gives."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.num_layers = num_layers
+        self.layers, self.norm = _get_clones(layer, num_layers), norm
+
+    def _through(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, *args, **kwargs)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(_Stack):
     """A stack of copies of an encoder layer."""
 
     def __init__(
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
         enable_nested_tensor: bool = True, mask_check: bool = True,
     ) -> None:
-        super().__init__()
-        self.layers = _get_clones(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
@@ -195,20 +206,15 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None,
     ) -> Tensor:
         mask, padding = _canonical(mask, src_key_padding_mask, src, "src")
-        causal = _is_causal(mask, is_causal)
-        for layer in self.layers:
-            src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        return src if self.norm is None else self.norm(src)
+        return self._through(src, src_mask=mask, is_causal=_is_causal(mask, is_causal),
+                             src_key_padding_mask=padding)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """A stack of copies of a decoder layer."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
-        super().__init__()
-        self.layers = _get_clones(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
@@ -216,14 +222,11 @@ class TransformerDecoder(Module):
         memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        causal = _is_causal(tgt_mask, tgt_is_causal)
-        for layer in self.layers:
-            tgt = layer(
-                tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
-                memory_is_causal=memory_is_causal)
-        return tgt if self.norm is None else self.norm(tgt)
+        return self._through(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=_is_causal(tgt_mask, tgt_is_causal), memory_is_causal=memory_is_causal)
 
 
 class Transformer(Module):

@@ -6,35 +6,31 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
-from .module import Module
+from ._declared import Declared
 
 
-class Upsample(Module):
+class Upsample(Declared, declared=True):
     """Resizes spatial dimensions; see ``functional.interpolate``."""
 
-    def __init__(
-        self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-        align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.name = type(self).__name__
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(f) for f in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode, self.align_corners = mode, align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+    size: Any = None
+    scale_factor: Any = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
+
+    def _take(self, arguments: dict[str, Any]) -> None:
+        factor = arguments["scale_factor"]
+        several = isinstance(factor, tuple)
+        arguments["scale_factor"] = tuple(map(float, factor)) if several else (
+            float(factor) if factor else None)
+        super()._take({"name": type(self).__name__, **arguments})
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor)
+        return F.interpolate(input, **{n: getattr(self, n) for n in self._arguments})
 
     def extra_repr(self) -> str:
-        what = f"size={self.size!r}" if self.scale_factor is None else (
-            f"scale_factor={self.scale_factor!r}")
-        return f"{what}, mode={self.mode!r}"
+        given = "size" if self.scale_factor is None else "scale_factor"
+        return f"{given}={getattr(self, given)!r}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):

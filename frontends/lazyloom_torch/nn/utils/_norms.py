@@ -7,6 +7,7 @@ from typing import Any
 from ..._functions import reductions
 from ..._grad_mode import no_grad
 from ..._tensor import Tensor
+from ..modules.module import Module
 
 
 def norm_except_dim(v: Tensor, dim: int) -> Tensor:
@@ -61,3 +62,20 @@ def random_direction(like: Tensor, size: int, eps: float) -> Any:
     from ..functional import normalize
 
     return normalize(random.randn(size, dtype=like.dtype), dim=0, eps=eps)
+
+
+def output_dim(module: Module, dim: int | None) -> int:
+    """The dimension of a module's weight that counts its outputs, unless one is given."""
+    from ..modules.conv import _ConvTransposeNd
+
+    if dim is not None:
+        return dim
+    return 1 if isinstance(module, _ConvTransposeNd) else 0
+
+
+def hook_of(module: Module, kind: type, name: str) -> int | None:
+    """The key of the hook of this kind that computes the named weight before calls, if any."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
+            return key
+    return None

@@ -13,6 +13,7 @@ from . import parametrize
 from ._norms import (
     as_matrix,
     norm_except_dim,
+    output_dim,
     power_iterations,
     random_direction,
     singular_value,
@@ -126,6 +127,13 @@ def _reflectors(q: Tensor) -> Tensor:
     return pointwise.where(rows != 0, signs.unsqueeze(-2) * rows, a)
 
 
+def _tensor_of(module: Module, name: str) -> Tensor:
+    found = getattr(module, name, None)
+    if isinstance(found, Tensor):
+        return found
+    raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+
+
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
     use_trivialization: bool = True,
@@ -135,9 +143,7 @@ def orthogonal(
     ``orthogonal_map`` is "matrix_exp", "cayley" or "householder"; ``use_trivialization`` starts
     from the weight as it is. Raises ValueError for vectors and unknown maps.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     if weight.dim() < 2:
         raise ValueError("Expected a matrix or batch of matrices. Got a tensor of "
                          f"{weight.dim()} dimensions.")
@@ -225,14 +231,8 @@ def spectral_norm(
 
     The value comes from power iterations, some in each training step. Raises ValueError.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if dim is None:
-        from ..modules.conv import _ConvTransposeNd
-
-        dim = 1 if isinstance(module, _ConvTransposeNd) else 0
-    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    weight = _tensor_of(module, name)
+    made = _SpectralNorm(weight, n_power_iterations, output_dim(module, dim), eps)
     return parametrize.register_parametrization(module, name, made)
 
 

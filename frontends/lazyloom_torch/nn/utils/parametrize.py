@@ -56,6 +56,15 @@ def _check_type(before: Tensor, after: Any, what: str) -> None:
                 f"enabled: it was {old}, and is {new}")
 
 
+def _inverse(parametrization: Module, value: Any) -> Any:
+    """What a parametrization would compute the value from; the value itself if it cannot tell."""
+    right_inverse = getattr(parametrization, "right_inverse", None)
+    try:
+        return value if right_inverse is None else right_inverse(value)
+    except NotImplementedError:
+        return value
+
+
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, and what it is computed from: ``original``, or
     ``original0``, ``original1`` and so on.
@@ -74,11 +83,7 @@ class ParametrizationList(ModuleList):
         new: Any = original
         with no_grad():
             for module in reversed(list(self)):
-                if hasattr(module, "right_inverse"):
-                    try:
-                        new = module.right_inverse(new)
-                    except NotImplementedError:
-                        pass
+                new = _inverse(module, new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -197,12 +202,7 @@ def register_parametrization(
             before = getattr(module, tensor_name)
             after = parametrization(before)
             _check_type(before, after, "A parametrization")
-            if hasattr(parametrization, "right_inverse"):
-                try:
-                    _check_type(before, parametrization.right_inverse(after),
-                                "parametrization.right_inverse")
-                except NotImplementedError:
-                    pass
+            _check_type(before, _inverse(parametrization, after), "parametrization.right_inverse")
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
         return module

@@ -8,7 +8,14 @@ from ..._grad_mode import no_grad
 from ..._tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter, UninitializedParameter
-from ._norms import as_matrix, power_iterations, random_direction, singular_value
+from ._norms import (
+    as_matrix,
+    hook_of,
+    output_dim,
+    power_iterations,
+    random_direction,
+    singular_value,
+)
 
 
 class SpectralNorm:
@@ -50,10 +57,9 @@ class SpectralNorm:
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float
               ) -> SpectralNorm:
         """Replace a parameter. Raises RuntimeError for one that is normalised already."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        if hook_of(module, SpectralNorm, name) is not None:
+            raise RuntimeError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}")
         made = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
@@ -90,23 +96,16 @@ def spectral_norm(
     dim: int | None = None,
 ) -> Module:
     """Divide a weight by its largest singular value; see ``parametrizations.spectral_norm``."""
-    if dim is None:
-        from ..modules.conv import _ConvTransposeNd
-
-        dim = 1 if isinstance(module, _ConvTransposeNd) else 0
-    SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
+    SpectralNorm.apply(module, name, n_power_iterations, output_dim(module, dim), eps)
     return module
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Undo :func:`spectral_norm`. Raises ValueError where there is none."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
+    key = hook_of(module, SpectralNorm, name)
+    if key is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    module._forward_pre_hooks.pop(key).remove(module)
     for key, noted in module._state_dict_hooks.items():
         if isinstance(noted, _Noted) and noted.norm.name == name:
             del module._state_dict_hooks[key]

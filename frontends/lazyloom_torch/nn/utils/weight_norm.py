@@ -7,7 +7,7 @@ from typing import Any
 
 from ..modules.module import Module
 from ..parameter import Parameter, UninitializedParameter
-from ._norms import norm_except_dim, weight_of
+from ._norms import hook_of, norm_except_dim, weight_of
 
 
 class WeightNorm:
@@ -25,10 +25,9 @@ class WeightNorm:
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
         """Replace a parameter by two. Raises RuntimeError for one that is normalised already."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}")
+        if hook_of(module, WeightNorm, name) is not None:
+            raise RuntimeError(
+                f"Cannot register two weight_norm hooks on the same parameter {name}")
         made = WeightNorm(name, dim)
         weight = getattr(module, name)
         if isinstance(weight, UninitializedParameter):
@@ -45,11 +44,10 @@ class WeightNorm:
 
     def remove(self, module: Module) -> None:
         """Make the weight a parameter again."""
-        weight = self.compute_weight(module)
-        delattr(module, self.name)
-        del module._parameters[self.name + "_g"]
-        del module._parameters[self.name + "_v"]
-        setattr(module, self.name, Parameter(weight.detach()))
+        made = Parameter(self.compute_weight(module).detach())
+        for suffix in ("", "_g", "_v"):
+            delattr(module, self.name + suffix)
+        setattr(module, self.name, made)
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
@@ -65,12 +63,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undo :func:`weight_norm`. Raises ValueError where there is none."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    key = hook_of(module, WeightNorm, name)
+    if key is None:
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    module._forward_pre_hooks.pop(key).remove(module)
+    return module
 
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
