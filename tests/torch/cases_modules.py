@@ -349,6 +349,52 @@ def other_layers(t: Any) -> Any:
     return found
 
 
+def subclasses_of_layers(t: Any) -> Any:
+    """A program's classes may annotate what they like, and call the older constructors."""
+    class Annotated(t.nn.LeakyReLU):  # type: ignore[misc, name-defined]
+        calls: int = 3
+
+    class Halved(t.nn.Dropout):  # type: ignore[misc, name-defined]
+        def forward(self, input: Any) -> Any:
+            return super().forward(input) / 2
+
+    class Distance(t.nn.modules.loss._Loss):  # type: ignore[misc, name-defined]
+        eps: float
+
+        def __init__(self, eps: float, size_average: Any = None, reduce: Any = None) -> None:
+            super().__init__(size_average, reduce, "sum")
+            self.eps = eps
+
+        def forward(self, input: Any, target: Any) -> Any:
+            return t.nn.functional.l1_loss(input, target, reduction=self.reduction) + self.eps
+
+    class Weighted(t.nn.modules.loss._WeightedLoss):  # type: ignore[misc, name-defined]
+        pass
+
+    x = t.tensor([-1.0, 2.0])
+    weighted = Weighted(t.ones(2), reduction="none")
+    return [repr(Annotated(0.5, True)), Annotated.calls, Annotated(0.5)(x), Halved(0.5).eval()(x),
+            Distance(0.25)(x, x + 1), list(weighted.state_dict()), weighted.reduction]
+
+
+def lazy_layers_after_a_state(t: Any) -> Any:
+    """What a state dict has given its shapes keeps its values at the first input."""
+    found = []
+    for lazy, whole, x in (
+        (t.nn.LazyLinear(3), t.nn.Linear(4, 3), t.ones(2, 4)),
+        (t.nn.LazyConv1d(3, 2, bias=False), t.nn.Conv1d(4, 3, 2, bias=False), t.ones(1, 4, 5)),
+        (t.nn.LazyConvTranspose1d(3, 2), t.nn.ConvTranspose1d(4, 3, 2), t.ones(1, 4, 5)),
+        (t.nn.LazyBatchNorm1d(), t.nn.BatchNorm1d(4), t.ones(2, 4)),
+    ):
+        with t.no_grad():
+            for i, p in enumerate(whole.parameters()):
+                p.copy_(known(t, p, i).detach())
+        before = [type(lazy).__name__, list(lazy.state_dict()), repr(lazy)]
+        lazy.load_state_dict(whole.state_dict())
+        found.append([before, lazy.eval()(x), type(lazy).__name__, lazy.state_dict()])
+    return found
+
+
 def known(t: Any, x: Any, seed: int) -> Any:
     """Known values in place of random ones, with a gradient; integers stay."""
     if not x.is_floating_point():
@@ -364,7 +410,7 @@ MACHINERY: dict[str, Case] = {
         hooks_with_keywords, order_of_hooks, hooks_called_in_any_case, hooks_of_all_modules,
         hooks_of_state, extra_state, assigned_state, non_persistent_buffers, refused_attributes,
         shared_members, conversions, containers,
-        other_layers)},
+        other_layers, subclasses_of_layers, lazy_layers_after_a_state)},
     "a name is missing": _wrong_state(lambda t, s: s.pop("bias")),
     "a name is unknown": _wrong_state(lambda t, s: s.update({"x.y": t.ones(1)})),
     "another shape": _wrong_state(lambda t, s: s.update(bias=t.ones(3))),

@@ -199,3 +199,10 @@ def test_attention_projects_by_the_class_that_checkpoints_name() -> None:
     m = nn.MultiheadAttention(4, 2)
     assert type(m.out_proj) is kind and kind.__module__.endswith("nn.modules.linear")
     assert type(pickle.loads(pickle.dumps(m)).out_proj) is kind
+
+
+def test_a_list_of_modules_stays_as_it_was_when_no_module_is_inserted() -> None:
+    layers = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()])
+    with pytest.raises(TypeError, match="str is not a Module subclass"):
+        layers.insert(0, "sigmoid")  # type: ignore[arg-type]
+    assert [type(m).__name__ for m in layers] == ["ReLU", "Tanh"]
