@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ._schedules import LRScheduler, per_group, rates, set_group
+from ._schedules import LRScheduler, per_group, set_group
 from .optimizer import Optimizer
 
 
@@ -34,34 +34,28 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
         """Go to the next epoch, or to the given one, which may be a fraction (of batches)."""
-        if epoch is None and self.last_epoch < 0:
-            epoch = 0
-        if epoch is None:
-            epoch = self.last_epoch + 1
+        if epoch is not None and epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch is None and self.last_epoch >= 0:
+            self.last_epoch += 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
                 self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
-        elif epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        elif epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
-        elif self.T_mult == 1:
-            self.T_cur = epoch % self.T_0
         else:
-            passed = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            grown = self.T_mult**passed
-            self.T_cur = epoch - self.T_0 * (grown - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * grown
-        self.last_epoch = math.floor(epoch)
-        self._get_lr_called_within_step = True
-        try:
-            values = self.get_lr()
-        finally:
-            self._get_lr_called_within_step = False
-        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
-            set_group(group, "lr", lr)
-        self._last_lr = rates(self.optimizer)
+            start = epoch or 0
+            self.last_epoch = math.floor(start)
+            self.T_cur, self.T_i = self._in_cycle(start)
+        self._set_rates(self.get_lr)
+
+    def _in_cycle(self, epoch: float) -> tuple[float, int]:
+        """How far an epoch is in its cycle, and that cycle's length."""
+        if epoch < self.T_0 or self.T_mult == 1:
+            return epoch % self.T_0, self.T_0
+        # after n cycles, T_0 * (T_mult**n - 1) / (T_mult - 1) epochs have passed
+        passed = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+        length = self.T_mult**passed * self.T_0
+        return epoch - (length - self.T_0) / (self.T_mult - 1), length
 
 
 class _WithMomentum(LRScheduler):

@@ -99,13 +99,6 @@ class LRScheduler:
         """The rates of ``last_epoch``; to be called by :meth:`step` only."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
-    def _held(self) -> list[Any]:
-        """The rates as they are, for an epoch that changes nothing."""
-        return rates(self.optimizer)
-
-    def _times(self, factor: float) -> list[Any]:
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
-
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
             warnings.warn("To get the last learning rate computed by the scheduler, please use "
@@ -125,15 +118,16 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
+        compute = self.get_lr if epoch is None else getattr(
+            self, "_get_closed_form_lr", self.get_lr)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._set_rates(compute)
+
+    def _set_rates(self, compute: Callable[[], list[Any]]) -> None:
+        """Set the rates of ``last_epoch``, which a method computes inside of a step."""
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                self.last_epoch = epoch
-                closed = getattr(self, "_get_closed_form_lr", self.get_lr)
-                values = closed()
+            values = compute()
         finally:
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
@@ -141,11 +135,26 @@ class LRScheduler:
         self._last_lr: list[Any] = rates(self.optimizer)
 
 
-class _FromBase(LRScheduler):
-    """Schedules whose rates also have a closed form, ``base * factor``."""
+class _ByFactor(LRScheduler):
+    """Schedules whose rates are ``base * factor``.
+
+    An epoch multiplies the rates that it finds by how the factor changes, so that several
+    schedules of one optimizer multiply; an epoch that is given is computed from the base.
+    """
 
     def _factor(self) -> float:
+        """The factor of ``last_epoch``."""
         raise NotImplementedError(f"{type(self).__name__} does not define a factor")
+
+    def _change(self) -> float | None:
+        """The factor of ``last_epoch`` divided by that of the epoch before; None for 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not define a change of its factor")
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        change = self._change()
+        found = rates(self.optimizer)
+        return found if change is None else [lr * change for lr in found]
 
     def _get_closed_form_lr(self) -> list[Any]:
         factor = self._factor()
@@ -198,12 +207,12 @@ class MultiplicativeLR(_Functions):
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         if self._is_initial:
-            return self._held()
+            return rates(self.optimizer)
         return [group["lr"] * f(self.last_epoch) for f, group in zip(
             self.lr_lambdas, self.optimizer.param_groups, strict=True)]
 
 
-class StepLR(_FromBase):
+class StepLR(_ByFactor):
     """Multiplies by gamma every step_size epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1,
@@ -211,17 +220,16 @@ class StepLR(_FromBase):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
+    def _change(self) -> float | None:
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
-            return self._held()
-        return self._times(self.gamma)
+            return None
+        return self.gamma
 
     def _factor(self) -> float:
         return float(self.gamma ** (self.last_epoch // self.step_size))
 
 
-class MultiStepLR(_FromBase):
+class MultiStepLR(_ByFactor):
     """Multiplies by gamma at each milestone, as often as it is named."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
@@ -229,18 +237,17 @@ class MultiStepLR(_FromBase):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
+    def _change(self) -> float | None:
         if self.last_epoch not in self.milestones:
-            return self._held()
-        return self._times(self.gamma ** self.milestones[self.last_epoch])
+            return None
+        return self.gamma ** self.milestones[self.last_epoch]
 
     def _factor(self) -> float:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return float(self.gamma**passed)
 
 
-class ConstantLR(_FromBase):
+class ConstantLR(_ByFactor):
     """A fraction of the rate for total_iters epochs, then all of it."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -250,19 +257,18 @@ class ConstantLR(_FromBase):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
+    def _change(self) -> float | None:
         if self.last_epoch == 0:
-            return self._times(self.factor)
+            return self.factor
         if self.last_epoch != self.total_iters:
-            return self._held()
-        return self._times(1.0 / self.factor)
+            return None
+        return 1.0 / self.factor
 
     def _factor(self) -> float:
         return 1.0 if self.last_epoch >= self.total_iters else self.factor
 
 
-class LinearLR(_FromBase):
+class LinearLR(_ByFactor):
     """A fraction that goes from start_factor to end_factor, linearly, in total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3,
@@ -276,37 +282,35 @@ class LinearLR(_FromBase):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
+    def _change(self) -> float | None:
         if self.last_epoch == 0:
-            return self._times(self.start_factor)
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._held()
+            return None
         slope = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
-        return self._times(1.0 + slope / before)
+        return 1.0 + slope / before
 
     def _factor(self) -> float:
         done = min(self.total_iters, self.last_epoch) / self.total_iters
         return self.start_factor + (self.end_factor - self.start_factor) * done
 
 
-class ExponentialLR(_FromBase):
+class ExponentialLR(_ByFactor):
     """Multiplies by gamma every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
-        return self._held() if self._is_initial else self._times(self.gamma)
+    def _change(self) -> float | None:
+        return None if self._is_initial else self.gamma
 
     def _factor(self) -> float:
         return float(self.gamma**self.last_epoch)
 
 
-class PolynomialLR(_FromBase):
+class PolynomialLR(_ByFactor):
     """``(1 - epoch / total_iters) ** power`` of the rate, and 0 after that."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0,
@@ -314,13 +318,12 @@ class PolynomialLR(_FromBase):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_outside_step()
+    def _change(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._held()
+            return None
         left = 1.0 - self.last_epoch / self.total_iters
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
-        return self._times((left / before) ** self.power)
+        return (left / before) ** self.power
 
     def _factor(self) -> float:
         done = min(self.total_iters, self.last_epoch) / self.total_iters
@@ -342,7 +345,7 @@ class CosineAnnealingLR(LRScheduler):
         self._warn_outside_step()
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
-            return self._held()
+            return rates(self.optimizer)
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:

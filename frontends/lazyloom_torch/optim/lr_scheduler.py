@@ -88,12 +88,12 @@ class SequentialLR(_Several):
         """Go to the next epoch, by the schedule whose turn it is."""
         self.last_epoch += 1
         which = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[which]
-        if which and self._milestones[which - 1] == self.last_epoch:
-            scheduler._update_lr(0)
+        begins = which > 0 and self._milestones[which - 1] == self.last_epoch
+        if begins:
+            self._schedulers[which]._update_lr(0)
         else:
-            scheduler.step()
-        self._last_lr = scheduler.get_last_lr()
+            self._schedulers[which].step()
+        self._last_lr = rates(self.optimizer)
 
 
 def _step_back(scheduler: Any) -> None:
@@ -184,13 +184,11 @@ class ReduceLROnPlateau(LRScheduler):
             warnings.warn("The epoch parameter of `scheduler.step()` is deprecated.", UserWarning,
                           stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self._is_better(current, self.best):
-            self.best, self.num_bad_epochs = current, 0
-        else:
-            self.num_bad_epochs += 1
-        if self.in_cooldown:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
+        better, cooling = self._is_better(current, self.best), self.in_cooldown
+        if better:
+            self.best = current
+        self.num_bad_epochs = 0 if better or cooling else self.num_bad_epochs + 1
+        self.cooldown_counter -= cooling
         if self.num_bad_epochs > self.patience:
             self._reduce()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
