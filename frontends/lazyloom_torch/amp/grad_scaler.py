@@ -6,6 +6,7 @@ in it whether the step counts and how the scale goes on.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from .. import _dtypes
 from .._core import cast, record, scalar
 from .._errors import as_torch
 from .._functions.creation import full_value
+from .._grad_mode import no_grad
 from .._tensor import Tensor
 from ..optim._recorded import RecordedOptimizer
 
@@ -28,6 +30,33 @@ class OptState(enum.Enum):
     READY = 0
     UNSCALED = 1
     STEPPED = 2
+
+
+@dataclasses.dataclass
+class _Policy:
+    """How the scale goes on: down after a step that did not count, up after enough good ones."""
+
+    growth_factor: float
+    backoff_factor: float
+    growth_interval: int
+
+    def follow(self, scale: Tensor, tracker: Tensor, found: list[Value]) -> None:
+        """Move the scale, and the count of good steps, by what was found in gradients."""
+        with no_grad():
+            most = found[0]
+            for other in found[1:]:
+                most = record("maximum", [most, other])
+            bad = record("not_equal", [most, scalar(0, most.dtype)])
+            kind, old = tracker.value.dtype, scale.value
+            count = record("add", [tracker.value, scalar(1, kind)])
+            grows = record("equal", [count, scalar(self.growth_interval, kind, bake=False)])
+            more = record("multiply", [old, scalar(self.growth_factor, old.dtype, bake=False)])
+            # as in PyTorch, a scale that would be infinite stays
+            larger = record("where", [record("isfinite", [more]), more, old])
+            less = record("multiply", [old, scalar(self.backoff_factor, old.dtype, bake=False)])
+            scale._update(record("where", [bad, less, record("where", [grows, larger, old])]))
+            again = record("logical_or", [bad, grows])
+            tracker._update(record("where", [again, scalar(0, kind), count]))
 
 
 class _OfOptimizer:
@@ -74,8 +103,7 @@ class GradScaler:
         if backoff_factor >= 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale, self._init_growth_tracker = init_scale, 0
-        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
-        self._growth_interval = growth_interval
+        self._policy = _Policy(growth_factor, backoff_factor, growth_interval)
         self._scale: Tensor | None = None
         self._growth_tracker: Tensor | None = None
         self._of: defaultdict[int, _OfOptimizer] = defaultdict(_OfOptimizer)
@@ -135,18 +163,16 @@ class GradScaler:
                     if p.grad.dtype is _dtypes.float16:
                         raise ValueError("Attempting to unscale FP16 gradients.")
                     by_kind.setdefault(p.grad.dtype, []).append(p.grad)
-        before = lazyloom.set_grad_enabled(False)
         found: Value | None = None
         try:
-            for gradients in by_kind.values():
-                here, *scaled = record("unscale", [factor, *[g.value for g in gradients]])
-                found = here if found is None else record("maximum", [found, here])
-                for g, value in zip(gradients, scaled, strict=True):
-                    g._update(value)
+            with no_grad():
+                for gradients in by_kind.values():
+                    here, *scaled = record("unscale", [factor, *[g.value for g in gradients]])
+                    found = here if found is None else record("maximum", [found, here])
+                    for g, value in zip(gradients, scaled, strict=True):
+                        g._update(value)
         except lazyloom.LoomError as error:
             raise as_torch(error) from None
-        finally:
-            lazyloom.set_grad_enabled(before)
         return found
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,8 +211,7 @@ class GradScaler:
             result = optimizer.step(*args, **kwargs)
         finally:
             optimizer.held = False
-        grad_mode = lazyloom.set_grad_enabled(False)
-        try:
+        with no_grad():
             skipped = record("not_equal", [found, scalar(0, found.dtype)])
             # counters are shared: one selected value serves all that hold them
             changed: dict[Any, dict[Any, _Change]] = {}
@@ -211,8 +236,6 @@ class GradScaler:
                     shared = Tensor._wrap(value)
                     for place in c.places:
                         place.store(value, shared)
-        finally:
-            lazyloom.set_grad_enabled(grad_mode)
         return result
 
     def update(self, new_scale: Any = None) -> None:
@@ -233,28 +256,8 @@ class GradScaler:
             found = [own.found for own in self._of.values() if own.found is not None]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._follow(scale, tracker, found)
+            self._policy.follow(scale, tracker, found)
         self._of = defaultdict(_OfOptimizer)
-
-    def _follow(self, scale: Tensor, tracker: Tensor, found: list[Value]) -> None:
-        before = lazyloom.set_grad_enabled(False)
-        try:
-            most = found[0]
-            for other in found[1:]:
-                most = record("maximum", [most, other])
-            bad = record("not_equal", [most, scalar(0, most.dtype)])
-            kind, old = tracker.value.dtype, scale.value
-            count = record("add", [tracker.value, scalar(1, kind)])
-            grows = record("equal", [count, scalar(self._growth_interval, kind, bake=False)])
-            more = record("multiply", [old, scalar(self._growth_factor, old.dtype, bake=False)])
-            # as in PyTorch, a scale that would be infinite stays
-            larger = record("where", [record("isfinite", [more]), more, old])
-            less = record("multiply", [old, scalar(self._backoff_factor, old.dtype, bake=False)])
-            scale._update(record("where", [bad, less, record("where", [grows, larger, old])]))
-            again = record("logical_or", [bad, grows])
-            tracker._update(record("where", [again, scalar(0, kind), count]))
-        finally:
-            lazyloom.set_grad_enabled(before)
 
     def get_scale(self) -> float:
         """The scale as a Python number; reads it."""
@@ -263,22 +266,28 @@ class GradScaler:
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        return self._growth_factor
+        """What the scale is multiplied by after enough good steps."""
+        return self._policy.growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        self._growth_factor = new_factor
+        """Set :meth:`get_growth_factor`."""
+        self._policy.growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        return self._backoff_factor
+        """What the scale is multiplied by after a step that did not count."""
+        return self._policy.backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        self._backoff_factor = new_factor
+        """Set :meth:`get_backoff_factor`."""
+        self._policy.backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        return self._growth_interval
+        """How many good steps in a row let the scale grow."""
+        return self._policy.growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        self._growth_interval = new_interval
+        """Set :meth:`get_growth_interval`."""
+        self._policy.growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
         if not self._enabled:
@@ -294,9 +303,7 @@ class GradScaler:
         """Scale, factors and counts as Python numbers; reads them. Empty if disabled."""
         if not self._enabled:
             return {}
-        return {"scale": self.get_scale(), "growth_factor": self._growth_factor,
-                "backoff_factor": self._backoff_factor,
-                "growth_interval": self._growth_interval,
+        return {"scale": self.get_scale(), **dataclasses.asdict(self._policy),
                 "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -307,9 +314,8 @@ class GradScaler:
             raise RuntimeError("The source state dict is empty, possibly because it was saved from "
                                "a disabled instance of GradScaler.")
         self._init_scale = state_dict["scale"]
-        self._growth_factor = state_dict["growth_factor"]
-        self._backoff_factor = state_dict["backoff_factor"]
-        self._growth_interval = state_dict["growth_interval"]
+        self._policy = _Policy(**{
+            field.name: state_dict[field.name] for field in dataclasses.fields(_Policy)})
         self._init_growth_tracker = state_dict["_growth_tracker"]
         if self._scale is not None and self._growth_tracker is not None:
             self._scale.fill_(self._init_scale)
