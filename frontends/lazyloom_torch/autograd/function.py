@@ -107,6 +107,12 @@ class _FunctionMeta(type):
         cls._backward_cls = type(f"{name}Backward", (_BackwardFunction,), {"_forward_cls": cls})
 
 
+def _undefined(name: str, purpose: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"this autograd.Function has no {name}: define a static method {name} in the class, "
+        f"{purpose}")
+
+
 class Function(metaclass=_FunctionMeta):
     """A function of tensors whose derivative its author writes.
 
@@ -135,29 +141,24 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the outputs. Gradients are not recorded inside."""
-        raise NotImplementedError(
-            "You must implement the forward function for custom autograd.Function.")
+        raise _undefined("forward", "to call the function")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Fill the context, where ``forward`` does not take one."""
-        raise NotImplementedError("setup_context is not implemented.")
+        raise _undefined("setup_context", "where forward takes no context")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments, given those of the outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD.")
+        raise _undefined("backward", "or vjp, to differentiate the function in reverse mode")
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, given those of the arguments."""
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with "
-            "forward mode AD.")
+        raise _undefined("jvp", "to differentiate the function in forward mode")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -227,8 +227,8 @@ class _Several(RemovableHandle):
         self.handles = handles
 
     def remove(self) -> None:
-        for handle in self.handles:
-            handle.remove()
+        while self.handles:
+            self.handles.pop().remove()
 
 
 def register_multi_grad_hook(

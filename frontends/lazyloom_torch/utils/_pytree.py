@@ -6,10 +6,11 @@ Containers are tuples, lists, dicts and their kin of the standard library, named
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 Context = Any
 PyTree = Any
@@ -63,43 +64,45 @@ def register_dataclass(cls: type[Any], *, field_names: list[str] | None = None,
 # -- keys of a path -------------------------------------------------------------------------
 
 
+class _Key:
+    """A step of a path: one field, which is written in ``text`` and read by ``read``."""
+
+    text: ClassVar[str] = "[{!r}]"
+    read: ClassVar[Callable[[Any, Any], Any]] = staticmethod(operator.getitem)
+
+    def _field(self) -> Any:
+        (only,) = vars(self).values()
+        return only
+
+    def __str__(self) -> str:
+        return self.text.format(self._field())
+
+    def get(self, tree: Any) -> Any:
+        """What the step leads to."""
+        return self.read(tree, self._field())
+
+
 @dataclass(frozen=True)
-class SequenceKey:
+class SequenceKey(_Key):
     """A place in a list or tuple."""
 
     idx: int
 
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        return sequence[self.idx]
-
 
 @dataclass(frozen=True)
-class MappingKey:
+class MappingKey(_Key):
     """A key of a dict."""
 
     key: Any
 
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        return mapping[self.key]
-
 
 @dataclass(frozen=True)
-class GetAttrKey:
+class GetAttrKey(_Key):
     """An attribute."""
 
     name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        return getattr(obj, self.name)
+    text = ".{}"
+    read = staticmethod(getattr)
 
 
 KeyPath = tuple[Any, ...]

@@ -53,14 +53,17 @@ class ChainDataset(IterableDataset):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
 
-    def __iter__(self) -> Iterator[Any]:
-        for d in self.datasets:
-            if not isinstance(d, IterableDataset):
+    def _checked(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
-            yield from d
+            yield dataset
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self._checked())
 
     def __len__(self) -> int:
-        return sum(len(d) for d in self.datasets)
+        return sum(map(len, self._checked()))
 
 
 class TensorDataset(Dataset):

@@ -28,6 +28,15 @@ class Sampler:
         raise NotImplementedError("subclasses of Sampler should implement __iter__")
 
 
+class _Counted(Sampler):
+    """A sampler of ``num_samples`` positions."""
+
+    num_samples: int
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
 #: so many independent draws are made at once
 _BLOCK = 1 << 16
 
@@ -55,14 +64,14 @@ class SequentialSampler(Sampler):
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
-
     def __len__(self) -> int:
         return len(self.data_source)
 
+    def __iter__(self) -> Iterator[int]:
+        yield from range(len(self))
 
-class RandomSampler(Sampler):
+
+class RandomSampler(_Counted):
     """Positions in random order: a permutation, or independent draws with replacement."""
 
     def __init__(self, data_source: Any, replacement: bool = False,
@@ -75,7 +84,7 @@ class RandomSampler(Sampler):
         _check_number(self.num_samples)
 
     @property
-    def num_samples(self) -> int:
+    def num_samples(self) -> int:  # type: ignore[override]
         return len(self.data_source) if self._number is None else self._number
 
     def __iter__(self) -> Iterator[int]:
@@ -89,9 +98,6 @@ class RandomSampler(Sampler):
             order = randperm(n, generator=self.generator).tolist()
             yield from order[:left]
             left -= n
-
-    def __len__(self) -> int:
-        return self.num_samples
 
 
 class SubsetRandomSampler(Sampler):
@@ -108,7 +114,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(_Counted):
     """Positions drawn with given weights."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True,
@@ -133,9 +139,6 @@ class WeightedRandomSampler(Sampler):
                 self.weights, count, True, generator=generator), self.num_samples, self.generator)
         drawn = multinomial(self.weights, self.num_samples, False, generator=self.generator)
         return iter(drawn.tolist())
-
-    def __len__(self) -> int:
-        return self.num_samples
 
 
 class BatchSampler(Sampler):
@@ -165,7 +168,7 @@ class BatchSampler(Sampler):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
-class DistributedSampler(Sampler):
+class DistributedSampler(_Counted):
     """The positions of one of several processes that train together.
 
     Each epoch's order depends on ``seed`` and :meth:`set_epoch` alone, so that all processes
@@ -204,9 +207,6 @@ class DistributedSampler(Sampler):
             while len(order) < self.total_size:
                 order += order[: self.total_size - len(order)]
         return iter(order[: self.total_size][self.rank :: self.num_replicas])
-
-    def __len__(self) -> int:
-        return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
         """Draw another order from now on."""
