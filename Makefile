@@ -19,7 +19,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick array-api torch-models bench lint docs env env-demo env-test env-bench capi clean
+.PHONY: help demo test test-interpreted test-quick array-api torch-models bench lint docs site env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench       measure; writes docs/benchmarks/"
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
+	@echo "make site        the pages and the API reference as HTML, in out/site"
 	@echo "make clean       remove the environment and everything that was built"
 
 $(PY):
@@ -69,10 +70,15 @@ $(VENV)/.test: $(VENV)/.base
 	@$(PIP) install 'lazyloom[checkpoints,demo,test,lint]'
 	@touch $@
 
+$(VENV)/.site: $(VENV)/.base
+	@$(PIP) install 'lazyloom[site]'
+	@touch $@
+
 env: $(VENV)/.base
 env-demo: $(VENV)/.demo
 env-test: $(VENV)/.test
 env-bench: $(VENV)/.bench
+env-site: $(VENV)/.site
 capi: env
 	@$(PY) -m lazyloom_capi --build >/dev/null
 
@@ -116,6 +122,12 @@ docs: env
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/stubs.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
+
+# The core as it is in the checkout: compiled functions do not tell their parameters.
+site: env-site
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
+	  --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
+	@echo "out/site/docs/index.html"
 
 clean:
 	rm -rf $(VENV) build dist out capi/lazyloom_capi/lib .pytest_cache .mypy_cache .ruff_cache .hypothesis

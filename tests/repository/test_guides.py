@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.pages import PAGES, ROOT, Block, blocks, is_guide
+from docs.pages import PAGES, ROOT, Block, blocks, is_guide
 
 pytestmark = pytest.mark.slow
 

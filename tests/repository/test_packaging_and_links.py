@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +50,18 @@ def test_version_is_stated_once() -> None:
     import lazyloom
 
     assert PROJECT["project"]["version"] == lazyloom.__version__
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    assert versions[0] == PROJECT["project"]["version"]
+    assert len(versions) == len(set(versions))
+
+
+def test_the_hosted_ci_runs_what_ci_runs() -> None:
+    assert re.search(
+        r"^ +run: \.ci/run$", (ROOT / ".github/workflows/ci.yml").read_text(), flags=re.M)
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
 def test_makefile_installs_every_extra_it_names() -> None:

@@ -1,0 +1,51 @@
+"""The pages, their code blocks, and what these print when they run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PAGES: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.S | re.M)
+_NOT_RUN: Final = ("# not run:", "// not run:")
+_BETWEEN: Final = "\x1e"
+
+
+class Block(NamedTuple):
+    """A code block: its language, its text, and where it ends in the page."""
+
+    language: str
+    text: str
+    end: int
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The blocks in one of the languages, in order, less those that begin with "not run: why"."""
+    found = [Block(m[1], m[2], m.end()) for m in _FENCE.finditer(page.read_text())]
+    return [b for b in found if b.language in languages and not b.text.startswith(_NOT_RUN)]
+
+
+def is_guide(page: Path) -> bool:
+    """Whether the page changes files, so that it is followed in a copy, by its test."""
+    return bool(blocks(page, "diff"))
+
+
+def outputs(page: Path) -> list[str]:
+    """What each Python block of a page prints, run after each other in one process.
+
+    Raises RuntimeError with the traceback if one fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "page.py"
+        separator = f"print({_BETWEEN!r}, end='')\n"
+        program.write_text(separator.join(b.text for b in blocks(page, "python")))
+        done = subprocess.run(
+            [sys.executable, str(program)], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"{page.name}: a block does not run\n{done.stderr}")
+    return done.stdout.split(_BETWEEN)

@@ -1,0 +1,93 @@
+"""The API reference: a directive for all public names of a module, written by autodoc.
+
+    .. public:: lazyloom_torch.nn
+       :kind: class
+
+Public is what ``__all__`` lists, else what the module's ``dir`` has, without what is another
+package's. Docstrings are reStructuredText of the simplest kind: what would be markup by accident
+(``*args``, ``add_``) is escaped.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import types
+from typing import Any, ClassVar, Final
+
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+OURS: Final = "lazyloom"
+_LITERAL: Final = re.compile(r"(``.+?``|:[\w:]+:`[^`]+`|`[^`]+`_)", flags=re.S)
+_MARKUP: Final = re.compile(r"([*|`])|(?<=\w)_(?!\w)")
+
+
+def _kind(found: Any) -> str:
+    if isinstance(found, type):
+        return "exception" if issubclass(found, BaseException) else "class"
+    return "function" if inspect.isroutine(found) else "data"
+
+
+def public(module: types.ModuleType, own: bool = False) -> list[str]:
+    """The public names of a module that are its package's, or its own, and have a docstring."""
+    names = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
+    package = module.__name__.partition(".")[0]
+    found = []
+    for name in sorted(set(names), key=str.lower):
+        given = getattr(module, name)
+        home = getattr(given, "__module__", None) or type(given).__module__
+        if isinstance(given, types.ModuleType) or home.partition(".")[0] not in (package, OURS):
+            continue
+        if inspect.getdoc(given) and (not own or home == module.__name__):
+            found.append(name)
+    return found
+
+
+class Public(SphinxDirective):
+    """``.. public:: module``: its public names, those of some kinds, or without some."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {
+        "kind": directives.unchanged, "members": directives.flag, "own": directives.flag,
+        "without": directives.unchanged,
+    }  # fmt: skip
+
+    def run(self) -> list[Any]:
+        """Give the nodes."""
+        name = self.arguments[0]
+        module = importlib.import_module(name)
+        without = self.options.get("without", "").split()
+        lines: list[str] = []
+        for member in public(module, "own" in self.options):
+            kind = _kind(getattr(module, member))
+            if member in without or kind not in self.options.get("kind", kind).split():
+                continue
+            lines.append(f".. auto{kind}:: {name}.{member}")
+            if kind == "data":
+                lines.append("   :no-value:")
+            if "members" in self.options and kind == "class":
+                lines.append("   :members:")
+            lines.append("")
+        return self.parse_text_to_nodes("\n".join(lines)) if lines else []
+
+
+def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if what == "data" and inspect.getdoc(obj) == inspect.getdoc(type(obj)):
+        lines[:] = [f"A :class:`~{type(obj).__module__}.{type(obj).__qualname__}`."]
+    elif lines:
+        if what == "data":  # napoleon takes a word and a colon there for a type
+            lines[0] = re.sub(r"^(\w+): ", r"\1, ", lines[0])
+        # napoleon knows sections by one word
+        parts = _LITERAL.split(re.sub(r"(?m)^(Raises) \(.*\):$", r"\1:", "\n".join(lines)))
+        parts[::2] = [_MARKUP.sub(lambda m: "\\" + m[0], part) for part in parts[::2]]
+        lines[:] = "".join(parts).split("\n")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Entered in ``conf.py``."""
+    app.add_directive("public", Public)
+    # before napoleon, which reads the sections of what is left
+    app.connect("autodoc-process-docstring", _escape, priority=100)
+    return {"parallel_read_safe": True}
