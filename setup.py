@@ -18,10 +18,11 @@ from setuptools.command.build_ext import build_ext
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/xla/run",
     "batching/replay", "cache/memory", "dtypes", "evaluate/collect", "evaluate/cuts",
-    "evaluate/evaluate", "evaluate/spares", "hooks", "interrupts", "ops/spec", "program/donation",
-    "program/evaluations", "program/plan", "program/program", "program/repetition", "settings",
-    "tensor/operators", "tensor/tensor", "tensor/views", "trace/graph", "trace/recording",
-    "trace/scalars", "trace/source", "trace/specs", "trace/tape", "types",
+    "evaluate/evaluate", "evaluate/spares", "frontend", "hooks", "interrupts", "ops/spec",
+    "program/donation", "program/evaluations", "program/plan", "program/program",
+    "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
+    "trace/graph", "trace/recording", "trace/scalars", "trace/source", "trace/specs",
+    "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -28,6 +28,7 @@ from lazyloom.errors import (
     OutOfMemoryError,
     ShapeError,
 )
+from lazyloom.frontend import write
 
 from . import calls, describe, handles
 from .handles import BUFFER, PROGRAM, TENSOR
@@ -349,7 +350,7 @@ def loomp_assign(target: int, value: int) -> int:
             "target is; cast and broadcast it first")
     if tensor.leaf is not None:
         given = given.detach().as_leaf(tensor.leaf)
-    tensor._write(given)
+    write(tensor, given)
     return 1
 
 
@@ -367,11 +368,11 @@ def loomp_require_grad(tensor: int, required: int) -> int:
     found = _tensor(tensor)
     if not required:
         if found.leaf is not None or found.value.requires_grad:
-            found._write(found.value.detach())
+            write(found, found.value.detach())
             found.leaf = None
     elif found.leaf is None:
         leaf = Leaf()
-        found._write(found.value.detach().as_leaf(leaf))
+        write(found, found.value.detach().as_leaf(leaf))
         found.leaf = leaf
     return 1
 

@@ -16,6 +16,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import as_dtype
+from lazyloom.frontend import Imag, Real, hold, share_view, view, write
 
 from . import _info
 from ._dtypes import internal
@@ -32,7 +33,6 @@ from ._layout import (
 )  # fmt: skip
 from ._options import casting_rule, memory_order, row_or_column
 
-views = lazyloom.views
 _Class: Final = type
 
 
@@ -59,9 +59,9 @@ class ndarray(lazyloom.Tensor):
             super().__init__(zeros(shape, dtype).value)
             lay_out(self, row_or_column(order))
         else:
-            view = _memory.over_buffer(shape, dtype, buffer, offset, strides)
-            self._set(view._base_storage, view._steps, view._type)
-            set_info(self, view._info)
+            part = _memory.over_buffer(shape, dtype, buffer, offset, strides)
+            share_view(self, part)
+            set_info(self, part._info)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -82,7 +82,7 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._type.shape
+        return self.tensor_type.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -90,7 +90,7 @@ class ndarray(lazyloom.Tensor):
 
     @property
     def ndim(self) -> int:
-        return len(self._type.shape)
+        return len(self.tensor_type.shape)
 
     @property
     def size(self) -> int:
@@ -144,7 +144,7 @@ class ndarray(lazyloom.Tensor):
     def real(self) -> ndarray:
         if self.type.dtype.kind != "c":
             return self
-        return _alias(self, views.Real(), tuple(2 * s for s in element_strides(self)))
+        return _alias(self, Real(), tuple(2 * s for s in element_strides(self)))
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -153,9 +153,9 @@ class ndarray(lazyloom.Tensor):
     @property
     def imag(self) -> ndarray:
         if self.type.dtype.kind == "c":
-            return _alias(self, views.Imag(), tuple(2 * s for s in element_strides(self)))
+            return _alias(self, Imag(), tuple(2 * s for s in element_strides(self)))
         zeros = _u.full_value(self.shape, 0, self.type.dtype)
-        result = ndarray._wrap(zeros)
+        result = ndarray.from_value(zeros)
         result.setflags(write=False)
         return result
 
@@ -223,9 +223,9 @@ class ndarray(lazyloom.Tensor):
     def __pow__(self, other: Any, modulo: Any = None) -> Any:
         if modulo is not None:
             return NotImplemented
-        if type(other) is int and not self._special and self._type.dtype.is_inexact:
+        if type(other) is int and not self.slow_path and self.tensor_type.dtype.is_inexact:
             return wrap(_u.integer_power(self.value, other))
-        if self._type.dtype.kind == "b" and type(other) is int and other == 2 and (
+        if self.tensor_type.dtype.kind == "b" and type(other) is int and other == 2 and (
             type(self) is not ScalarArray
         ):
             # NumPy squares here, and the square of bool is int8
@@ -445,25 +445,26 @@ class ndarray(lazyloom.Tensor):
 
     def copy(self, order: str = "C") -> ndarray:
         """An independent array of the same data; records nothing."""
-        return lay_out(type(self)._wrap(self.value), memory_order(order), self)
+        return lay_out(type(self).from_value(self.value), memory_order(order), self)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
         target, casting = internal(dtype), casting_rule(casting)
         if target is self.type.dtype:
-            return lay_out(type(self)._wrap(self.value), order, self) if copy else self
+            return lay_out(type(self).from_value(self.value), order, self) if copy else self
         warn_discarded(self.type.dtype, target)
-        return lay_out(type(self)._wrap(_u.cast_values(self.value, target, casting)), order, self)
+        cast = type(self).from_value(_u.cast_values(self.value, target, casting))
+        return lay_out(cast, order, self)
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
         """A view of the same bytes, as ``numpy.ndarray.view``."""
         if type is None and isinstance(dtype, _Class) and issubclass(dtype, ndarray):
             dtype, type = None, dtype
         if type is None and not hasattr(self, "__array_finalize__"):
-            return _manipulation.view_as(self, dtype)
+            return _manipulation.share_view(self, dtype)
         from ._subclasses import plain, recast
 
-        view = _manipulation.view_as(plain(self), dtype)
+        view = _manipulation.share_view(plain(self), dtype)
         return recast(view, self.__class__ if type is None else type, self)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
@@ -505,7 +506,7 @@ class ndarray(lazyloom.Tensor):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         info.writeable = bool(write)
         if not write:
-            self._special = True
+            self.slow_path = True
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -622,7 +623,7 @@ def wrap(value: Any) -> Any:
     """An array of a recorded result; 0-d ones are scalars, as NumPy's functions return."""
     cls = ndarray if value.shape else ScalarArray
     made = _new(cls)
-    made._hold(value)
+    hold(made, value)
     return made
 
 
@@ -632,9 +633,9 @@ _new: Final = lazyloom.Tensor.__new__
 def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
     """A view of ``x`` by one step of the runtime's view chain."""
     if type(x) is ScalarArray:
-        x = ndarray._wrap(x.value)
-    result: ndarray = x._alias(step)
+        x = ndarray.from_value(x.value)
     info = getattr(x, "_info", None)
+    result: ndarray = view(x, step)
     base = x
     if info is not None:
         writeable = writeable and info.writeable
@@ -651,7 +652,7 @@ def assign(target: ndarray, value: Any, what: str = "assignment destination") ->
     """Write a value of the array's exact shape and dtype; ValueError if it is read-only."""
     if not is_writeable(target):
         raise ValueError(f"{what} is read-only")
-    target._write(value)
+    write(target, value)
 
 
 def _unlike(a: ndarray, b: Any, answer: bool) -> Any:

@@ -18,7 +18,7 @@ _UINT8 = dt.internal("uint8")
 
 def _axis_last(a: Any, axis: Any, name: str) -> tuple[ndarray, int]:
     """The array with the axis at the end (flattened for None), and the axis's place."""
-    x = ndarray._wrap(value_of(a))
+    x = ndarray.from_value(value_of(a))
     if x.dtype.kind not in "biu" or (name == "unpackbits" and x.type.dtype is not _UINT8):
         expected = "an array of integer or boolean data type" if name == "packbits" else (
             "an unsigned byte data type")
@@ -62,7 +62,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> ndarray:
     bits = record("reshape", (bits,), {"shape": (*x.shape[:-1], count, 8)})
     placed = record("shift_left", (bits, _shifts(high_first)))
     packed = record("sum", (placed,), {"axes": (x.ndim,), "keepdims": False, "dtype": _UINT8})
-    return moveaxis(ndarray._wrap(packed), -1, position).copy()
+    return moveaxis(ndarray.from_value(packed), -1, position).copy()
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> ndarray:
@@ -79,12 +79,12 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     bits = record("bitwise_and", (record("shift_right", (wide, _shifts(high_first))),
                                   dt.scalar(1, _UINT8)))  # fmt: skip
     bits = record("reshape", (bits,), {"shape": (*x.shape[:-1], total)})
-    result = ndarray._wrap(bits)
+    result = ndarray.from_value(bits)
     if count is not None:
         wanted = total + count if count < 0 else count
         if wanted > total:
             none = (0,) * (x.ndim - 1)
-            result = ndarray._wrap(record("pad", (bits, dt.scalar(0, _UINT8)), {
+            result = ndarray.from_value(record("pad", (bits, dt.scalar(0, _UINT8)), {
                 "low": (*none, 0), "high": (*none, wanted - total),
                 "interior": (*none, 0)}))  # fmt: skip
         else:

@@ -41,20 +41,20 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
         return recast(made, type(object), object) if subok else made
     if isinstance(object, lazyloom.Tensor):
         target = None if dtype is None else dt.internal(dtype)
-        same = target in (None, object._type.dtype)
+        same = target in (None, object.tensor_type.dtype)
         if copy is not True and same and isinstance(object, ndarray) and _lies_in(object, order):
-            result = ndarray._wrap(object.value) if type(object) is ScalarArray else object
+            result = ndarray.from_value(object.value) if type(object) is ScalarArray else object
         else:
             if copy is False:
                 raise ValueError(
                     "Unable to avoid copy while creating an array as requested; use copy=None")
-            result = lay_out(ndarray._wrap(as_value(object.value, target)), order, object)
+            result = lay_out(ndarray.from_value(as_value(object.value, target)), order, object)
     else:
         if copy is False:
             raise ValueError(
                 "Unable to avoid copy while creating an array as requested: host data is always "
                 "copied; use copy=None")
-        result = lay_out(ndarray._wrap(host_value(object, dtype)), order)
+        result = lay_out(ndarray.from_value(host_value(object, dtype)), order)
         if order in ("K", "A") and isinstance(object, onp.ndarray):
             result = _host_order(result, object, order)
     if 0 < ndmax < result.ndim:
@@ -77,7 +77,7 @@ def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> nda
     if order == "A":
         return lay_out(result, "F" if host.flags.fnc else "C")
     if host.ndim > 1 and not host.flags.c_contiguous:
-        like = ndarray._wrap(result.value)
+        like = ndarray.from_value(result.value)
         set_info(like, ViewInfo(tuple(s // host.itemsize for s in host.strides), None, True))
         return keep_order(result, like)
     return result
@@ -178,7 +178,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     array do not show in the memory.
     """
     check_device(device, "from_dlpack")
-    return ndarray._wrap(lazyloom.from_dlpack(x, copy=copy))
+    return ndarray.from_value(lazyloom.from_dlpack(x, copy=copy))
 
 
 # ---------------------------------------------------------------------- filled
@@ -198,7 +198,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
         target = dt.DEFAULT_OF_WEAK[type(x)]
     if isinstance(x, lazyloom.Value):
         value = as_value(x, target)
-        made = ndarray._wrap(record("broadcast_to", (value,), {"shape": dims}))
+        made = ndarray.from_value(record("broadcast_to", (value,), {"shape": dims}))
         return lay_out(made, row_or_column(order))
     if isinstance(x, complex) and target.kind in "fiu":
         warnings.warn("Casting complex values to real discards the imaginary part",
@@ -206,7 +206,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
         x = x.real
     if not isinstance(x, lazyloom.Scalar) and target.kind in "iu" and isinstance(x, float):
         x = int(x)
-    made = ndarray._wrap(source("full", (param(x, target),), {"shape": dims}))
+    made = ndarray.from_value(source("full", (param(x, target),), {"shape": dims}))
     return lay_out(made, row_or_column(order))
 
 
@@ -216,7 +216,7 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     check_device(device, "zeros")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
-    return lay_out(ndarray._wrap(value), row_or_column(order))
+    return lay_out(ndarray.from_value(value), row_or_column(order))
 
 
 def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
@@ -225,7 +225,7 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
     check_device(device, "ones")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
-    return lay_out(ndarray._wrap(value), row_or_column(order))
+    return lay_out(ndarray.from_value(value), row_or_column(order))
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
@@ -276,7 +276,7 @@ def _number(x: Any) -> Any:
 
 def _key(x: Any) -> Any:
     if isinstance(x, lazyloom.Tensor):
-        return x._type.dtype
+        return x.tensor_type.dtype
     if isinstance(x, (onp.generic, onp.ndarray)):
         return dt.internal(x.dtype)
     return dt.BOOL if isinstance(x, bool) else type(x)
@@ -320,7 +320,7 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
                             "length 2.")  # fmt: skip
         return array([bool(first), bool(first + by)][:length], onp.bool_)
     parameters = (dt.scalar(zero.item(), target), dt.unchecked_scalar(delta, target))
-    return ndarray._wrap(source("arange", parameters, {"length": length}))
+    return ndarray.from_value(source("arange", parameters, {"length": length}))
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *,
@@ -330,7 +330,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str
     columns = N if M is None else M
     attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip
-    return lay_out(ndarray._wrap(source("eye", (), attributes)), row_or_column(order))
+    return lay_out(ndarray.from_value(source("eye", (), attributes)), row_or_column(order))
 
 
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
@@ -341,7 +341,8 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> ndarray:
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *,
         like: Any = None) -> ndarray:  # fmt: skip
     """Ones at and below diagonal k, zeros elsewhere. See ``numpy.tri``."""
-    return ndarray._wrap(record("tril", (ones((N, N if M is None else M), dtype).value,), {"k": k}))
+    whole = ones((N, N if M is None else M), dtype).value
+    return ndarray.from_value(record("tril", (whole,), {"k": k}))
 
 
 def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
@@ -355,10 +356,10 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -
             shape = tuple(n if i == axis else 1 for i in range(len(dims)))
         parts.append(source("iota", (), {"shape": shape, "axis": axis, "dtype": target}))
     if sparse:
-        return tuple(map(ndarray._wrap, parts))
+        return tuple(map(ndarray.from_value, parts))
     if not parts:
         return zeros((0,), dtype)
-    return ndarray._wrap(record("stack", parts, {"axis": 0}))
+    return ndarray.from_value(record("stack", parts, {"axis": 0}))
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
@@ -418,13 +419,13 @@ def diag(v: Any, k: int = 0) -> ndarray:
     value = value_of(v)
     ndim = len(value.type.shape)
     if ndim == 1:
-        return ndarray._wrap(
+        return ndarray.from_value(
             record("diag_embed", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
     if ndim != 2:
         raise ValueError("Input must be 1- or 2-d.")
     from ._manipulation import diagonal
 
-    return diagonal(v if isinstance(v, ndarray) else ndarray._wrap(value), k)
+    return diagonal(v if isinstance(v, ndarray) else ndarray.from_value(value), k)
 
 
 def diagflat(v: Any, k: int = 0) -> ndarray:
@@ -444,7 +445,7 @@ def _triangle(n: int, k: int, m: int | None, lower: bool) -> tuple[ndarray, ndar
         mask, size = record("logical_not", (mask,)), rows * columns - size
     flat = record("flat_nonzero", (mask,), {"size": size})
     row, column = coordinates(flat, (rows, columns))
-    return ndarray._wrap(row), ndarray._wrap(column)
+    return ndarray.from_value(row), ndarray.from_value(column)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ndarray]:

@@ -136,7 +136,7 @@ def promote_types(type1: Any, type2: Any) -> Any:
 
 def _result_key(given: Any) -> Any:
     if isinstance(given, lazyloom.Tensor):
-        return given._type.dtype
+        return given.tensor_type.dtype
     if type(given) in WEAK:
         return type(given)
     if isinstance(given, (onp.ndarray, onp.generic)):
@@ -149,7 +149,7 @@ def _result_key(given: Any) -> Any:
 def min_scalar_type(a: Any) -> Any:
     """As ``numpy.min_scalar_type``; arrays answer with their dtype."""
     if isinstance(a, lazyloom.Tensor):
-        return a._type.dtype.numpy
+        return a.tensor_type.dtype.numpy
     return onp.min_scalar_type(a)
 
 
@@ -161,7 +161,7 @@ def common_type(*arrays: Any) -> Any:
 def can_cast_public(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a cast is allowed, as ``numpy.can_cast``."""
     if isinstance(from_, lazyloom.Tensor):
-        from_ = from_._type.dtype.numpy
+        from_ = from_.tensor_type.dtype.numpy
     return onp.can_cast(from_, to, casting)  # type: ignore[arg-type]
 
 
@@ -184,7 +184,7 @@ def normalize_axes(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, .
 
 def shape_tuple(shape: Any) -> tuple[int, ...]:
     """A shape given as an int or a sequence of ints."""
-    sequence = isinstance(shape, lazyloom.Tensor) and bool(shape._type.shape)
+    sequence = isinstance(shape, lazyloom.Tensor) and bool(shape.tensor_type.shape)
     if hasattr(shape, "__index__") and not sequence:
         result: tuple[int, ...] = (operator.index(shape),)
     else:

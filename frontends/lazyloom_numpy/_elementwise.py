@@ -39,7 +39,7 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     a, b = operand(x), operand(y)
     d = dt.promote(operand_key(a), operand_key(b))
-    if isinstance(condition, ndarray) and condition._type.dtype is dt.BOOL:
+    if isinstance(condition, ndarray) and condition.tensor_type.dtype is dt.BOOL:
         mask = condition.value
     else:
         mask = value_of(condition, dt.BOOL)

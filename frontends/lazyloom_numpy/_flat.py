@@ -53,7 +53,7 @@ class flatiter:
 
     def _flat(self) -> ndarray:
         shape = (self._array.size,)
-        return ndarray._wrap(record("reshape", (self._array.value,), {"shape": shape}))
+        return ndarray.from_value(record("reshape", (self._array.value,), {"shape": shape}))
 
     def __len__(self) -> int:
         return self._array.size
@@ -113,7 +113,7 @@ class flatiter:
             new = repeated(new, count)
             if isinstance(key, int):
                 new = record("reshape", (new,), {"shape": ()})
-        flat[key] = ndarray._wrap(new) if isinstance(new, lazyloom.Value) else new
+        flat[key] = ndarray.from_value(new) if isinstance(new, lazyloom.Value) else new
         shape = self._array.shape
         assign(self._array, record("reshape", (flat.value,), {"shape": shape}))
 

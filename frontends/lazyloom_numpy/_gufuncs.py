@@ -106,7 +106,7 @@ class gufunc(ufunc):
             raise TypeError(
                 f"{self.__name__} does not support keepdims: its signature {self.signature} "
                 "requires that all its operands have one core dimension, and its result none")
-        operands = [ndarray._wrap(value_of(a)) for a in args]
+        operands = [ndarray.from_value(value_of(a)) for a in args]
         chosen = self._axes(axes, operands)
         moved = [_to_end(x, of) for x, of in zip(operands, chosen)]
         (target,) = self._outputs(out)

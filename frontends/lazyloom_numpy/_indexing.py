@@ -14,6 +14,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
+from lazyloom.frontend import Pick, Reshape, Slice, index_key, same_view
 
 from . import _dtypes as dt
 from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
@@ -35,7 +36,6 @@ from ._plans import keep, key_of, known, view_of
 from ._selection import full_for, select
 
 record = lazyloom.record
-views = lazyloom.views
 
 # ------------------------------------------------------------------ basic views
 
@@ -78,9 +78,9 @@ def basic(x: ndarray, parsed: list[Entry]) -> ndarray:
     result = x
     if restricts:
         middle = tuple(s * t for s, t in zip(strides, steps))
-        result = alias(result, views.Slice(tuple(starts), tuple(sizes), tuple(steps)), middle)
+        result = alias(result, Slice(tuple(starts), tuple(sizes), tuple(steps)), middle)
     if reshapes or not restricts:
-        result = alias(result, views.Reshape(tuple(out_shape)), final)
+        result = alias(result, Reshape(tuple(out_shape)), final)
     return result
 
 
@@ -94,7 +94,7 @@ def _view(x: ndarray, parsed: list[Entry]) -> ndarray:
         axis -= 1
         if e.kind == "pick":
             strides = element_strides(result)
-            result = alias(result, views.Pick(axis, e.given, e.array),
+            result = alias(result, Pick(axis, e.given, e.array),
                            strides[:axis] + strides[axis + 1:])  # fmt: skip
     return result
 
@@ -113,14 +113,14 @@ def _plain(key: Any) -> list[Any]:
 
 def get_item(x: ndarray, key: Any) -> Any:
     """``x[key]``."""
-    simple = views.index_key(key)
+    simple = index_key(key)
     if simple is not None and type(x) is not ScalarArray:
         plan_key = key_of(x, "index", simple)
         plan = known(plan_key)
         if plan is None:
             return _kept(x, key, plan_key)
         view = view_of(x, plan)
-        return ScalarArray._wrap(view.value) if plan.scalar else view
+        return ScalarArray.from_value(view.value) if plan.scalar else view
     return _item(x, key)
 
 
@@ -130,7 +130,7 @@ def _kept(x: ndarray, key: Any, plan_key: Any) -> Any:
     scalar = _is_scalar(parsed, key)
     view = basic(x, parsed)
     keep(plan_key, x, view, scalar)
-    return ScalarArray._wrap(view.value) if scalar else view
+    return ScalarArray.from_value(view.value) if scalar else view
 
 
 def _basic_target(x: ndarray, simple: Any, key: Any) -> ndarray:
@@ -145,15 +145,15 @@ def _basic_target(x: ndarray, simple: Any, key: Any) -> ndarray:
 
 def _item(x: ndarray, key: Any) -> Any:
     mask = _only_mask(key)
-    if mask is not None and isinstance(mask, lazyloom.Tensor) and mask._type.shape:
-        if len(mask._type.shape) <= x.ndim:
-            check_mask(mask._type.shape, x.shape, 0)
+    if mask is not None and isinstance(mask, lazyloom.Tensor) and mask.tensor_type.shape:
+        if len(mask.tensor_type.shape) <= x.ndim:
+            check_mask(mask.tensor_type.shape, x.shape, 0)
             return select(x, mask)
     parsed = parse(key, x.shape)
     if all(e.kind != "array" for e in parsed):
         view = _view(x, parsed)
         if _is_scalar(parsed, key):
-            return ScalarArray._wrap(view.value)
+            return ScalarArray.from_value(view.value)
         return view.copy("K") if copies(key) else view
     source = x if _keeps_everything(parsed, x.shape) else basic(x, parsed)
     axes, indices, group = _arrays(parsed)
@@ -223,7 +223,7 @@ def _laid_out(
     count = max(len(i.type.shape) for i in indices)
     if count == ndim:
         return keep_order(result, *(k for k in as_tuple(key) if isinstance(k, ndarray)))
-    if ndim < 2 or not (source._special or (group and count)):
+    if ndim < 2 or not (source.slow_path or (group and count)):
         return result
     rest = [s for a, s in enumerate(element_strides(source)) if a not in axes]
     first = list(range(group, group + count))
@@ -243,7 +243,7 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     """``x[key] = value`` (or, for ``ufunc.at``, an accumulating update)."""
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
-    simple = views.index_key(key)
+    simple = index_key(key)
     if simple is not None and type(x) is not ScalarArray:
         _set_basic(_basic_target(x, simple, key), value, mode, key)
         return
@@ -291,7 +291,7 @@ def _mask_error(x: ndarray, key: Any, otherwise: Any) -> Any:
 
 def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
     """Write to a view that an index of integers and slices makes."""
-    if type(value) is type(target) and target._same_place(value):
+    if type(value) is type(target) and same_view(target, value):
         # the second half of x[key] += y: the view was written in place already
         return
     if mode != "set":
@@ -299,10 +299,10 @@ def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
 
         name = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}[mode]
         assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
-    elif isinstance(value, ndarray) and value._type is target._type:
+    elif isinstance(value, ndarray) and value.tensor_type is target.tensor_type:
         assign(target, value.value)
-    elif not target._type.shape and not _plain(key) and _is_sequence(value):
-        assign(target, fitted(_element(value, target._type.dtype), (), target))
+    elif not target.tensor_type.shape and not _plain(key) and _is_sequence(value):
+        assign(target, fitted(_element(value, target.tensor_type.dtype), (), target))
     else:
         assign(target, fitted(value, target.shape, target))
 
@@ -325,7 +325,7 @@ def _element(value: Any, dtype: Any) -> bool:
 
 def _is_sequence(value: Any) -> bool:
     if isinstance(value, lazyloom.Tensor):
-        return bool(value._type.shape)
+        return bool(value.tensor_type.shape)
     return isinstance(value, (list, tuple)) or isinstance(value, onp.ndarray) and value.ndim > 0
 
 

@@ -52,7 +52,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
                 f"boolean array argument obj to delete must be one dimensional and match the axis "
                 f"length of {n}")
         kept = record("logical_not", (value,))
-        return ndarray._wrap(record("take", (x.value, flat_positions(kept, "delete")),
+        return ndarray.from_value(record("take", (x.value, flat_positions(kept, "delete")),
                                     {"axis": position}))  # fmt: skip
     where = as_value(check(value, n, position, "delete"), dt.INT64)
     if value.type.size == 1:
@@ -66,7 +66,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> ndarray:
         kept = record("index_update", (full_value((n,), True, dt.BOOL),
                       dt.scalar(False, dt.BOOL), flat), {"axes": (0,), "mode": "set"})
         order = flat_positions(kept, "delete")
-    return ndarray._wrap(record("take", (x.value, order), {"axis": position}))
+    return ndarray.from_value(record("take", (x.value, order), {"axis": position}))
 
 
 def _check_integers(kind: str, count: int) -> None:
@@ -101,7 +101,7 @@ def _insertion_points(obj: Any, n: int, axis: int) -> ndarray:
         value = host_value(host)
     if len(value.type.shape) > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    points = ndarray._wrap(as_value(value, dt.INT64))
+    points = ndarray.from_value(as_value(value, dt.INT64))
     return points + (points < 0).astype(onp.int64) * n  # type: ignore[no-any-return]
 
 
@@ -110,7 +110,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
     x, position = _flattened(arr, axis)
     n = x.shape[position]
     points = _insertion_points(obj, n, position)
-    new = ndarray._wrap(as_value(assigned(values, x.type.dtype)))
+    new = ndarray.from_value(as_value(assigned(values, x.type.dtype)))
     if points.size == 1:
         new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
         if not points.ndim:
@@ -134,5 +134,5 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> ndarray:
     old = record("equal", (chosen, dt.scalar(0, dt.INT64)))
     before = record("cumsum", (record("cast", (old,), {"dtype": dt.INT64}),), {"axis": 0})
     chosen = record("where", (old, before, chosen))
-    order = ndarray._wrap(record("subtract", (chosen, dt.scalar(1, dt.INT64))))
+    order = ndarray.from_value(record("subtract", (chosen, dt.scalar(1, dt.INT64))))
     return take(concatenate([x, new], position), order, position)  # type: ignore[no-any-return]

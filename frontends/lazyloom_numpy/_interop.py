@@ -129,7 +129,7 @@ def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
 def rebuild(data: onp.ndarray[Any, Any], scalar: bool) -> ndarray:
     """The array that was pickled."""
     value = lazyloom.from_host(data)
-    return wrap(value) if scalar else ndarray._wrap(value)
+    return wrap(value) if scalar else ndarray.from_value(value)
 
 
 def dlpack(x: ndarray, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:

@@ -78,7 +78,7 @@ class nditer:
         made = self._places.operands
         self.operands: tuple[ndarray, ...] = tuple(
             _like(stand_in) if x is None else x for x, stand_in in zip(given, made, strict=True))
-        self._write = tuple(bool(stand_in.flags.writeable) for stand_in in self._looks())
+        self._writable = tuple(bool(stand_in.flags.writeable) for stand_in in self._looks())
         self._started = False
 
     def _looks(self) -> tuple[Any, ...]:
@@ -163,7 +163,7 @@ class nditer:
             raise ValueError("Iterator is past the end")
         place = tuple(self._places.multi_index)
         return tuple(_view(x, place, write)
-                     for x, write in zip(self.operands, self._write, strict=True))
+                     for x, write in zip(self.operands, self._writable, strict=True))
 
     @property
     def value(self) -> Any:

@@ -171,7 +171,7 @@ def _deepest(x: Any) -> int:
 def zeros_after(x: ndarray) -> ndarray:
     """One zero for each vector of the last axis."""
     shape = (*x.shape[:-1], 1)
-    return ndarray._wrap(record("full", (dt.scalar(0, x.type.dtype),), {"shape": shape}))
+    return ndarray.from_value(record("full", (dt.scalar(0, x.type.dtype),), {"shape": shape}))
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> ndarray:

@@ -60,7 +60,7 @@ def is_mask(k: Any) -> bool:
     if isinstance(k, (bool, onp.bool_)):
         return True
     if isinstance(k, lazyloom.Tensor):
-        return k._type.dtype is dt.BOOL
+        return k.tensor_type.dtype is dt.BOOL
     if isinstance(k, (list, tuple, onp.ndarray)):
         return not _holds_tensor(k) and onp.asarray(k).dtype == bool
     return False
@@ -112,7 +112,7 @@ def _width(k: Any) -> int:
     if k is None or k is Ellipsis:
         return 0
     if is_mask(k):
-        return len(k._type.shape) if isinstance(k, lazyloom.Tensor) else onp.ndim(k)
+        return len(k.tensor_type.shape) if isinstance(k, lazyloom.Tensor) else onp.ndim(k)
     return 1
 
 
@@ -205,8 +205,8 @@ def _masked(k: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
     mask: Any = k if isinstance(k, lazyloom.Tensor) else onp.asarray(k)
     check_mask(mask.shape, shape, axis)
     if isinstance(mask, lazyloom.Tensor):
-        return coordinates(flat_positions(mask.value, _MASK), mask._type.shape) if (
-            mask._type.shape) else []
+        return coordinates(flat_positions(mask.value, _MASK), mask.tensor_type.shape) if (
+            mask.tensor_type.shape) else []
     return host_positions(mask) if mask.ndim else []
 
 

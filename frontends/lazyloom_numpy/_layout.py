@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar
 
 import lazyloom
+from lazyloom.frontend import Permute, Reshape, view
 
 from ._options import memory_order
 
@@ -130,7 +131,7 @@ _FLAGS: Final = {
 
 def view_info(x: Any) -> ViewInfo | None:
     """The array's ViewInfo; None for an owner that nothing was said about."""
-    return getattr(x, "_info", None) if x._is_view or x._special else None
+    return getattr(x, "_info", None) if x.view_steps or x.slow_path else None
 
 
 def set_info(x: Any, info: ViewInfo) -> None:
@@ -140,8 +141,8 @@ def set_info(x: Any, info: ViewInfo) -> None:
     the order of its operands; row-major operands have row-major results in any case.
     """
     x._info = info
-    if not (x._is_view and in_order(x.type.shape, info.strides)):
-        x._special = True
+    if not (x.view_steps and in_order(x.type.shape, info.strides)):
+        x.slow_path = True
 
 
 def in_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
@@ -183,9 +184,9 @@ def base_of(x: Any) -> Any:
     base = info.base
     if type(base) is Hidden:
         order = tuple(base.order)
-        step = lazyloom.views.Reshape(x.type.shape) if order == tuple(range(len(order))) else (
-            lazyloom.views.Permute(order))
-        base = x._alias(step)
+        step = Reshape(x.type.shape) if order == tuple(range(len(order))) else (
+            Permute(order))
+        base = view(x, step)
         base._info = ViewInfo(tuple(info.strides[a] for a in order), None, True)
         info.base = base
     return base
@@ -254,7 +255,7 @@ def keep_order(result: Result, *sources: Any) -> Result:
     if ndim < 2:
         return result
     for x in sources:
-        if is_array(x) and x._special:
+        if is_array(x) and x.slow_path:
             break
     else:
         return result
@@ -286,7 +287,7 @@ def lay_out(result: Result, order: str | None, source: Any = None) -> Result:
             axes = list(range(len(shape)))[::-1]
             set_info(result, ViewInfo(ordered_strides(shape, axes), None, True))
         return result
-    if order == "K" and source is not None and (source._is_view or source._special):
+    if order == "K" and source is not None and (source.view_steps or source.slow_path):
         # by the strides alone, unlike the results of operations: a repeated axis is the fastest
         strides = element_strides(source)
         by_stride = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))

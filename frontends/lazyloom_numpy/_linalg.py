@@ -22,7 +22,7 @@ record = lazyloom.record
 
 
 def _array(a: Any) -> ndarray:
-    return a if isinstance(a, ndarray) else ndarray._wrap(value_of(a))
+    return a if isinstance(a, ndarray) else ndarray.from_value(value_of(a))
 
 
 def common(*arrays: Any) -> tuple[DType, list[Any]]:

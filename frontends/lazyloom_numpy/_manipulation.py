@@ -12,6 +12,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import DType
 from lazyloom.errors import type_name
+from lazyloom.frontend import Bitcast, Broadcast, Diagonal, Permute, Reshape
 
 from . import _dtypes as dt
 from ._array import (
@@ -29,14 +30,13 @@ from ._options import memory_order
 from ._plans import keep, key_of, known, view_of
 
 record = lazyloom.record
-views = lazyloom.views
 _INT = frozenset({int})
 
 
 def _array(a: Any) -> ndarray:
     if isinstance(a, ndarray):
         return a
-    return ndarray._wrap(value_of(a))
+    return ndarray.from_value(value_of(a))
 
 
 # ------------------------------------------------------------------------ reshape
@@ -123,8 +123,8 @@ def _reshape(x: ndarray, shape: Any, order: str, copy: bool | None) -> ndarray:
     if strides is None:
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return hide_owner(ndarray._wrap(record("reshape", (x.value,), {"shape": wanted})))
-    return alias(x, views.Reshape(wanted), strides)
+        return hide_owner(ndarray.from_value(record("reshape", (x.value,), {"shape": wanted})))
+    return alias(x, Reshape(wanted), strides)
 
 
 def ravel(a: Any, order: str = "C") -> ndarray:
@@ -136,18 +136,18 @@ def ravel(a: Any, order: str = "C") -> ndarray:
     if order in ("F", "A") and (order == "F" or x.flags.fnc):
         return ravel(transpose(x))
     if x.flags.c_contiguous:
-        return alias(x, views.Reshape((x.size,)), (1,))
-    return ndarray._wrap(record("reshape", (x.value,), {"shape": (x.size,)}))
+        return alias(x, Reshape((x.size,)), (1,))
+    return ndarray.from_value(record("reshape", (x.value,), {"shape": (x.size,)}))
 
 
 def view_as(x: ndarray, dtype: Any) -> ndarray:
     """``ndarray.view``."""
     if dtype is None or dt.internal(dtype) is x.type.dtype:
-        return alias(x, views.Reshape(x.shape), element_strides(x))
+        return alias(x, Reshape(x.shape), element_strides(x))
     target, source = dt.internal(dtype), x.type.dtype
     strides = element_strides(x)
     if target.itemsize == source.itemsize:
-        return alias(x, views.Bitcast(target), strides)
+        return alias(x, Bitcast(target), strides)
     if not x.shape or (strides[-1] != 1 and x.shape[-1] != 1):
         raise ValueError(
             "To change to a dtype of a different size, the last axis must be contiguous" if x.shape
@@ -156,16 +156,16 @@ def view_as(x: ndarray, dtype: Any) -> ndarray:
         ratio = source.itemsize // target.itemsize
         whole = (*x.shape[:-1], x.shape[-1] * ratio)
         outer = tuple(s * ratio for s in strides[:-1])
-        result = alias(x, views.Bitcast(target), (*outer, ratio, 1))
-        return alias(result, views.Reshape(whole), (*outer, 1))
+        result = alias(x, Bitcast(target), (*outer, ratio, 1))
+        return alias(result, Reshape(whole), (*outer, 1))
     ratio = target.itemsize // source.itemsize
     if x.shape[-1] % ratio:
         raise ValueError(
             "When changing to a larger dtype, its size must be a divisor of the total size in "
             "bytes of the last axis of the array.")
     split_ = (*x.shape[:-1], x.shape[-1] // ratio, ratio)
-    result = alias(x, views.Reshape(split_), (*strides[:-1], ratio, 1))
-    return alias(result, views.Bitcast(target), (*(s // ratio for s in strides[:-1]), 1))
+    result = alias(x, Reshape(split_), (*strides[:-1], ratio, 1))
+    return alias(result, Bitcast(target), (*(s // ratio for s in strides[:-1]), 1))
 
 
 def squeeze(a: Any, axis: Any = None) -> ndarray:
@@ -181,7 +181,7 @@ def squeeze(a: Any, axis: Any = None) -> ndarray:
         return x
     kept = [i for i in range(x.ndim) if i not in axes]
     strides = element_strides(x)
-    return alias(x, views.Reshape(tuple(x.shape[i] for i in kept)),
+    return alias(x, Reshape(tuple(x.shape[i] for i in kept)),
                  tuple(strides[i] for i in kept))  # fmt: skip
 
 
@@ -245,8 +245,8 @@ def _transpose(x: ndarray, axes: Any) -> ndarray:
             raise ValueError("repeated axis in transpose")
     strides = element_strides(x)
     if order == tuple(range(x.ndim)):
-        return alias(x, views.Reshape(x.shape), strides)
-    return alias(x, views.Permute(order), tuple(strides[i] for i in order))
+        return alias(x, Reshape(x.shape), strides)
+    return alias(x, Permute(order), tuple(strides[i] for i in order))
 
 
 permute_dims = transpose
@@ -346,7 +346,7 @@ def diagonal_view(x: ndarray, offset: int, i: int, j: int, writeable: bool) -> n
     """The diagonal of two axes, as the last axis of a view."""
     strides = element_strides(x)
     rest = [s for n, s in enumerate(strides) if n not in (i, j)]
-    step = views.Diagonal(offset, i, j)
+    step = Diagonal(offset, i, j)
     return alias(x, step, (*rest, strides[i] + strides[j]), writeable)
 
 
@@ -371,8 +371,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     strides = (0,) * extra + tuple(
         0 if n == 1 != w else s for n, s, w in zip(x.shape, element_strides(x), wanted[extra:]))
     if wanted == x.shape:
-        return alias(x, views.Reshape(wanted), strides, False)
-    return alias(x, views.Broadcast(wanted), strides, False)
+        return alias(x, Reshape(wanted), strides, False)
+    return alias(x, Broadcast(wanted), strides, False)
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
@@ -477,7 +477,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 def take_host(x: ndarray, order: Any, axis: int) -> ndarray:
     """``take`` of indices that are known on the host."""
     indices = lazyloom.from_host(onp.ascontiguousarray(order, dtype=onp.int64))
-    return ndarray._wrap(record("take", (x.value, indices), {"axis": axis}))
+    return ndarray.from_value(record("take", (x.value, indices), {"axis": axis}))
 
 
 def tile(A: Any, reps: Any) -> ndarray:
@@ -488,7 +488,7 @@ def tile(A: Any, reps: Any) -> ndarray:
         counts = (1,) * (x.ndim - len(counts)) + counts
     elif len(counts) > x.ndim:
         x = x.reshape((1,) * (len(counts) - x.ndim) + x.shape)
-    return ndarray._wrap(record("tile", (x.value,), {"repeats": counts}))
+    return ndarray.from_value(record("tile", (x.value,), {"repeats": counts}))
 
 
 def resize(a: Any, new_shape: Any) -> ndarray:
@@ -497,7 +497,7 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     dims = dt.shape_tuple(new_shape)
     size = math.prod(dims)
     if x.size == 0 or size == 0:
-        return ndarray._wrap(record("full", (dt.scalar(0, x.type.dtype),), {"shape": dims}))
+        return ndarray.from_value(record("full", (dt.scalar(0, x.type.dtype),), {"shape": dims}))
     if size > x.size:
         x = tile(x, -(-size // x.size))
     return reshape(x[:size], dims).copy()
@@ -509,7 +509,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     if axis is None:
         total = sum(shift) if isinstance(shift, (tuple, list)) else shift
         attributes: dict[str, Any] = {"shifts": (int(total),), "axes": None}
-        return ndarray._wrap(record("roll", (x.value,), attributes))
+        return ndarray.from_value(record("roll", (x.value,), attributes))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     if len(axes) != len(shifts):
@@ -524,7 +524,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
         moved[dt.normalize_axis(i, x.ndim)] += int(s)
     used = tuple(i for i, s in enumerate(moved) if s) or (0,) * bool(x.ndim)
     attributes = {"shifts": tuple(moved[i] for i in used), "axes": used}
-    return ndarray._wrap(record("roll", (x.value,), attributes))
+    return ndarray.from_value(record("roll", (x.value,), attributes))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -15,6 +15,20 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
+from lazyloom.frontend import (
+    Bitcast,
+    Broadcast,
+    Diagonal,
+    Imag,
+    Permute,
+    Real,
+    Reshape,
+    Slice,
+    Strided,
+    hold,
+    share_view,
+    storage_of,
+)
 
 from . import _dtypes as dt
 from ._array import alias, c_strides, element_strides, ndarray
@@ -22,7 +36,6 @@ from ._layout import ViewInfo, base_of, set_info, view_info
 from ._manipulation import reshape_strides, resolve_shape, view_as
 
 record = lazyloom.record
-views = lazyloom.views
 
 # ------------------------------------------------------------------------ sharing
 
@@ -32,8 +45,8 @@ def _root(x: ndarray) -> onp.ndarray[Any, Any]:
     owner = base_of(x)
     owner = x if owner is None else owner
     # an owner whose shape was set is a view of its storage
-    if owner._is_view:
-        owner = ndarray._wrap(owner._base_storage.value)
+    if owner.view_steps:
+        owner = ndarray.from_value(storage_of(owner).value)
     dtype = owner.dtype
     memory = onp.empty(max(owner.size, 1), dtype)
     strides = tuple(s * dtype.itemsize for s in element_strides(owner))
@@ -43,29 +56,29 @@ def _root(x: ndarray) -> onp.ndarray[Any, Any]:
 def _twin(x: ndarray, root: onp.ndarray[Any, Any]) -> onp.ndarray[Any, Any] | None:
     """The part of the memory that the array reads; None where only the device knows it."""
     t = root
-    for step in x._steps:
-        if isinstance(step, views.Slice):
+    for step in x.view_steps:
+        if isinstance(step, Slice):
             ends = (a + s * n for a, n, s in zip(step.starts, step.sizes, step.steps))
             t = t[tuple(slice(a, b if b >= 0 else None, s) if n else slice(0, 0) for a, b, s, n in
                         zip(step.starts, ends, step.steps, step.sizes))]  # fmt: skip
-        elif isinstance(step, views.Permute):
+        elif isinstance(step, Permute):
             t = t.transpose(step.axes)
-        elif isinstance(step, views.Reshape):
+        elif isinstance(step, Reshape):
             try:
                 t = onp.reshape(t, step.shape, copy=False)
             except ValueError:
                 return None
-        elif isinstance(step, views.Broadcast):
+        elif isinstance(step, Broadcast):
             t = onp.broadcast_to(t, step.shape)
-        elif isinstance(step, views.Diagonal):
+        elif isinstance(step, Diagonal):
             t = t.diagonal(step.offset, step.axis1, step.axis2)
-        elif isinstance(step, views.Real):
+        elif isinstance(step, Real):
             t = t.real
-        elif isinstance(step, views.Imag):
+        elif isinstance(step, Imag):
             t = t.imag
-        elif isinstance(step, views.Bitcast):
+        elif isinstance(step, Bitcast):
             t = _bitcast(t, step.dtype.numpy)
-        elif isinstance(step, views.Strided):
+        elif isinstance(step, Strided):
             strides = tuple(s * t.itemsize for s in step.steps)
             t = onp.lib.stride_tricks.as_strided(t.reshape(-1)[step.offset:], step.shape, strides)
         else:
@@ -86,7 +99,7 @@ def _ask(a: Any, b: Any, question: Any) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)):
         hosts = isinstance(a, onp.ndarray) and isinstance(b, onp.ndarray)
         return hosts and bool(question(a, b))
-    if not a.size or not b.size or a._shared is None or a._shared is not b._shared:
+    if not a.size or not b.size or a.shared is None or a.shared is not b.shared:
         return a is b and a.size > 0
     root = _root(a)
     first, second = _twin(a, root), _twin(b, root)
@@ -114,7 +127,7 @@ def _become(x: ndarray, view: ndarray) -> None:
     info = view_info(x)
     base, writeable = base_of(x), info is None or info.writeable
     strides = element_strides(view)
-    x._set(view._base_storage, view._steps, view._type)
+    share_view(x, view)
     set_info(x, ViewInfo(strides, base, writeable))
 
 
@@ -126,7 +139,7 @@ def set_shape(x: ndarray, shape: Any) -> None:
         raise AttributeError(
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
             "the desired shape.")
-    _become(x, alias(x, views.Reshape(wanted), strides))
+    _become(x, alias(x, Reshape(wanted), strides))
 
 
 def set_dtype(x: ndarray, dtype: Any) -> None:
@@ -146,7 +159,7 @@ def resize(x: ndarray, shape: Any, refcheck: bool) -> None:
         return
     if base_of(x) is not None:
         raise ValueError("cannot resize this array: it does not own its data")
-    shared = x._shared
+    shared = x.shared
     # the array itself and the argument of getrefcount
     if refcheck and shared is not None and sys.getrefcount(shared) > 3:
         raise ValueError(
@@ -165,10 +178,10 @@ def resize(x: ndarray, shape: Any, refcheck: bool) -> None:
         del x._info
     if column_major and len(dims) > 1:
         value = record("transpose", (value,), {"axes": tuple(range(len(dims)))[::-1]})
-        x._hold(value)
+        hold(x, value)
         set_info(x, ViewInfo(c_strides(dims[::-1])[::-1], None, True))
     else:
-        x._hold(value)
+        hold(x, value)
 
 
 # ------------------------------------------------------------- strides given by hand
@@ -186,7 +199,7 @@ def strided(x: ndarray, offset: int, shape: tuple[int, ...], steps: tuple[int, .
         raise ValueError(
             f"strides {steps} (in elements) and shape {shape} lead outside of the {x.size} "
             "elements of the array; they must stay inside")
-    return alias(x, views.Strided(offset, shape, steps), steps, writeable)
+    return alias(x, Strided(offset, shape, steps), steps, writeable)
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False,

@@ -20,7 +20,7 @@ def _inexact(x: Any) -> ndarray:
     value = value_of(x)
     if not value.type.dtype.is_inexact:
         value = as_value(value, dt.FLOAT64)
-    return ndarray._wrap(value)
+    return ndarray.from_value(value)
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:

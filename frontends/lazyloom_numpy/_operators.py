@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lazyloom import dtypes
-from lazyloom.tensor.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
+from lazyloom.frontend import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
 
 from . import _errstate
 from . import _ufuncs as _u

@@ -131,7 +131,7 @@ def _constant(x: ndarray, widths: list[tuple[int, int]], values: Any) -> ndarray
     if all(v is first for pair in pairs for v in pair) or all(
         type(v) in (int, float) and v == first for pair in pairs for v in pair
     ):
-        return ndarray._wrap(record("pad", (value, param(operand(first), d)), {
+        return ndarray.from_value(record("pad", (value, param(operand(first), d)), {
             "low": low, "high": high, "interior": none}))  # fmt: skip
     for axis, (pair, fills) in enumerate(zip(widths, pairs)):
         for side, (width, fill) in enumerate(zip(pair, fills)):
@@ -139,7 +139,7 @@ def _constant(x: ndarray, widths: list[tuple[int, int]], values: Any) -> ndarray
             before, after = (sizes, none) if side == 0 else (none, sizes)
             value = record("pad", (value, param(fill, d)), {
                 "low": before, "high": after, "interior": none})  # fmt: skip
-    return ndarray._wrap(value)
+    return ndarray.from_value(value)
 
 
 def _part(x: ndarray, axis: int, chosen: slice) -> ndarray:
@@ -185,7 +185,7 @@ def _repeated(x: ndarray, axis: int, widths: tuple[int, int], mode: str, odd: bo
     n = x.shape[axis]
     left, right = widths
     steps = record("iota", (), {"shape": (left + n + right,), "axis": 0, "dtype": dt.INT64})
-    position = ndarray._wrap(record("subtract", (steps, dt.scalar(left, dt.INT64))))
+    position = ndarray.from_value(record("subtract", (steps, dt.scalar(left, dt.INT64))))
     if mode == "edge" or (mode == "reflect" and n == 1):
         return take(x, position.clip(0, n - 1), axis)  # type: ignore[no-any-return]
     if mode == "wrap":

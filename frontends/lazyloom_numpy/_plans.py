@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazyloom.frontend import view_of_type
+
 from ._layout import ViewInfo, base_of, view_info
 
 #: (what is done, type, strides, arguments) -> the view's plan
@@ -22,11 +24,11 @@ class Plan:
     __slots__ = ("steps", "type", "strides", "writeable", "special", "scalar")
 
     def __init__(self, x: Any, view: Any, writeable: bool, scalar: bool) -> None:
-        self.steps = view._steps[len(x._steps):]
-        self.type = view._type
+        self.steps = view.view_steps[len(x.view_steps):]
+        self.type = view.tensor_type
         self.strides = view._info.strides
         self.writeable = writeable
-        self.special = view._special
+        self.special = view.slow_path
         #: an index of one element, which is read as a scalar
         self.scalar = scalar
 
@@ -34,7 +36,7 @@ class Plan:
 def key_of(x: Any, what: str, arguments: Any) -> Any:
     """What the plan of a view of ``x`` is kept under."""
     info = view_info(x)
-    return (what, x._type, None if info is None else info.strides, arguments)
+    return (what, x.tensor_type, None if info is None else info.strides, arguments)
 
 
 def known(key: Any) -> Plan | None:
@@ -44,9 +46,9 @@ def known(key: Any) -> Plan | None:
 
 def keep(key: Any, x: Any, view: Any, scalar: bool = False) -> None:
     """Keep how ``view`` came to be a view of ``x``."""
-    if view is x or view._shared is None or view._shared is not x._shared:
+    if view is x or view.shared is None or view.shared is not x.shared:
         return
-    if view._steps[:len(x._steps)] != x._steps:
+    if view.view_steps[:len(x.view_steps)] != x.view_steps:
         return
     info = view_info(x)
     if info is not None and not info.writeable:
@@ -59,9 +61,7 @@ def keep(key: Any, x: Any, view: Any, scalar: bool = False) -> None:
 def view_of(x: Any, plan: Plan) -> Any:
     """The view of an array of the type and strides that the plan was made for."""
     cls = type(x)
-    view = cls.__new__(cls)
-    view._set(x._storage, x._steps + plan.steps, plan.type)
-    view._no_gradient = x._no_gradient
+    view = view_of_type(cls, x, plan.steps, plan.type)
     info = getattr(x, "_info", None)
     base, writeable = x, plan.writeable
     if info is not None:
@@ -69,5 +69,5 @@ def view_of(x: Any, plan: Plan) -> Any:
         if info.base is not None:
             base = base_of(x)
     view._info = ViewInfo(plan.strides, base, writeable)
-    view._special = plan.special
+    view.slow_path = plan.special
     return view

@@ -203,7 +203,7 @@ def _points(q: Any, hundred: bool) -> tuple[ndarray, bool]:
     weak = type(q) in (int, float)
     top = 100 if hundred else 1
     kind = "percentile" if hundred else "quantile"
-    points = ndarray._wrap(as_value(operand(q)))
+    points = ndarray.from_value(as_value(operand(q)))
     if not isinstance(q, lazyloom.Tensor):
         given = onp.asarray(q)
         if given.size and not (given.min() >= 0 and given.max() <= top):

@@ -108,7 +108,7 @@ def _reduced(op: str, a: Any, axis: Any, keepdims: Any) -> Any:
 def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool,
                   initial: Any, where: Any, identity: int) -> Any:  # fmt: skip
     if dtype is None and out is None and initial is None and where is True and (
-        isinstance(a, ndarray) and a._type.dtype.is_inexact
+        isinstance(a, ndarray) and a.tensor_type.dtype.is_inexact
     ):
         found = _reduced(op, a, axis, keepdims)
         if found is not None:
@@ -152,7 +152,7 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
               where: Any) -> Any:  # fmt: skip
     if out is None and initial is None and where is True and (
-        isinstance(a, ndarray) and a._type.size and a._type.dtype.kind != "c"
+        isinstance(a, ndarray) and a.tensor_type.size and a.tensor_type.dtype.kind != "c"
     ):
         found = _reduced(name, a, axis, keepdims)
         if found is not None:
@@ -238,7 +238,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
          where: Any = True) -> Any:  # fmt: skip
     """Arithmetic mean over axes; of integers in float64. See ``numpy.mean``."""
     if dtype is None and out is None and where is True and (
-        isinstance(a, ndarray) and a._type.dtype.is_inexact and a._type.size
+        isinstance(a, ndarray) and a.tensor_type.dtype.is_inexact and a.tensor_type.size
     ):
         found = _reduced("mean", a, axis, keepdims)
         if found is not None:
@@ -265,7 +265,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 
 def _as_mask(mask: Any, shape: tuple[int, ...]) -> ndarray:
     """A mask in the shape of what it is for."""
-    return ndarray._wrap(record("broadcast_to", (value_of(mask, dt.BOOL),), {"shape": shape}))
+    return ndarray.from_value(record("broadcast_to", (value_of(mask, dt.BOOL),), {"shape": shape}))
 
 
 def _how_many(value: Any, axes: Any) -> int:
@@ -302,7 +302,7 @@ def _spread_in_integers(op: str, a: Any, axis: Any, dtype: Any, amount: float, k
             f"Cannot cast ufunc 'sqrt' output from dtype('float64') to {found.dtype!r} with "
             "casting rule 'same_kind'")
     if op == "std":
-        found = ndarray._wrap(record("sqrt", (value_of(found, dt.FLOAT64),))).astype(dtype)
+        found = ndarray.from_value(record("sqrt", (value_of(found, dt.FLOAT64),))).astype(dtype)
     return found
 
 
@@ -468,7 +468,7 @@ def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, ou
     if include_initial:
         position = dt.normalize_axis(axis, x.ndim)
         shape = tuple(1 if i == position else n for i, n in enumerate(x.shape))
-        first = ndarray._wrap(full_value(shape, start, result.type.dtype))
+        first = ndarray.from_value(full_value(shape, start, result.type.dtype))
         result = concatenate([first, result], axis=position)
     return finish(result.value, out, op)
 

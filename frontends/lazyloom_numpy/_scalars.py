@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as onp
 
 import lazyloom
+from lazyloom.frontend import hold
 
 from ._array import ndarray
 
@@ -23,7 +24,7 @@ def attribute(x: Any, name: str) -> Any:
     """What NumPy's scalar has and arrays do not, such as ``is_integer``; its methods read."""
     if name.startswith("_"):  # the slot of an array that is no view, mostly
         raise AttributeError(name)
-    kind = x._type.dtype.numpy.type
+    kind = x.tensor_type.dtype.numpy.type
     if not hasattr(kind, name):
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
     if not callable(getattr(kind, name)):
@@ -101,12 +102,12 @@ class ScalarArray(ndarray):
     __len__ = Missing("a 0-d result has no len()")  # type: ignore[assignment]
 
     def __init__(self, value: Any = 0.0) -> None:
-        self._hold(lazyloom.from_host(host_number(value)))
+        hold(self, lazyloom.from_host(host_number(value)))
 
     @property
     def __class__(self) -> Any:
         """NumPy's type of such scalars, as ``isinstance`` asks; ``type(x)`` is the array's."""
-        return self._type.dtype.numpy.type
+        return self.tensor_type.dtype.numpy.type
 
     def __getattr__(self, name: str) -> Any:
         return attribute(self, name)

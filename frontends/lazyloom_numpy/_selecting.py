@@ -27,7 +27,7 @@ record = lazyloom.record
 
 
 def _array(a: Any) -> ndarray:
-    return a if isinstance(a, ndarray) else ndarray._wrap(value_of(a))
+    return a if isinstance(a, ndarray) else ndarray.from_value(value_of(a))
 
 
 def _positions(condition: Any, function: str) -> Any:
@@ -45,7 +45,7 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
             "instead.")
     flat = flat_positions(value, "nonzero")
-    return tuple(map(ndarray._wrap, coordinates(flat, value.type.shape)))
+    return tuple(map(ndarray.from_value, coordinates(flat, value.type.shape)))
 
 
 def argwhere(a: Any) -> ndarray:
@@ -56,16 +56,16 @@ def argwhere(a: Any) -> ndarray:
     value = _array(a).value
     flat = flat_positions(value, "argwhere")
     if not value.type.shape:
-        return ndarray._wrap(record(
+        return ndarray.from_value(record(
             "full", (dt.scalar(0, dt.INT64),), {"shape": (flat.type.shape[0], 0)}))
     # NumPy's is the transpose of what nonzero gives
-    rows = ndarray._wrap(record("stack", coordinates(flat, value.type.shape), {"axis": 0}))
+    rows = ndarray.from_value(record("stack", coordinates(flat, value.type.shape), {"axis": 0}))
     return rows.T
 
 
 def flatnonzero(a: Any) -> ndarray:
     """Flat indices of the elements that are not zero; reads how many. See NumPy's."""
-    return ndarray._wrap(flat_positions(_array(a).value, "flatnonzero"))
+    return ndarray.from_value(flat_positions(_array(a).value, "flatnonzero"))
 
 
 def _chosen(condition: Any, a: Any, axis: Any, function: str) -> Any:
@@ -91,8 +91,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 def extract(condition: Any, arr: Any) -> Any:
     """The elements whose condition is true; reads how many. See ``numpy.extract``."""
     if isinstance(condition, lazyloom.Tensor):
-        flat: Any = ndarray._wrap(
-            record("reshape", (condition.value,), {"shape": (condition._type.size,)}))
+        flat: Any = ndarray.from_value(
+            record("reshape", (condition.value,), {"shape": (condition.tensor_type.size,)}))
     else:
         flat = onp.asarray(condition).reshape(-1)
     return wrap(_chosen(flat, arr, None, "extract"))
@@ -139,7 +139,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
         count = operator.index(repeats)
         if count < 0:
             raise ValueError("repeats may not contain negative values.")
-        return ndarray._wrap(record("repeat", (value,), {"repeats": count, "axis": position}))
+        return ndarray.from_value(record("repeat", (value,), {"repeats": count, "axis": position}))
     size = value.type.shape[position]
     if not isinstance(repeats, lazyloom.Tensor):
         counts = onp.asarray(repeats)
@@ -147,7 +147,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
             raise _no_counts(counts.dtype)
         _check_counts(counts.shape, size)
         order: Any = lazyloom.from_host(onp.repeat(onp.arange(size), counts))
-        return ndarray._wrap(record("take", (value, order), {"axis": position}))
+        return ndarray.from_value(record("take", (value, order), {"axis": position}))
     given = repeats.value
     if given.type.dtype.kind not in "iub":
         raise _no_counts(given.type.dtype.numpy)
@@ -156,7 +156,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
     given = record("broadcast_to", (record(
         "reshape", (given,), {"shape": (given.type.size,)}),), {"shape": (size,)})
     if not size:
-        return ndarray._wrap(value)
+        return ndarray.from_value(value)
     ends = record("cumsum", (given,), {"axis": 0})
     facts = record("stack", (record("sum", (given,)), record("min", (given,))), {"axis": 0})
     total, least = (int(n) for n in lazyloom.read_for_shape(facts, "repeat"))
@@ -164,7 +164,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
         raise ValueError("repeats may not contain negative values.")
     numbers = record("arange", (dt.scalar(0, dt.INT64), dt.scalar(1, dt.INT64)), {"length": total})
     order = record("searchsorted", (ends, numbers), {"side": "right"})
-    return ndarray._wrap(record("take", (value, order), {"axis": position}))
+    return ndarray.from_value(record("take", (value, order), {"axis": position}))
 
 
 def _no_counts(dtype: Any) -> TypeError:
@@ -203,7 +203,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
         raise ValueError("'list' argument must have no negative elements")
     length = max(high + 1, least)
     if weights is None:
-        return ndarray._wrap(record("bincount", (value,), {"length": length}))
+        return ndarray.from_value(record("bincount", (value,), {"length": length}))
     w = value_of(weights)
     if not dt.can_cast(w.type.dtype, dt.FLOAT64, "safe"):
         raise TypeError(
@@ -212,7 +212,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
     if w.type.shape != shape:
         raise ValueError("The weights and list don't have the same length.")
     w = as_value(w, dt.FLOAT64)
-    return ndarray._wrap(record("bincount", (value, w), {"length": length}))
+    return ndarray.from_value(record("bincount", (value, w), {"length": length}))
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:

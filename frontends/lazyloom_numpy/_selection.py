@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as onp
 
 import lazyloom
+from lazyloom.frontend import hold
 
 from . import _dtypes as dt
 from ._array import ndarray
@@ -23,7 +24,6 @@ from ._counting import flat_positions
 
 record = lazyloom.record
 
-_hold: Final[Any] = lazyloom.Tensor._hold
 _info: Final[Any] = ndarray.__dict__["_info"]
 
 
@@ -55,9 +55,9 @@ class Selection(ndarray):
         return getattr(self, name)
 
     @classmethod
-    def _wrap(cls, value: Any) -> Any:
+    def from_value(cls, value: Any) -> Any:
         """What is computed from one is a plain array."""
-        return ndarray._wrap(value)
+        return ndarray.from_value(value)
 
     @property
     def value(self) -> Any:
@@ -69,9 +69,9 @@ def select(x: ndarray, mask: Any) -> Selection:
     """``x[mask]`` for a mask of the device that has the shape of the first axes of ``x``."""
     made = Selection.__new__(Selection)
     source = _Source(x.value, mask.value)
-    _hold(made, source.mask)
+    hold(made, source.mask)
     # operators take the general way, which asks for something
-    made._special = True
+    made.slow_path = True
     _info.__set__(made, source)
     return made
 
@@ -89,7 +89,7 @@ def settle(x: Any) -> None:
     taken = record("take", (value, positions), {"axis": 0})
     _info.__delete__(x)
     x.__class__ = ndarray  # type: ignore[assignment]
-    _hold(x, taken)
+    hold(x, taken)
 
 
 def _spread(mask: Any, ndim: int) -> Any:
@@ -116,11 +116,11 @@ def _other(given: Any, source: _Source) -> Any:
     if type(given) is Selection:
         theirs = _info.__get__(given)
         if theirs.mask is source.mask and theirs.value.type.shape == source.value.type.shape:
-            return ndarray._wrap(_harmless(theirs))
+            return ndarray.from_value(_harmless(theirs))
         return None
     if isinstance(given, (int, float, complex, onp.generic)):
         return given
-    if isinstance(given, lazyloom.Tensor) and not given._type.shape:
+    if isinstance(given, lazyloom.Tensor) and not given.tensor_type.shape:
         return given
     return None
 
@@ -141,7 +141,7 @@ def _in_place(symbol: str) -> Any:
         if other is None:
             settle(self)
             return plain(self, given)
-        source.value = plain(ndarray._wrap(_harmless(source)), other).value
+        source.value = plain(ndarray.from_value(_harmless(source)), other).value
         return self
 
     method.__name__ = f"__{symbol}__"

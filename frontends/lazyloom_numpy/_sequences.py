@@ -22,7 +22,7 @@ record = lazyloom.record
 
 
 def _array(a: Any) -> ndarray:
-    return a if isinstance(a, ndarray) else ndarray._wrap(value_of(a))
+    return a if isinstance(a, ndarray) else ndarray.from_value(value_of(a))
 
 
 def _slices(x: ndarray, axis: int, *parts: slice) -> list[ndarray]:
@@ -275,7 +275,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 def _convolve(a: Any, v: Any, mode: Any, name: str) -> Any:
     d, values = common(a, v)
-    x, y = (ndarray._wrap(w if w.type.shape else record("reshape", (w,), {"shape": (1,)}))
+    x, y = (ndarray.from_value(w if w.type.shape else record("reshape", (w,), {"shape": (1,)}))
             for w in values)
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError("object too deep for desired array")

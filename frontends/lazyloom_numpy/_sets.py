@@ -56,11 +56,11 @@ def _where(x: ndarray, mask: ndarray, function: str) -> ndarray:
 
 
 def _positions(mask: ndarray, function: str) -> ndarray:
-    return ndarray._wrap(flat_positions(mask.value, function))
+    return ndarray.from_value(flat_positions(mask.value, function))
 
 
 def _full(shape: tuple[int, ...], number: Any, d: Any) -> ndarray:
-    return ndarray._wrap(record("full", (dt.scalar(number, d),), {"shape": shape}))
+    return ndarray.from_value(record("full", (dt.scalar(number, d),), {"shape": shape}))
 
 
 def _starts(ordered: ndarray, equal_nan: bool) -> ndarray:

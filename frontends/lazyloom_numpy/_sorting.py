@@ -28,7 +28,7 @@ record = lazyloom.record
 def _array(a: Any) -> ndarray:
     if isinstance(a, ndarray):
         return a
-    return ndarray._wrap(value_of(a))
+    return ndarray.from_value(value_of(a))
 
 
 # -------------------------------------------------------------------------- sorting
@@ -67,7 +67,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
     value, position = _along(a, axis)
     attributes = {"axis": position, "descending": bool(descending), "stable": steady}
     return keep_order(
-        ndarray._wrap(record("sort", (value,), attributes)), *(() if axis is None else (a,)))
+        ndarray.from_value(record("sort", (value,), attributes)), *(() if axis is None else (a,)))
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
@@ -84,7 +84,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
         axis = None  # as if a 0-d array had one axis
     value, position = _along(a, axis)
     attributes = {"axis": position, "descending": bool(descending), "stable": steady}
-    return ndarray._wrap(record("argsort", (value,), attributes))
+    return ndarray.from_value(record("argsort", (value,), attributes))
 
 
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
@@ -92,7 +92,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
     """A copy with the kth element in its sorted place (it is sorted). See NumPy's."""
     value, position = _along(a, axis)
     _check_kth(kth, value.type.shape[position], kind, value.type.size)
-    return sort(ndarray._wrap(value), position)
+    return sort(ndarray.from_value(value), position)
 
 
 def _check_kth(kth: Any, n: int, kind: Any, size: int) -> None:
@@ -115,7 +115,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
     """Indices that would partition. See ``numpy.argpartition``."""
     value, position = _along(a, axis, True)
     _check_kth(kth, value.type.shape[position], kind, value.type.size)
-    return argsort(ndarray._wrap(value), position)
+    return argsort(ndarray.from_value(value), position)
 
 
 def sort_complex(a: Any) -> ndarray:
@@ -343,7 +343,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if not operands:
         raise ValueError("invalid number of arguments")
     d = dt.promote(*dict.fromkeys(map(operand_key, operands)))
-    items = [ndarray._wrap(as_value(c, d)) for c in operands]
+    items = [ndarray.from_value(as_value(c, d)) for c in operands]
     arrays = broadcast_arrays(_array(a), *items)
     number = arrays[0]
     if mode == "raise":

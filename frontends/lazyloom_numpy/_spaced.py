@@ -40,7 +40,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         if target.kind in "iu":
             value = record("floor", (value,))
         value = record("cast", (value,), {"dtype": target})
-    result = ndarray._wrap(value)
+    result = ndarray.from_value(value)
     if axis != 0 and result.ndim > 1:
         result = moveaxis(result, 0, axis)
     if not retstep:
@@ -76,7 +76,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     keys = dict.fromkeys((_kind(start), _kind(stop)))
     compute = dt.promote(*keys, float, dt.FLOAT64 if dtype is None else dt.internal(dtype))
     zero = "Geometric sequence cannot include zero"
-    first, last = (ndarray._wrap(as_value(operand(x), compute)) for x in (start, stop))
+    first, last = (ndarray.from_value(as_value(operand(x), compute)) for x in (start, stop))
     for x, end in ((start, first), (stop, last)):
         if not isinstance(x, lazyloom.Tensor) and (onp.asarray(x) == 0).any():
             raise ValueError(zero)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.tensor.operators import Operators, operators_of, set_operators
+from lazyloom.frontend import Operators, operators_of, set_operators, share_view
 
 from . import _ufuncs as _u
 from ._array import ScalarArray, ndarray
@@ -29,9 +29,8 @@ _new: Final = lazyloom.Tensor.__new__
 def _same_place(x: ndarray, cls: Any) -> Any:
     """The same memory as an array of another class, to which nothing is said yet."""
     made = _new(cls)
-    made._set(x._base_storage, x._steps, x._type)
-    made._no_gradient = x._no_gradient
     info = getattr(x, "_info", None)
+    share_view(made, x)
     if info is not None:
         set_info(made, info)
     elif type(x) is not ScalarArray:
@@ -55,7 +54,7 @@ def recast(x: Any, cls: Any, template: Any) -> Any:
     if cls is ndarray:
         return plain(x) if isinstance(x, Subclassable) else x
     made = _same_place(x, cls)
-    made._special = True
+    made.slow_path = True
     if made.__array_finalize__ is not None:
         made.__array_finalize__(template)
     return made
@@ -80,11 +79,11 @@ class Subclassable(ndarray):
         made = _new(cls)
         if args or kwargs:
             given = ndarray(*args, **kwargs)
-            made._set(given._base_storage, given._steps, given._type)
+            share_view(made, given)
             info = getattr(given, "_info", None)
             if info is not None:
                 set_info(made, info)
-            made._special = True
+            made.slow_path = True
             if made.__array_finalize__ is not None:
                 made.__array_finalize__(None)
         return made
@@ -132,7 +131,7 @@ class Subclassable(ndarray):
 
 
 def _unpickled(cls: Any, data: Any) -> Any:
-    return recast(ndarray._wrap(lazyloom.from_host(data)), cls, None)
+    return recast(ndarray.from_value(lazyloom.from_host(data)), cls, None)
 
 
 # -- ufuncs ------------------------------------------------------------------------------------
@@ -206,7 +205,7 @@ def _computed(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[
 def _wrapped(template: Any, result: Any, context: Any) -> Any:
     if type(template).__array_wrap__ is Subclassable.__array_wrap__:
         return _like(result, template)
-    array = ndarray._wrap(result.value)
+    array = ndarray.from_value(result.value)
     if len(inspect.signature(template.__array_wrap__).parameters) > 2:
         return template.__array_wrap__(array, context, not array.shape)
     return template.__array_wrap__(array, context)

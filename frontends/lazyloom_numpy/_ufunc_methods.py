@@ -380,7 +380,7 @@ def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[
         _in_rounds(function, a, indices, others)
         return
     size = a.type.size
-    numbers = ndarray._wrap(lazyloom.from_host(onp.arange(size).reshape(a.shape)))
+    numbers = ndarray.from_value(lazyloom.from_host(onp.arange(size).reshape(a.shape)))
     chosen = numbers[indices]
     positions = record("reshape", (chosen.value,), {"shape": (chosen.size,)})
     operands = [record("reshape", (a.value,), {"shape": (size,)}), positions]

@@ -13,7 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
-from lazyloom.tensor.operators import operators_of
+from lazyloom.frontend import operators_of
 
 from . import _dtypes as dt
 from . import _errstate, _loops
@@ -160,8 +160,8 @@ class ufunc:
                 found = binary(self, first, args[1], True)
                 if found is not None:
                     return found
-            elif isinstance(first, ndarray) and not first._special:
-                ready = self.ready.get(first._type.dtype)
+            elif isinstance(first, ndarray) and not first.slow_path:
+                ready = self.ready.get(first.tensor_type.dtype)
                 if ready is not None:
                     return wrap(record_one(ready, first.value))
         if any(decides_itself(a) for a in args):
@@ -524,10 +524,10 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
     # what programs do most, without the detours of the general case
     if isinstance(a, ndarray):
         if isinstance(b, ndarray):
-            ready = function.ready.get((a._type.dtype, b._type.dtype))
+            ready = function.ready.get((a.tensor_type.dtype, b.tensor_type.dtype))
             if ready is not None:
                 result = wrap(record_two(ready, a.value, b.value))
-                return keep_order(result, a, b) if a._special or b._special else result
+                return keep_order(result, a, b) if a.slow_path or b.slow_path else result
         else:
             found = _with_number(function, a, b, False)
             if found is not None:
@@ -586,9 +586,9 @@ def _scalars(*operands: Any) -> bool:
 def _with_number(function: ufunc, x: ndarray, number: Any, reverse: bool) -> Any:
     """An array and a Python number, if that is one op; else None."""
     kind = type(number)
-    d = x._type.dtype
+    d = x.tensor_type.dtype
     ready = function.ready.get((kind, d) if reverse else (d, kind))
-    if ready is None or x._special:
+    if ready is None or x.slow_path:
         return None
     if d.kind == "f":
         scalar = lazyloom.Scalar(float(number), d)

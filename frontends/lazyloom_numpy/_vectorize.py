@@ -89,7 +89,7 @@ def _array(result: Any) -> Any:
 
     value = host_value(result)
     # NumPy gives a 0-d array here, not a scalar
-    return ndarray._wrap(value) if isinstance(result, onp.ndarray) else wrap(value)
+    return ndarray.from_value(value) if isinstance(result, onp.ndarray) else wrap(value)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, *, identity: Any = None) -> Any:

@@ -292,7 +292,7 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
     from ._manipulation import roll
 
-    a = x if isinstance(x, ndarray) else ndarray._wrap(value_of(x))
+    a = x if isinstance(x, ndarray) else ndarray.from_value(value_of(x))
     if axes is None:
         places = list(range(a.ndim))
     elif isinstance(axes, (int, onp.integer)):

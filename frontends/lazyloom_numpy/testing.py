@@ -15,7 +15,7 @@ import lazyloom
 def _on_host(given: Any) -> Any:
     if isinstance(given, lazyloom.Tensor):
         data = given.read()
-        return data if given._type.shape else data[()]
+        return data if given.tensor_type.shape else data[()]
     if type(given) in (list, tuple):
         return type(given)([_on_host(part) for part in given])
     if type(given) is dict:

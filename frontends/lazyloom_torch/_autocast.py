@@ -69,10 +69,10 @@ def _cast(t: Any, to: Any) -> Any:
     """A tensor of a floating-point dtype but float64 in another one; anything else as it is."""
     if not isinstance(t, Tensor):
         return t
-    kind = t._type.dtype
+    kind = t.tensor_type.dtype
     if kind is to.lazy or not kind.is_floating or kind.itemsize == 8:
         return t
-    return Tensor._wrap(cast(t._operand(), to.lazy))
+    return Tensor.from_value(cast(t._operand(), to.lazy))
 
 
 def lowered(*tensors: Any) -> tuple[Any, ...]:
@@ -101,7 +101,7 @@ def _nested(x: Any, to: Any) -> Any:
 
 
 def _widest(args: Iterable[Any]) -> Any:
-    wide = any(isinstance(t, Tensor) and t._type.dtype.name == "float32" for t in args)
+    wide = any(isinstance(t, Tensor) and t.tensor_type.dtype.name == "float32" for t in args)
     return _dtypes.float32 if wide else state.dtypes["cpu"]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.tensor.views import Strided
+from lazyloom.frontend import Strided
 
 from . import _dtypes
 from ._strides import row_major, same_layout
@@ -57,7 +57,7 @@ class StoredBytes:
             raise ValueError(f"load: the file is damaged: a tensor of size {size}, strides "
                              f"{stride}, offset {offset}")
         if self.data is None:
-            return Tensor._wrap(lazyloom.from_host(np.zeros(0, kind.lazy.numpy)))
+            return Tensor.from_value(lazyloom.from_host(np.zeros(0, kind.lazy.numpy)))
         available = len(self.data) // kind.itemsize
         last = offset + sum((d - 1) * s for d, s in zip(size, stride))
         if 0 not in size and last >= available:
@@ -65,19 +65,20 @@ class StoredBytes:
                              f"{stride}, offset {offset} in a storage of {available} elements")
         plain = same_layout(size, stride, row_major(size))
         if 0 in size:
-            return Tensor._wrap(lazyloom.from_host(np.zeros(size, kind.lazy.numpy)))
+            return Tensor.from_value(lazyloom.from_host(np.zeros(size, kind.lazy.numpy)))
         if self.first is None:
             whole = offset == 0 and plain and _dtypes.Size(size).numel() == available
             flat = np.frombuffer(self.data, kind.lazy.numpy, available)
             if kind is _dtypes.bool_:
                 flat = flat.view(np.uint8) != 0
-            self.first = Tensor._wrap(lazyloom.from_host(flat.reshape(size) if whole else flat))
+            held = lazyloom.from_host(flat.reshape(size) if whole else flat)
+            self.first = Tensor.from_value(held)
             if whole:
                 return self.first
         base = self.first.detach()
         if base.dtype is not kind:
             base = base.reshape(-1).view(kind)
-        if offset == 0 and plain and size == base._type.shape:
+        if offset == 0 and plain and size == base.tensor_type.shape:
             return base
         if plain:
             made: Tensor = base.view(-1)[offset:last + 1].view(size)

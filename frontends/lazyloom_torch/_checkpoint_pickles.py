@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyloom.frontend import storage_of
+
 from . import _checkpoint_objects as objects
 from . import _dtypes
 from ._strides import row_major
@@ -106,15 +108,15 @@ class Pickler(pickle._Pickler):
 
     def _stored(self, x: Tensor) -> tuple[str, np.ndarray, tuple[int, ...], int]:
         """The key and the array of the storage, and the tensor's place in it."""
-        storage = x._storage
-        whole = row_major(x._type.shape)
-        if not x._steps:
+        storage = storage_of(x)
+        whole = row_major(x.tensor_type.shape)
+        if not x.view_steps:
             key, held = self._key(storage, x.read)
             return key, held, whole, 0
-        if storage.value.type.dtype is x._type.dtype:
-            key, held = self._key(storage, Tensor._wrap(storage.value).read)
+        if storage.value.type.dtype is x.tensor_type.dtype:
+            key, held = self._key(storage, Tensor.from_value(storage.value).read)
             stride, offset = x.stride(), x.storage_offset()
-            found = _strided(held.reshape(-1), x._type.shape, stride, offset)
+            found = _strided(held.reshape(-1), x.tensor_type.shape, stride, offset)
             # a view whose strides we do not know to be PyTorch's is saved as a copy
             if found is not None and found.tobytes() == x.read().tobytes():
                 return key, held, stride, offset

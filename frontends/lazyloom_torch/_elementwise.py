@@ -18,7 +18,7 @@ from ._formats import preserve_format
 from ._strides import of_copy, of_elements
 from ._tensor import Tensor
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _one = lazyloom.record_one
 
 
@@ -26,7 +26,7 @@ def mapped(ready: lazyloom.Spec, x: Tensor) -> Tensor:
     """Record an op of each element of a tensor. Raises TypeError for what is none."""
     if isinstance(x, Tensor):
         try:
-            if x._special:
+            if x.slow_path:
                 return follow(_wrap(_one(ready, x._operand())), (x,))
             made: Tensor = _wrap(_one(ready, x.value))
             return made
@@ -37,11 +37,11 @@ def mapped(ready: lazyloom.Spec, x: Tensor) -> Tensor:
 
 def follow(made: Tensor, operands: Sequence[Any]) -> Tensor:
     """Give a result the strides that its operands lead to; numbers among them are operands too."""
-    if made._value is None or any(made is x for x in operands):
+    if made.shared is not None or any(made is x for x in operands):
         return made  # a view, or one of the operands
-    given = tuple([(x._type.shape, x._strides) if isinstance(x, Tensor) else _NUMBER
+    given = tuple([(x.tensor_type.shape, x._strides) if isinstance(x, Tensor) else _NUMBER
                    for x in operands])
-    return made._laid(of_elements(made._type.shape, given))
+    return made._laid(of_elements(made.tensor_type.shape, given))
 
 
 _NUMBER: tuple[tuple[int, ...], None] = ((), None)
@@ -50,7 +50,7 @@ _NUMBER: tuple[tuple[int, ...], None] = ((), None)
 def ordered(made: Tensor, *operands: Any) -> Tensor:
     """A result of these operands, of which only some may be tensors, laid out as they are."""
     for x in operands:
-        if isinstance(x, Tensor) and x._special:
+        if isinstance(x, Tensor) and x.slow_path:
             return follow(made, [x for x in operands if isinstance(x, Tensor)])
     return made
 
@@ -60,7 +60,7 @@ def alike(made: Tensor, x: Tensor, memory_format: Any = None) -> Tensor:
     strides = x._strides
     if strides is None or memory_format not in (None, preserve_format):
         return made
-    return made._laid(of_copy(x._type.shape, strides))
+    return made._laid(of_copy(x.tensor_type.shape, strides))
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,10 +23,10 @@ def is_foreign(data: Any) -> bool:
 def own_copy(data: Any) -> Tensor:
     """The data of another library's tensor, without the history of its gradients."""
     if isinstance(data, lazyloom.Tensor):  # of another frontend: nothing has to be read
-        return Tensor._wrap(data.value.detach())
+        return Tensor.from_value(data.value.detach())
     if hasattr(data, "resolve_conj") and hasattr(data, "detach"):  # PyTorch's
         data = data.detach().resolve_conj().resolve_neg().contiguous()
-    return Tensor._wrap(lazyloom.from_dlpack(data, copy=True))
+    return Tensor.from_value(lazyloom.from_dlpack(data, copy=True))
 
 
 def operand_of(data: Any) -> Tensor:
@@ -36,7 +36,7 @@ def operand_of(data: Any) -> Tensor:
     while gradients are recorded. What another frontend recorded is on the same tape.
     """
     if isinstance(data, lazyloom.Tensor):
-        return Tensor._wrap(data.value)
+        return Tensor.from_value(data.value)
     if getattr(data, "requires_grad", False) is True and lazyloom.grad_enabled():
         raise RuntimeError(
             f"a {type_name(data)} that requires grad meets a lazyloom_torch.Tensor: no gradient "
@@ -71,7 +71,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         return ext_tensor.clone() if copy else ext_tensor.detach()
     if type_name(ext_tensor) == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
-    made: Tensor = Tensor._wrap(lazyloom.from_dlpack(ext_tensor, copy=copy))
+    made: Tensor = Tensor.from_value(lazyloom.from_dlpack(ext_tensor, copy=copy))
     return made
 
 

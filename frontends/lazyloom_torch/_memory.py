@@ -6,7 +6,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
-from lazyloom.tensor.views import Broadcast, Strided
+from lazyloom.frontend import Broadcast, Strided, storage_of, view_of_storage
 
 from ._errors import not_a_tensor
 from ._strides import row_major
@@ -19,19 +19,19 @@ def take(self: Tensor, other: Tensor) -> None:
     What either writes, both see. Contents that were computed with gradients are taken as they
     are now: they stay where they are on the tape, which would grow with each write.
     """
-    strides, offset, steps, leaf = other._strides, other._offset, other._steps, self._leaf
+    strides, offset, steps, leaf = other._strides, other._offset, other.view_steps, self._leaf
     before = self._strides
-    alone, kind = other._value, other._type
+    alone, kind = other.value if other.shared is None else None, other.tensor_type
     root: Tensor | None = None
     if alone is not None:
         if alone.requires_grad:
             storage = lazyloom.Storage(alone.detach())
         else:
             # the tensor becomes the owner, and the other one its detached alias
-            storage = other._storage
-            other._origin, other._no_gradient = self, True
+            storage = storage_of(other)
+            other._origin, other.detached = self, True
     else:
-        storage, root = other._storage, other._root()
+        storage, root = storage_of(other), other._root()
         tracked = storage.value.requires_grad
         if tracked and root._leaf is None:
             storage, steps, root = lazyloom.Storage(other.value.detach()), (), None
@@ -42,12 +42,12 @@ def take(self: Tensor, other: Tensor) -> None:
             if steps:
                 # nothing else stands for all of the memory that it was the owner of
                 root = _new(Tensor)
-                root._set(storage, (), storage.value.type)
+                view_of_storage(root, storage, (), storage.value.type)
                 root._lay(before, 0)
-    self._set(storage, steps, kind)
+    view_of_storage(self, storage, steps, kind)
     self._base = self._parent = self._own = None
     self._lay(strides, offset)
-    self._origin, self._no_gradient = root, root is not None
+    self._origin, self.detached = root, root is not None
     if leaf is None:
         return
     leaf.strides = strides
@@ -86,13 +86,13 @@ def replace_alias(
             made = _still_requiring(mine, made)
         mine = made
         self._write_plain(value.detach(), old)
-    top._keep_own((self._storage.version, mine))
+    top._keep_own((self.version, mine))
 
 
 def by_strides(self: Tensor) -> None:
     """Let a view that repeats elements be one that can be written: the same elements by strides."""
-    kind, steps = self._storage.value.type, []
-    for step in self._steps:
+    kind, steps = storage_of(self).value.type, []
+    for step in self.view_steps:
         if type(step) is Broadcast:
             lead = len(step.shape) - len(kind.shape)
             own = ((1, 0),) * lead + tuple(zip(kind.shape, row_major(kind.shape)))
@@ -100,18 +100,18 @@ def by_strides(self: Tensor) -> None:
                 s if d == n else 0 for (d, s), n in zip(own, step.shape)))
         kind = step.out_type(kind)
         steps.append(step)
-    self._steps = tuple(steps)
+    self.view_steps = tuple(steps)
 
 
 def check_gradient(self: Tensor, value: object) -> None:
     """Raise TypeError or RuntimeError for what cannot be a tensor's ``grad``."""
     if not isinstance(value, Tensor):
         raise not_a_tensor(value, "grad: ")
-    if value._type.shape != self._type.shape:
+    if value.tensor_type.shape != self.tensor_type.shape:
         raise RuntimeError(
             f"assigned grad has data of a different size: {list(value.shape)}, expected "
             f"{list(self.shape)}")
-    if value._type.dtype is not self._type.dtype:
+    if value.tensor_type.dtype is not self.tensor_type.dtype:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
             f"dtype {self.dtype!r}: they must be the same")

@@ -14,7 +14,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import dtypes
-from lazyloom.tensor.operators import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators
+from lazyloom.frontend import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators, write
 
 from ._functions import convert, creation, linear, pointwise
 from ._interchange import is_foreign, operand_of
@@ -71,9 +71,9 @@ def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
         if other is None:
             return NotImplemented
         value = binary(op, target, other, kind).value
-        if target._value is not None and value.type is target._type and lazyloom.grad_enabled():
+        if target.shared is None and value.type is target.tensor_type and lazyloom.grad_enabled():
             # nothing shares its storage, so it is neither a leaf nor a view
-            target._write(value)
+            write(target, value)
             return target
         return convert.store(target, value)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import hold, storage_of
 
 from . import _dtypes
 from ._core import cast
@@ -69,19 +70,19 @@ def _check_apart(name: str, out: Any, args: tuple[Any, ...]) -> None:
     outs = [o for o in (out if isinstance(out, (tuple, list)) else (out,))
             if isinstance(o, Tensor)]
     for o in outs:
-        if any(s == 0 and d > 1 for s, d in zip(o._strides or (), o._type.shape)):
+        if any(s == 0 and d > 1 for s, d in zip(o._strides or (), o.tensor_type.shape)):
             raise RuntimeError(
                 f"unsupported operation: {name}() cannot write its result into a tensor several "
                 "elements of which are one place in memory; clone() it first")
-    written = [o._storage for o in outs]
+    written = [storage_of(o) for o in outs]
     for a in args:
         for t in a if isinstance(a, (tuple, list)) else (a,):
-            if isinstance(t, Tensor) and any(t._storage is w for w in written):
+            if isinstance(t, Tensor) and any(storage_of(t) is w for w in written):
                 raise RuntimeError(
                     f"unsupported operation: {name}() cannot write its result into a tensor that "
                     "shares memory with an operand; give another out, or clone() the operand")
             if name in _SAME and t is args[0] and isinstance(out, Tensor) and (
-                t._type.dtype is not out._type.dtype
+                t.tensor_type.dtype is not out.tensor_type.dtype
             ):
                 raise RuntimeError(
                     f"{name}(): Expected out tensor to have dtype {t.dtype!r}, but got "
@@ -96,7 +97,7 @@ def _write(out: Any, made: Tensor) -> Tensor:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad; leave out= away, or compute under torch.no_grad()")
-    kind = out._type
+    kind = out.tensor_type
     if value.dtype is not kind.dtype:
         given, here = _dtypes.of(value.dtype), out.dtype
         if not can_cast(given, here):
@@ -111,13 +112,14 @@ def _write(out: Any, made: Tensor) -> Tensor:
             f"{list(kind.shape)}, which does not match the required output shape "
             f"{list(value.shape)}. Give an empty tensor, or resize it with out.resize_(0).",
             stacklevel=4)
-    if out._steps:
+    if out.view_steps:
         raise RuntimeError(
             f"out is a view of shape {list(kind.shape)}, but the result has shape "
             f"{list(value.shape)}; a view keeps its shape")
     leaf = out._leaf
     held = value.detach() if leaf is None else value.detach().as_leaf(leaf)
-    out._set(lazyloom.Storage(held), (), value.type)
+    hold(out, held)
+    storage_of(out)  # a leaf shares its storage
     out._lay(None, 0)
     return out
 

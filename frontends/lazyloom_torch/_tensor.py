@@ -20,6 +20,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.frontend import detached_view, read_through, reread, storage_of, view_of_type, write
 
 from . import _dtypes
 from ._core import axis
@@ -67,7 +68,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     _dormant: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
-        if getattr(self, "_steps", None) is not None:
+        if getattr(self, "view_steps", None) is not None:
             return  # what a subclass's __new__ gave: it has its contents
         if options:
             raise TypeError(f"Tensor() takes data and device, not {', '.join(options)}")
@@ -95,7 +96,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         own = self._own
         if own is None:
             return self.value
-        version = self._storage.version
+        version = self.version
         if own[0] == version:
             return own[1]
         if self._leaf is not None:
@@ -114,17 +115,17 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def _keep_own(self, own: tuple[int, Value] | None) -> None:
         """Set ``_own``; a tensor with one takes the general way of the operators."""
         self._own = own
-        self._special = own is not None or self._reordered()
+        self.slow_path = own is not None or self._reordered()
 
     def _reordered(self) -> bool:
         """Whether what is computed of each element has other strides than row-major ones."""
-        return self._strides is not None and seen(self._type.shape, self._strides)[1]
+        return self._strides is not None and seen(self.tensor_type.shape, self._strides)[1]
 
     def _lay(self, strides: tuple[int, ...] | None, offset: int) -> None:
         """Set the strides and the offset; a tensor whose results are to be laid out as it is takes
         the general way of the operators."""
         self._strides, self._offset = strides, offset
-        self._special = self._own is not None or self._reordered()
+        self.slow_path = self._own is not None or self._reordered()
 
     def _assign(self, value: Value, repeated: bool = False) -> Tensor:
         """Replace the contents in place.
@@ -138,7 +139,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 self._replace(value)
             except lazyloom.errors.AliasError:
                 if not repeated and any(
-                    s == 0 and d > 1 for s, d in zip(self._strides or (), self._type.shape)
+                    s == 0 and d > 1 for s, d in zip(self._strides or (), self.tensor_type.shape)
                 ):
                     raise
                 from ._memory import by_strides
@@ -153,20 +154,20 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         """This tensor, a result that nothing shares yet, with the strides found for it."""
         if strides is not None:
             self._strides = strides
-            self._special = True
+            self.slow_path = True
         return self
 
     def _update(self, value: Value) -> None:
         """:meth:`_assign` for an optimizer, while no gradients are recorded."""
         leaf = self._leaf
         if leaf is None:
-            if self._value is not None and value.type is self._type and (
-                not self._value.requires_grad
+            if self.shared is None and value.type is self.tensor_type and (
+                not self.value.requires_grad
             ):
-                self._write(value)
+                write(self, value)
                 return
-        elif self._own is None and not self._steps and value.type is self._type:
-            storage = self._storage
+        elif self._own is None and not self.view_steps and value.type is self.tensor_type:
+            storage = storage_of(self)
             if storage.writable:
                 storage.replace(value.as_leaf(leaf))
                 return
@@ -199,7 +200,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def _replace(self, value: Value) -> None:
         self._check_no_leaf()
         tracking = lazyloom.grad_enabled()
-        old = self._storage.value
+        old = storage_of(self).value
         if self._origin is not None:
             from ._memory import replace_alias
 
@@ -207,25 +208,25 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         elif not tracking:
             self._write_plain(value.detach(), old)
         else:
-            self._write(value)
+            write(self, value)
             if old.requires_grad or value.requires_grad:
-                storage = self._storage
+                storage = storage_of(self)
                 if not value.requires_grad:
-                    self._cached_version = -1  # a part of what requires a gradient requires one
-                if not (storage.value.requires_grad or self._no_gradient):
+                    reread(self)  # a part of what requires a gradient requires one
+                if not (storage.value.requires_grad or self.detached):
                     from ._memory import requiring_too
 
                     storage.value = (
                         _still_requiring(old, storage.value) if old.requires_grad
                         else requiring_too(storage.value, value))
-                    self._cached_version = -1
+                    reread(self)
 
     def _write_plain(self, value: Value, old: Value) -> None:
         """Write data without gradient; what the storage held keeps its place on the tape."""
-        storage = self._storage
+        storage = storage_of(self)
         before = lazyloom.set_grad_enabled(False)
         try:
-            self._write(value)
+            write(self, value)
         finally:
             lazyloom.set_grad_enabled(before)
         if not old.requires_grad:
@@ -235,12 +236,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             storage.value = storage.value.detach().as_leaf(root._leaf)
         else:
             storage.value = _recorded("straight_through", [old, storage.value])
-        self._cached_version = -1  # what was written, without gradient
+        reread(self)  # what was written, without gradient
 
     def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
         """A view of this tensor by one step; its strides, and its offset in the storage."""
         try:
-            kind = step.out_type(self._type)
+            kind = step.out_type(self.tensor_type)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
         reordered = False
@@ -254,11 +255,9 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
 
         ``reordered`` is what :meth:`_reordered` finds for these strides.
         """
-        made: Tensor = _new(Tensor)
-        storage = self._storage
-        made._set(storage, self._steps + steps, kind)
+        made: Tensor = view_of_type(Tensor, self, steps, kind)
+        storage: Any = made.shared
         if self._origin is not None:
-            made._no_gradient = self._no_gradient
             made._origin = self._origin
             if lazyloom.grad_enabled():
                 # the alias may get a history of its own yet
@@ -267,17 +266,16 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         else:
             root = self if self._base is None else self._base
             if storage.value.requires_grad and not lazyloom.grad_enabled():
-                made._no_gradient = True
+                made.detached = True
                 made._origin = root
             else:
-                made._no_gradient = self._no_gradient
                 made._base = root
-                if self._steps and storage.value.requires_grad and not self._no_gradient:
-                    made._read_through(self, steps)
+                if self.view_steps and storage.value.requires_grad and not self.detached:
+                    read_through(made, self, steps)
         if strides is not None:
             made._strides = strides
             if reordered:
-                made._special = True
+                made.slow_path = True
         if offset:
             made._offset = offset
         return made
@@ -308,7 +306,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach().")
         if requires_grad:
-            if not self._type.dtype.is_inexact:
+            if not self.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "only Tensors of floating point and complex dtype can require gradients; this "
                     f"one has {self.dtype!r}")
@@ -318,8 +316,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             self._leaf, self._dormant = None, self._leaf
             self._keep_own(None)
             if self._origin is None:
-                self._storage.value = self._storage.value.detach()
-                self._storage.version += 1
+                storage_of(self).value = storage_of(self).value.detach()
+                storage_of(self).version += 1
         return self
 
     def _make_leaf(self) -> None:
@@ -329,8 +327,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             leaf.grad = self._assigned
         leaf.dormant = False
         self._leaf, self._dormant = leaf, None
-        alone = self._value is not None
-        storage = self._storage
+        alone = self.shared is None
+        storage = storage_of(self)
         if self._base is None and self._origin is None:
             storage.value = storage.value.as_leaf(self._leaf)
             if not alone:
@@ -338,7 +336,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             return
         if self._base is not None:
             self._origin, self._base = self._base, None
-            self._no_gradient = True
+            self.detached = True
         self._keep_own((storage.version, self.value.as_leaf(self._leaf)))
 
     @property
@@ -383,7 +381,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
 
     def detach(self) -> Tensor:
         """The same storage, without gradient history."""
-        made: Tensor = self._detached()
+        made: Tensor = detached_view(self)
         made.__class__ = Tensor
         made._origin = self._root()
         if self._strides is not None or self._offset:
@@ -397,8 +395,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         self._leaf = self._watch = self._parent = None
         self._keep_own(None)
         if self._origin is None:
-            self._storage.value = self._storage.value.detach()
-            self._storage.version += 1
+            storage_of(self).value = storage_of(self).value.detach()
+            storage_of(self).version += 1
         return self
 
     @property
@@ -416,41 +414,41 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
 
     @property
     def shape(self) -> Size:
-        return Size(self._type.shape)
+        return Size(self.tensor_type.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one dimension of it."""
-        shape = self._type.shape
+        shape = self.tensor_type.shape
         return Size(shape) if dim is None else shape[axis(dim, len(shape))]
 
     @property
     def ndim(self) -> int:
-        return len(self._type.shape)
+        return len(self.tensor_type.shape)
 
     def dim(self) -> int:
-        return len(self._type.shape)
+        return len(self.tensor_type.shape)
 
     ndimension = dim
 
     def numel(self) -> int:
-        return int(self._type.size)
+        return int(self.tensor_type.size)
 
     nelement = numel
 
     def element_size(self) -> int:
-        return int(self._type.dtype.itemsize)
+        return int(self.tensor_type.dtype.itemsize)
 
     @property
     def itemsize(self) -> int:
-        return int(self._type.dtype.itemsize)
+        return int(self.tensor_type.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
-        return int(self._type.nbytes)
+        return int(self.tensor_type.nbytes)
 
     @property
     def dtype(self) -> dtype:
-        return _dtypes.of(self._type.dtype)
+        return _dtypes.of(self.tensor_type.dtype)
 
     @property
     def device(self) -> _dtypes.device:
@@ -469,19 +467,19 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return int(self.version)
 
     def is_floating_point(self) -> bool:
-        return bool(self._type.dtype.is_floating)
+        return bool(self.tensor_type.dtype.is_floating)
 
     def is_complex(self) -> bool:
-        return bool(self._type.dtype.is_complex)
+        return bool(self.tensor_type.dtype.is_complex)
 
     def is_signed(self) -> bool:
-        return self._type.dtype.kind not in "bu"
+        return self.tensor_type.dtype.kind not in "bu"
 
     def stride(self, dim: int | None = None) -> Any:
         """The strides in elements that PyTorch would give, or one of them."""
         found = self._strides
         if found is None:
-            found = row_major(self._type.shape)
+            found = row_major(self.tensor_type.shape)
         return found if dim is None else found[axis(dim, self.ndim)]
 
     def dim_order(self) -> tuple[int, ...]:
@@ -508,22 +506,22 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return bool(self)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return is_contiguous(self._type.shape, self._strides)
+        return is_contiguous(self.tensor_type.shape, self._strides)
 
     # -- to the host ----------------------------------------------------------------------
 
     def item(self) -> Any:
         """The only element, as a Python number. Raises RuntimeError for several."""
-        if self._type.size != 1:
+        if self.tensor_type.size != 1:
             raise RuntimeError(
-                f"a Tensor with {self._type.size} elements cannot be converted to Scalar")
+                f"a Tensor with {self.tensor_type.size} elements cannot be converted to Scalar")
         found = self.read().reshape(())
-        return float(found) if self._type.dtype.is_floating else found.item()
+        return float(found) if self.tensor_type.dtype.is_floating else found.item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         found = self.read()
-        if found.dtype.kind == "V" or self._type.dtype.is_floating:
+        if found.dtype.kind == "V" or self.tensor_type.dtype.is_floating:
             found = found.astype(np.float64)
         return found.tolist()
 
@@ -533,7 +531,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead.")
-        if self._type.dtype.name == "bfloat16":
+        if self.tensor_type.dtype.name == "bfloat16":
             raise TypeError("NumPy has no bfloat16: use tensor.float().numpy()")
         found: np.ndarray = self.read()
         return found
@@ -552,13 +550,13 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return (1, 0)
 
     def __bool__(self) -> bool:
-        if self._type.size != 1:
-            many = "no values" if self._type.size == 0 else "more than one value"
+        if self.tensor_type.size != 1:
+            many = "no values" if self.tensor_type.size == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
         return bool(self.item())
 
     def _only(self) -> Any:
-        if self._type.size != 1:
+        if self.tensor_type.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
@@ -580,18 +578,18 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return complex(self._only())
 
     def __index__(self) -> int:
-        if self._type.dtype.kind not in "iub" or self._type.size != 1:
+        if self.tensor_type.dtype.kind not in "iub" or self.tensor_type.size != 1:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an index")
         return int(self._only())
 
     def __len__(self) -> int:
-        if not self._type.shape:
+        if not self.tensor_type.shape:
             raise TypeError("len() of a 0-d tensor")
-        return int(self._type.shape[0])
+        return int(self.tensor_type.shape[0])
 
     def __iter__(self) -> Any:
-        if not self._type.shape:
+        if not self.tensor_type.shape:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
@@ -611,12 +609,12 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         return tensor_text(self)
 
     def __format__(self, spec: str) -> str:
-        if not self._type.shape and (spec or type(self) is Tensor):
+        if not self.tensor_type.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)  # f"{loss}" is the number, as PyTorch's
         return object.__format__(self, spec) if spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (type(self), self.read(), self._type.dtype, self.requires_grad,
+        return _rebuild, (type(self), self.read(), self.tensor_type.dtype, self.requires_grad,
                           {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
 
     def __copy__(self) -> Tensor:
@@ -634,7 +632,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol; use detach() first")
-        made = type(self)._wrap(self.detach().clone().value)
+        made = type(self).from_value(self.detach().clone().value)
         memo[id(self)] = made
         if self._leaf is not None:
             made._make_leaf()
@@ -662,7 +660,7 @@ def _still_requiring(old: Value, new: Value) -> Value:
 
 
 def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:
-    made: Tensor = cls._wrap(lazyloom.from_host(array))  # type: ignore[attr-defined]
+    made: Tensor = cls.from_value(lazyloom.from_host(array))  # type: ignore[attr-defined]
     if leaf:
         made._make_leaf()
     made.__dict__.update(extra)
@@ -683,12 +681,12 @@ def to_array(data: Any) -> Any:
 def wrap(value: Any) -> Any:
     """A Value as a Tensor, a tuple of them as a tuple."""
     if type(value) is tuple:
-        return tuple(Tensor._wrap(v) for v in value)
-    return Tensor._wrap(value)
+        return tuple(Tensor.from_value(v) for v in value)
+    return Tensor.from_value(value)
 
 
 def operand(x: Any) -> Value:
     """The value of a Tensor to record with. Raises TypeError for anything else."""
     if isinstance(x, Tensor):
-        return x._operand() if x._special else x.value
+        return x._operand() if x.slow_path else x.value
     raise not_a_tensor(x)

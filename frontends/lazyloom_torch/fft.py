@@ -20,7 +20,7 @@ from ._functions.shaping import roll
 from ._out import give_out
 from ._tensor import Tensor, operand
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -271,7 +271,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, d
 def _shifted(input: Tensor, dim: Any, sign: int) -> Tensor:
     dims = range(input.ndim) if dim is None else [
         _axis(d, input.ndim) for d in ([dim] if isinstance(dim, int) else dim)]
-    sizes = input._type.shape
+    sizes = input.tensor_type.shape
     steps = [sizes[d] // 2 if sign > 0 else (sizes[d] + 1) // 2 for d in dims]
     return roll(input, steps, list(dims)) if dims else input.clone()
 

@@ -302,7 +302,7 @@ def _like(make: Any) -> Any:
     def function(input: Tensor, **options: Any) -> Tensor:
         options.setdefault("dtype", input.dtype)
         memory_format = options.pop("memory_format", None)
-        return alike(make(*input._type.shape, **options), input, memory_format)
+        return alike(make(*input.tensor_type.shape, **options), input, memory_format)
 
     function.__name__ = function.__qualname__ = f"{make.__name__}_like"
     function.__doc__ = f"``{make.__name__}`` of the input's shape and dtype."
@@ -317,7 +317,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, **options: An
     options.setdefault("dtype", input.dtype)
     low, top = (0, low) if high is None else (low, high)
     memory_format = options.pop("memory_format", None)
-    return alike(randint(low, top, input._type.shape, **options), input, memory_format)
+    return alike(randint(low, top, input.tensor_type.shape, **options), input, memory_format)
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
@@ -327,8 +327,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     """
     if p is None and not input.is_floating_point():
         raise TorchDTypeError(f"bernoulli draws floating-point numbers, not {input.dtype!r}")
-    value = _truths(input._type.shape, input if p is None else p, generator)
-    return finish(overwritten(operand(input), cast(value, input._type.dtype)))
+    value = _truths(input.tensor_type.shape, input if p is None else p, generator)
+    return finish(overwritten(operand(input), cast(value, input.tensor_type.dtype)))
 
 
 def _truths(shape: tuple[int, ...], p: Any, generator: Generator | None) -> Any:
@@ -377,7 +377,7 @@ def normal(
     if isinstance(std, Tensor) and std.is_floating_point():
         spread = operand(std).detach()
         flag = record("any", [record("less", [spread, scalar(0, spread.dtype)])])
-        made = Tensor._wrap(require(operand(made), flag, "torch.normal"))
+        made = Tensor.from_value(require(operand(made), flag, "torch.normal"))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -406,7 +406,7 @@ def multinomial(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype!r}")
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, but it is {num_samples}")
-    n = input._type.shape[-1]
+    n = input.tensor_type.shape[-1]
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without "
                            "replacement")
@@ -414,7 +414,7 @@ def multinomial(
     zero = scalar(0, weights.dtype)
     logits = record("log", [weights])
     if replacement:
-        shape = (num_samples, *input._type.shape[:-1])
+        shape = (num_samples, *input.tensor_type.shape[:-1])
         value = drawn("random_categorical", [logits], {"shape": shape}, generator)
         if len(shape) == 2:
             value = record("transpose", [value], {"axes": (1, 0)})
@@ -437,28 +437,28 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         raise RuntimeError(
             "binomial expects two tensors of one floating-point dtype, but count has "
             f"{count.dtype!r} and prob has {prob.dtype!r}")
-    shape = broadcast_shapes(count._type.shape, prob._type.shape)
+    shape = broadcast_shapes(count.tensor_type.shape, prob.tensor_type.shape)
     value = drawn("random_binomial", [operand(count).detach(), operand(prob).detach()],
                   {"shape": shape}, generator)
-    return finish(cast(value, count._type.dtype))
+    return finish(cast(value, count.tensor_type.dtype))
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts with the rates that input holds."""
-    value = drawn("random_poisson", [operand(input)], {"shape": input._type.shape}, generator)
-    return finish(overwritten(operand(input), cast(value, input._type.dtype)))
+    value = drawn("random_poisson", [operand(input)], {"shape": input.tensor_type.shape}, generator)
+    return finish(overwritten(operand(input), cast(value, input.tensor_type.dtype)))
 
 
 # In-place fillers, attached to Tensor.
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
-    return self._assign(cast(value, self._type.dtype))
+    return self._assign(cast(value, self.tensor_type.dtype))
 
 
 def _continuous(self: Tensor, name: str) -> Any:
     """The dtype to draw. Raises NotImplementedError for integers and bools."""
-    kind = self._type.dtype
+    kind = self.tensor_type.dtype
     if not kind.is_inexact:
         raise TorchDTypeError(f"{name} draws floating-point numbers, not {self.dtype!r}")
     return kind
@@ -483,7 +483,7 @@ def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = N
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    return _fill(self, uniform_value(self._type.shape, low, high, kind, generator))
+    return _fill(self, uniform_value(self.tensor_type.shape, low, high, kind, generator))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -491,8 +491,8 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     kind = _continuous(self, "normal_")
     _positive("normal_", "std", std, zero=True)
     if not kind.is_complex:
-        return _fill(self, normal_value(self._type.shape, mean, std, kind, generator))
-    noise = drawn("random_normal", [], {"shape": self._type.shape, "dtype": kind}, generator)
+        return _fill(self, normal_value(self.tensor_type.shape, mean, std, kind, generator))
+    noise = drawn("random_normal", [], {"shape": self.tensor_type.shape, "dtype": kind}, generator)
     return _fill(self, record("add", [record("multiply", [noise, scalar(std, kind)]),
                                       scalar(mean, kind)]))
 
@@ -517,7 +517,7 @@ def random_(self: Tensor, a: Any = None, b: Any = None, *, generator: Any = None
                 2 if kind is _dtypes.bool_ else _dtypes.iinfo(kind).max + 1)
             high = min(high, (1 << 63))
     low = 0 if low is None else low
-    return _fill(self, _integers(self._type.shape, int(low), int(high), kind, generator))
+    return _fill(self, _integers(self.tensor_type.shape, int(low), int(high), kind, generator))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -525,7 +525,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
     A probability outside [0, 1] raises RuntimeError, at the latest when the result is read.
     """
-    return _fill(self, _truths(self._type.shape, p, generator))
+    return _fill(self, _truths(self.tensor_type.shape, p, generator))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -535,7 +535,8 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     """
     kind = _continuous(self, "exponential_")
     rate = _positive("exponential_", "lambda", lambd)
-    value = drawn("random_exponential", [], {"shape": self._type.shape, "dtype": kind}, generator)
+    attributes = {"shape": self.tensor_type.shape, "dtype": kind}
+    value = drawn("random_exponential", [], attributes, generator)
     return _fill(self, record("divide", [value, scalar(rate, kind)]))
 
 
@@ -544,7 +545,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     """Fill with numbers of the Cauchy distribution. Raises RuntimeError unless sigma > 0."""
     kind = _continuous(self, "cauchy_")
     width = _positive("cauchy_", "sigma", sigma)
-    value = drawn("random_cauchy", [], {"shape": self._type.shape, "dtype": kind}, generator)
+    value = drawn("random_cauchy", [], {"shape": self.tensor_type.shape, "dtype": kind}, generator)
     return _fill(self, record("add", [record("multiply", [value, scalar(width, kind)]),
                                       scalar(float(median), kind)]))
 
@@ -555,7 +556,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     kind = _continuous(self, "log_normal_")
     spread = _positive("log_normal_", "std", std)
     return _fill(self, record("exp", [
-        normal_value(self._type.shape, mean, spread, kind, generator)]))
+        normal_value(self.tensor_type.shape, mean, spread, kind, generator)]))
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
@@ -565,8 +566,8 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    value = drawn("random_geometric", [scalar(float(p), float32)], {"shape": self._type.shape},
-                  generator)
+    attributes = {"shape": self.tensor_type.shape}
+    value = drawn("random_geometric", [scalar(float(p), float32)], attributes, generator)
     return _fill(self, value)
 
 

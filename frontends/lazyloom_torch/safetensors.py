@@ -20,6 +20,7 @@ import numpy as np
 import lazyloom
 from lazyloom import dtypes as _lz
 from lazyloom.errors import type_name
+from lazyloom.frontend import storage_of
 
 from . import _dtypes
 from ._tensor import Tensor
@@ -66,7 +67,7 @@ def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) ->
         if tensor.dtype.name not in _CODES:
             raise ValueError(f"save: {name!r} has dtype {tensor.dtype!r}, which the format lacks; "
                              "view_as_real() makes complex numbers pairs")
-        first = storages.setdefault(id(tensor._storage), name)
+        first = storages.setdefault(id(storage_of(tensor)), name)
         if first is not name and tensor.numel():
             raise RuntimeError(
                 f"save: {first!r} and {name!r} share memory, which the format cannot say: leave "
@@ -132,7 +133,7 @@ def save_model(
     said = dict(metadata or {})
     state = model.state_dict()
     for name in sorted(state):
-        owner = owners.setdefault(id(state[name]._storage), name)
+        owner = owners.setdefault(id(storage_of(state[name])), name)
         if owner is name:
             kept[name] = state[name]
         else:
@@ -162,7 +163,7 @@ class _File:
     def tensor(self, name: str) -> Tensor:
         kind, shape, start, end = self.entries[name]
         array = np.frombuffer(self.body[start:end], kind.numpy).reshape(shape)
-        made: Tensor = Tensor._wrap(lazyloom.from_host(array))
+        made: Tensor = Tensor.from_value(lazyloom.from_host(array))
         return made
 
 
@@ -242,8 +243,8 @@ def load_model(
     """
     found = load_file(filename, device)
     here = model.state_dict()
-    given = {id(here[name]._storage) for name in found if name in here}
-    missing = [n for n in here if n not in found and id(here[n]._storage) not in given]
+    given = {id(storage_of(here[name])) for name in found if name in here}
+    missing = [n for n in here if n not in found and id(storage_of(here[n])) not in given]
     unexpected = [n for n in found if n not in here]
     if strict and (missing or unexpected):
         raise RuntimeError(f"Error(s) in loading state_dict for {type_name(model)}: missing "
@@ -267,7 +268,7 @@ class _Slice:
     def __getitem__(self, key: Any) -> Tensor:
         kind, shape, start, end = self._file.entries[self._name]
         array = np.frombuffer(self._file.body[start:end], kind.numpy).reshape(shape)
-        made: Tensor = Tensor._wrap(lazyloom.from_host(array[key]))
+        made: Tensor = Tensor.from_value(lazyloom.from_host(array[key]))
         return made
 
 

@@ -28,7 +28,7 @@ def sample(op: OpDef) -> Sample | None:
 
 
 def _tensor(x: Any) -> Any:
-    return ll.Tensor._wrap(ll.from_host(np.asarray(x)))
+    return ll.Tensor.from_value(ll.from_host(np.asarray(x)))
 
 
 def _several(found: Any) -> tuple[Any, ...]:

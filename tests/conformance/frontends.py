@@ -66,7 +66,7 @@ class Python:
         found = lazyloom.apply(op, operands, attributes)
         if isinstance(found, tuple):
             return found
-        return found if isinstance(found, self.kind) else self.kind._wrap(found.value)
+        return found if isinstance(found, self.kind) else self.kind.from_value(found.value)
 
     def key(self, *tensors: Any) -> str:
         return lazyloom.program_of(*tensors).key

@@ -187,7 +187,7 @@ class Unknown:
 
 
 def test_other_classes_get_their_turn():
-    loud, x = Loud._wrap(np.ones(2).value), np.ones(2)
+    loud, x = Loud.from_value(np.ones(2).value), np.ones(2)
     assert loud + x == "loud" and x + loud == "reflected"
     assert type(loud * x) is Loud  # as NumPy's derived classes
     assert x + Unknown() == "unknown" and x @ Unknown() == "unknown"

@@ -22,7 +22,7 @@ SECOND = [
 
 
 def _tensor(x: Any) -> Any:
-    return ll.Tensor._wrap(ll.from_host(np.asarray(x)))
+    return ll.Tensor.from_value(ll.from_host(np.asarray(x)))
 
 
 def _values(name: str, a: Any, x: Any) -> Any:

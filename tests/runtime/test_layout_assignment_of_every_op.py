@@ -68,7 +68,7 @@ def convolved(x: Any) -> Any:
 
 
 def tensor(x: Any) -> Any:
-    return ll.Tensor._wrap(ll.from_host(np.asarray(x)))
+    return ll.Tensor.from_value(ll.from_host(np.asarray(x)))
 
 
 def several(found: Any) -> tuple[Any, ...]:

@@ -272,7 +272,7 @@ def test_tensors_are_of_their_frontends_classes() -> None:
     assert type(ll.vmap(f)(x)) is Mine and seen == [MineOfNone]
     assert type(ll.jacobian(f)(x)) is Mine
     assert type(ll.hessian(lambda a: app("sum", f(a)))(x)) is Mine
-    scalar = Mine._wrap(ll.from_host(np.float64(2.0)))
+    scalar = Mine.from_value(ll.from_host(np.float64(2.0)))
     assert [type(t) for t in ll.jvp(f, (scalar,), (1.0,))] == [MineOfNone] * 2
     # without operators, a class is its own
     plain = tensor(A)

@@ -93,25 +93,25 @@ def test_subclasses_override_operators():
 
 def test_weights_take_the_short_way_and_aliases_with_a_history_do_not():
     w = torch.nn.Parameter(torch.ones(2))
-    assert not w._special and (w * 2.0).requires_grad
+    assert not w.slow_path and (w * 2.0).requires_grad
     alias = torch.ones(3).detach().requires_grad_()
-    assert alias._special and alias[1:]._special
+    assert alias.slow_path and alias[1:].slow_path
     (alias * 2.0 + alias[1:].sum()).sum().backward()
     assert alias.grad.tolist() == [2.0, 5.0, 5.0]
     alias.requires_grad_(False)
-    assert not alias._special and not (alias * 2.0).requires_grad
+    assert not alias.slow_path and not (alias * 2.0).requires_grad
     again = torch.ones(3).detach().requires_grad_()
     again.data = torch.zeros(3)
     assert (again + 1.0).tolist() == [1.0, 1.0, 1.0] and (again + 1.0).requires_grad
     again.detach_()
-    assert not again._special and not (again + 1.0).requires_grad
+    assert not again.slow_path and not (again + 1.0).requires_grad
 
 
 def test_copies_of_tensors_with_a_history_operate():
     alias = torch.ones(3).detach().requires_grad_()
     for made in (copy.deepcopy(alias), pickle.loads(pickle.dumps(alias))):
         (made * 3.0).sum().backward()
-        assert made.grad.tolist() == [3.0, 3.0, 3.0] and not made._special
+        assert made.grad.tolist() == [3.0, 3.0, 3.0] and not made.slow_path
 
 
 def test_augmented_assignment_follows_the_grad_mode():

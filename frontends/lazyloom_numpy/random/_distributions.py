@@ -39,8 +39,8 @@ def finish(x: Any, size: Any = None, dtype: DType | None = None, out: Any = None
     if out is not None:
         out[...] = wrap(value)
         return out
-    return ScalarArray._wrap(value) if size is None and not value.type.shape else (
-        ndarray._wrap(value))
+    return ScalarArray.from_value(value) if size is None and not value.type.shape else (
+        ndarray.from_value(value))
 
 
 def _simplex(x: Any, name: str) -> None:

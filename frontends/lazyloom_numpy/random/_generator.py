@@ -319,7 +319,7 @@ def default_rng(seed: Any = None) -> Generator:
 
 
 def _array(a: Any) -> ndarray:
-    return a if isinstance(a, ndarray) else ndarray._wrap(value_of(a))
+    return a if isinstance(a, ndarray) else ndarray.from_value(value_of(a))
 
 
 def _is_int(a: Any) -> bool:

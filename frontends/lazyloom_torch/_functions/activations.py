@@ -15,7 +15,7 @@ from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import convert, pointwise
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 #: torch name -> (op, {torch argument: op attribute}, defaults)
 _TABLE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
@@ -61,7 +61,7 @@ def _with_arguments(name: str) -> Callable[..., Tensor]:
     specs: dict[Any, Spec] = {}
 
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
-        if usual is not None and not args and not kwargs and input._type.dtype.is_floating:
+        if usual is not None and not args and not kwargs and input.tensor_type.dtype.is_floating:
             if inplace:
                 return convert.store(input, record_one(usual, operand(input)))
             return mapped(usual, input)
@@ -121,7 +121,7 @@ def _plain(name: str) -> Callable[..., Tensor]:
     whole = _INTEGERS.get(name)
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
-        if whole is not None and not input._type.dtype.is_floating:
+        if whole is not None and not input.tensor_type.dtype.is_floating:
             found = whole(input)
             return convert.store(input, operand(found)) if inplace else found
         if inplace:
@@ -163,14 +163,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
-    if input._type.dtype.is_inexact:
+    if input.tensor_type.dtype.is_inexact:
         return mapped(_SIGMOID, input)
     return pointwise.FUNCTIONS["sigmoid"](input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
-    if input._type.dtype.is_inexact:
+    if input.tensor_type.dtype.is_inexact:
         return mapped(_TANH, input)
     return pointwise.FUNCTIONS["tanh"](input)
 

@@ -15,7 +15,7 @@ from .convolutions import linear
 from .dropping import dropout
 from .padding import pad
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def scaled_dot_product_attention(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import storage_of
 
 from .. import _dtypes
 from .._core import broadcast_shapes, cast, record, scalar
@@ -15,7 +16,7 @@ from .._promotion import can_cast, is_number
 from .._tensor import Tensor, operand
 from .creation import as_tensor, check_fits, full_value
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
@@ -24,7 +25,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
     ``to(other)``. Itself if nothing changes and ``copy`` is False."""
     for a in args:
         if isinstance(a, lazyloom.Tensor):
-            dtype = a._type.dtype
+            dtype = a.tensor_type.dtype
         elif is_foreign(a):
             dtype = a.dtype
         elif isinstance(a, (str, _dtypes.device)):
@@ -89,7 +90,7 @@ def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
     Raises RuntimeError where the dtype would lose its kind or the shape would grow, and where
     elements are one place in memory unless that is no harm (``repeated``).
     """
-    kind = self._type
+    kind = self.tensor_type
     if value.dtype is not kind.dtype:
         made, here = _dtypes.of(value.dtype), self.dtype
         if not can_cast(made, here):
@@ -108,19 +109,19 @@ def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, cast and broadcast."""
     source = other if isinstance(other, Tensor) else as_tensor(other)
-    value = cast(operand(source), self._type.dtype)
-    if value.shape != self._type.shape:
-        if broadcast_shapes(value.shape, self._type.shape) != self._type.shape:
+    value = cast(operand(source), self.tensor_type.dtype)
+    if value.shape != self.tensor_type.shape:
+        if broadcast_shapes(value.shape, self.tensor_type.shape) != self.tensor_type.shape:
             raise RuntimeError(
-                f"The size of tensor a {list(self._type.shape)} must match the size of tensor b "
-                f"{list(value.shape)}")
-        value = record("broadcast_to", [value], {"shape": self._type.shape})
+                f"The size of tensor a {list(self.tensor_type.shape)} must match the size of "
+                f"tensor b {list(value.shape)}")
+        value = record("broadcast_to", [value], {"shape": self.tensor_type.shape})
     return self._assign(written_over(self, value))
 
 
 def written_over(self: Tensor, value: Any) -> Any:
     """What is written to a tensor in place of all that it, or what it is a view of, held."""
-    if value.requires_grad and self._type.size == self._storage.value.type.size:
+    if value.requires_grad and self.tensor_type.size == storage_of(self).value.type.size:
         return overwritten(operand(self), value)
     return value
 
@@ -146,7 +147,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"value {value} cannot be converted to {self.dtype!r} without overflow")
     check_fits(value, self.dtype)
     return self._assign(overwritten(
-        operand(self), full_value(self._type.shape, value, self.dtype)), True)
+        operand(self), full_value(self.tensor_type.shape, value, self.dtype)), True)
 
 
 def zero_(self: Tensor) -> Tensor:

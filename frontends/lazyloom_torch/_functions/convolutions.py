@@ -14,7 +14,7 @@ from .._tensor import Tensor, operand
 from . import pointwise
 from .spatial import batched, finish, hashable, ntuple, product, same_dtype
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _ADD = spec("add", 2)
 #: the spec of the product by the types of input and weight
 _linears: dict[Any, Spec] = {}
@@ -83,7 +83,7 @@ def _checked(name: str, stride: tuple[int, ...], padding: tuple[int, ...],
 
 
 def _check_bias(name: str, input: Tensor, bias: Tensor, outputs: int) -> None:
-    if bias._type.shape != (outputs,):
+    if bias.tensor_type.shape != (outputs,):
         raise RuntimeError(
             f"{name}: expected bias to be 1-dimensional with {outputs} elements, but got bias of "
             f"size {list(bias.shape)}")
@@ -108,7 +108,8 @@ def _recorded(
         x = batched(x, n, name)[0]
     found = record_two(plan.main, x, w)
     if bias is not None:
-        if bias._type.shape != (found.type.shape[1],) or bias._type.dtype is not x.type.dtype:
+        kind = bias.tensor_type
+        if kind.shape != (found.type.shape[1],) or kind.dtype is not x.type.dtype:
             _check_bias(name, input, bias, found.type.shape[1])
         found = record_two(_ADD, found, record_one(plan.bias, operand(bias)))
     return _wrap(found) if plan.batched else finish(found, False)
@@ -137,7 +138,7 @@ def _conv(n: int) -> Callable[..., Tensor]:
         input: Tensor, weight: Tensor, stride: Any, padding: Any, dilation: Any, groups: int
     ) -> _Plan:
         same_dtype(name, input, weight)
-        x, w = input._type.shape, weight._type.shape
+        x, w = input.tensor_type.shape, weight.tensor_type.shape
         whole = len(x) == n + 2
         if len(x) not in (n + 1, n + 2):
             raise RuntimeError(
@@ -212,7 +213,7 @@ def _conv_transpose(n: int) -> Callable[..., Tensor]:
         dilation: Any, groups: int,
     ) -> _Plan:
         same_dtype(name, input, weight)
-        x, w = input._type.shape, weight._type.shape
+        x, w = input.tensor_type.shape, weight.tensor_type.shape
         if len(x) not in (n + 1, n + 2) or len(w) != n + 2:
             raise RuntimeError(
                 f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, and a "

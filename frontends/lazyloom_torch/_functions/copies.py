@@ -24,7 +24,7 @@ def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError(f"slice step must be positive, got {step}")
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     first, last, _ = slice(start, end, step).indices(shape[at])
     starts, sizes, steps = [0] * len(shape), list(shape), [1] * len(shape)
     starts[at], sizes[at], steps[at] = first, max(-(-(last - first) // step), 0), step
@@ -67,11 +67,11 @@ def _written(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def function(input: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         copy = views.clone(input)
         part = view(copy, *args, **kwargs)
-        if src._type.shape != part._type.shape:
+        if src.tensor_type.shape != part.tensor_type.shape:
             raise RuntimeError(
                 f"{name}: expected src to have a size equal to the part of self. src size = "
                 f"{list(src.shape)}, part size = {list(part.shape)}")
-        part._assign(cast(operand(src), part._type.dtype))
+        part._assign(cast(operand(src), part.tensor_type.dtype))
         return copy
 
     function.__name__ = function.__qualname__ = name

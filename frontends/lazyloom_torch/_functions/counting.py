@@ -17,7 +17,7 @@ from ..return_types import named
 from . import bounds
 from .indexing import coordinates, count_true, nonzero_values
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _full(shape: tuple[int, ...], number: Any, dtype: Any = int64) -> Any:
@@ -141,9 +141,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def _edges(v: Any, bins: Any, ends: tuple[Any, Any] | None, name: str) -> Any:
     """The edges of the bins of one coordinate."""
     if isinstance(bins, Tensor):
-        if bins.ndim != 1 or not bins._type.size:
+        if bins.ndim != 1 or not bins.tensor_type.size:
             raise RuntimeError(f"{name}: bins tensors must be 1-d and not empty")
-        if bins._type.dtype is not v.dtype:
+        if bins.tensor_type.dtype is not v.dtype:
             raise RuntimeError(
                 f"{name}: bins tensors must have the input's dtype, got {bins.dtype!r}")
         return operand(bins)
@@ -205,11 +205,11 @@ def _histogram(columns: list[Any], edges: list[Any], weight: Any, density: bool)
 def _weights(weight: Tensor | None, shape: tuple[int, ...], dtype: Any, name: str) -> Any:
     if weight is None:
         return None
-    if weight._type.shape != shape:
+    if weight.tensor_type.shape != shape:
         raise RuntimeError(
             f"{name}: weight has shape {list(weight.shape)}, expected {list(shape)}: one for each "
             "point of the input")
-    if weight._type.dtype is not dtype:
+    if weight.tensor_type.dtype is not dtype:
         raise RuntimeError(f"{name}: weight must have the input's dtype, got {weight.dtype!r}")
     return record("reshape", [operand(weight)], {"shape": (numel(shape),)})
 
@@ -359,7 +359,7 @@ def _taken(moved: Any, where: Any, at: int) -> Any:
 
 
 def _real(input: Tensor, name: str) -> None:
-    if input._type.dtype.is_complex:
+    if input.tensor_type.dtype.is_complex:
         raise NotImplementedError(f"{name} is not implemented for {input.dtype!r}")
 
 

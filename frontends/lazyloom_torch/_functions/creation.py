@@ -28,9 +28,9 @@ from .._tensor import Tensor, operand
 
 def finish(value: Any, requires_grad: bool = False) -> Tensor:
     """A Value as a new leaf Tensor."""
-    made: Tensor = Tensor._wrap(value)
+    made: Tensor = Tensor.from_value(value)
     if requires_grad:
-        if not made._type.dtype.is_inexact:
+        if not made.tensor_type.dtype.is_inexact:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients")
         made._make_leaf()
@@ -66,9 +66,9 @@ def _plain(data: Any, found: set[dtype]) -> Any:
         if is_foreign(d):
             own = own_copy(d)
             found.add(own.dtype)
-            d = own._only() if own._type.size == 1 else own.read()
+            d = own._only() if own.tensor_type.size == 1 else own.read()
         elif isinstance(d, Tensor):
-            if d.dtype.category < 2 and d._type.size != 1:
+            if d.dtype.category < 2 and d.tensor_type.size != 1:
                 d.__index__()  # raises
             found.add(d.dtype)
             d = d._only()
@@ -271,7 +271,7 @@ def full_like(
     if not isinstance(input, Tensor):
         raise not_a_tensor(input, "full_like(): ")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
-    made = finish(full_value(input._type.shape, fill_value, kind), requires_grad)
+    made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad)
     return alike(made, input, memory_format)
 
 

@@ -11,7 +11,7 @@ from .._tensor import Tensor, operand
 from . import pointwise, reductions
 from .spatial import constant
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def pairwise_distance(

@@ -13,7 +13,7 @@ from .._elementwise import ordered
 from .._tensor import Tensor, operand
 from . import convert
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _SPECS: dict[float, Spec] = {}
 #: what SELU gives far below zero, negated
 _ALPHA = 1.7580993408473766
@@ -42,7 +42,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     value = record_two(ready, operand(input), _key())
     if inplace:
         return convert.store(input, value)
-    return ordered(_wrap(value), input) if input._special else _wrap(value)
+    return ordered(_wrap(value), input) if input.slow_path else _wrap(value)
 
 
 def _kept(shape: tuple[int, ...], p: float, dtype: Any) -> Any:
@@ -54,7 +54,7 @@ def _kept(shape: tuple[int, ...], p: float, dtype: Any) -> Any:
 def _channels(input: Tensor, p: float, name: str, unbatched: int | None) -> tuple[int, ...]:
     """The shape of one number per channel; the input has no batch if it is of that rank."""
     _check(p)
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     lead = 1 if len(shape) == unbatched else 2
     return (*shape[:lead], *(1,) * (len(shape) - lead))
 
@@ -65,7 +65,7 @@ def _channel_dropout(n: int) -> Callable[..., Tensor]:
     def function(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
                  ) -> Tensor:
         _check(p)
-        rank = len(input._type.shape)
+        rank = len(input.tensor_type.shape)
         if n == 1 and rank not in (2, 3):
             raise RuntimeError(
                 f"dropout1d: Expected 2D or 3D input, but received a {rank}D input.")
@@ -112,7 +112,7 @@ def alpha_dropout(
     _check(p)
     if not training or p == 0.0:
         return input
-    return _alpha(input, p, input._type.shape, inplace)
+    return _alpha(input, p, input.tensor_type.shape, inplace)
 
 
 def feature_alpha_dropout(

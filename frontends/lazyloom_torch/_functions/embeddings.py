@@ -17,7 +17,7 @@ from .._tensor import Tensor, operand
 from . import bounds
 from .spatial import constant
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _EMBEDDINGS: dict[int | None, Spec] = {}
 
 
@@ -28,7 +28,7 @@ def _rows(indices: Tensor, weight: Tensor, name: str) -> Any:
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {indices.dtype!r} instead (while checking arguments for {name})")
-    return bounds.checked(where, weight._type.shape[0], None, name, negative=False)
+    return bounds.checked(where, weight.tensor_type.shape[0], None, name, negative=False)
 
 
 def _padding(padding_idx: int | None, rows: int) -> int | None:
@@ -50,11 +50,11 @@ def embedding(
     ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are dense,
     with ``sparse`` too. Raises IndexError for indices out of range.
     """
-    if len(weight._type.shape) != 2:
+    if len(weight.tensor_type.shape) != 2:
         raise RuntimeError(f"'weight' must be 2-D, got {list(weight.shape)}")
     where = _rows(input, weight, "embedding")
     if padding_idx is not None:
-        padding_idx = _padding(padding_idx, weight._type.shape[0])
+        padding_idx = _padding(padding_idx, weight.tensor_type.shape[0])
     if max_norm is not None:
         _renormalize(weight, where, float(max_norm), float(norm_type))
     ready = _EMBEDDINGS.get(padding_idx)
@@ -74,7 +74,7 @@ def embedding(
 
 def _counts(where: Any, weight: Tensor, dtype: Any) -> Any:
     """How often each row occurs."""
-    zeros = record("full", [scalar(0, dtype)], {"shape": (weight._type.shape[0],)})
+    zeros = record("full", [scalar(0, dtype)], {"shape": (weight.tensor_type.shape[0],)})
     flat = record("reshape", [where], {"shape": (where.type.size,)})
     return record("index_update", [zeros, scalar(1, dtype), flat], {"axes": (0,), "mode": "add"})
 
@@ -108,12 +108,12 @@ def embedding_bag(
     end at the last of them with ``include_last_offset``). Entries equal to ``padding_idx`` do
     not count.
     """
-    rank = len(input._type.shape)
+    rank = len(input.tensor_type.shape)
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
             f"it must have the same shape as the input ({input.shape})")
-    if len(weight._type.shape) != 2:
+    if len(weight.tensor_type.shape) != 2:
         raise ValueError(
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if rank not in (1, 2):
@@ -140,7 +140,7 @@ def embedding_bag(
     else:
         bags, count = _bags(offsets, flat, include_last_offset)  # type: ignore[arg-type]
     where = operand(flat)
-    padding = _padding(padding_idx, weight._type.shape[0])
+    padding = _padding(padding_idx, weight.tensor_type.shape[0])
     heard = None if padding is None else record("not_equal", [where, scalar(padding, where.dtype)])
     values = operand(rows)
     if per_sample_weights is not None:
@@ -154,7 +154,7 @@ def embedding_bag(
         values = record("where", [wide, values, scalar(0, values.dtype)])
     total = _bag_sums(values, bags, count)
     if mode == "mean":
-        one = record("full", [scalar(1, values.dtype)], {"shape": flat._type.shape}) if (
+        one = record("full", [scalar(1, values.dtype)], {"shape": flat.tensor_type.shape}) if (
             heard is None) else cast(heard, values.dtype)
         sizes = record("maximum", [_bag_sums(one, bags, count), scalar(1, values.dtype)])
         total = record("divide", [total, record("expand_dims", [sizes], {"axes": (1,)})])
@@ -169,7 +169,7 @@ def _bags(offsets: Tensor, flat: Tensor, include_last: bool) -> tuple[Any, int]:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
     if include_last:
         starts = record("slice", [starts], {"starts": (0,), "stops": (count,)})
-    positions = constant(np.arange(flat._type.shape[0]))
+    positions = constant(np.arange(flat.tensor_type.shape[0]))
     if not count:
         return positions, 0
     found = record("searchsorted", [cast(starts, int64), positions], {"side": "right"})

@@ -14,7 +14,7 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.tensor.views import Pick, index_key
+from lazyloom.frontend import Pick, index_key, same_view
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._elementwise import alike
@@ -27,7 +27,7 @@ from . import bounds, views
 from .convert import written_over
 from .plans import keep, known
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _as_items(index: Any) -> list[Any]:
@@ -77,7 +77,7 @@ class _Entries:
 
     def __init__(self, x: Tensor, items: list[Any]) -> None:
         self.x = x
-        self.shape = shape = x._type.shape
+        self.shape = shape = x.tensor_type.shape
         self.starts, self.sizes, self.steps = [0] * len(shape), list(shape), [1] * len(shape)
         self.kept: list[int | None] = []
         self.picks: list[tuple[int, Any]] = []
@@ -185,13 +185,13 @@ class _Entries:
         self._keep(1)
 
     def _tensor(self, index: Tensor) -> None:
-        dtype = index._type.dtype
+        dtype = index.tensor_type.dtype
         if _is_mask(index):
             mask = index if dtype.kind == "b" else index != 0
             if not index.ndim:
                 self._no_dimension(mask.reshape(1))
                 return
-            self._mask_fits(index._type.shape)
+            self._mask_fits(index.tensor_type.shape)
             self.advanced.append((len(self.kept), mask))
             self._keep(index.ndim)
         elif dtype.kind != "i" or index.ndim and dtype.itemsize < 4:
@@ -313,15 +313,15 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view, or a copy for advanced indices."""
     key = index_key(index)
     if key is not None:
-        key = (getitem, x._type, x._strides, key)
+        key = (getitem, x.tensor_type, x._strides, key)
         view: Tensor | None = known(key, x)
         if view is not None:
             return view
-    if isinstance(index, Tensor) and index._type.shape and x._type.shape and (
-        index._type.dtype in (int32, int64)
+    if isinstance(index, Tensor) and index.tensor_type.shape and x.tensor_type.shape and (
+        index.tensor_type.dtype in (int32, int64)
     ):
         # the commonest advanced index: rows of a table, elements of a batch
-        where = bounds.checked(index._operand(), x._type.shape[0], 0, "index")
+        where = bounds.checked(index._operand(), x.tensor_type.shape[0], 0, "index")
         return _picked(_wrap(record_two(_ROWS, operand(x), where)), x, [0], [where])
     entries = _Entries(x, _as_items(index))
     found = entries.view()
@@ -340,13 +340,13 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 def _picked(made: Tensor, x: Tensor, axes: list[int], indices: list[Any]) -> Tensor:
     """What advanced indices select, whose dimensions that are not indexed lie as those of x."""
-    if not x._special:
+    if not x.slow_path:
         return made
     picks = broadcast_shapes(*[i.shape for i in indices])
     kept = [s for d, s in enumerate(x.stride()) if d not in axes]
     adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
     lead, rest = (axes[0], len(kept) - axes[0]) if adjacent else (0, len(kept))
-    shape = made._type.shape
+    shape = made.tensor_type.shape
     return made._laid(of_elements(shape, (
         (shape, (*kept[:lead], *(0,) * len(picks), *kept[lead:])),
         (shape, (*(0,) * lead, *row_major(picks), *(0,) * rest)))))
@@ -361,11 +361,11 @@ def stored(
     With ``keep_scalar`` a number stays a parameter, for ops that broadcast it themselves.
     ``whole``: the value is copied over all of x, so that of complex ones the real part is.
     """
-    lazy = x._type.dtype
+    lazy = x.tensor_type.dtype
     if is_foreign(value):
         value = operand_of(value)
     if isinstance(value, Tensor):
-        if value._type.dtype.is_complex and not lazy.is_complex and not whole:
+        if value.tensor_type.dtype.is_complex and not lazy.is_complex and not whole:
             raise RuntimeError(f"a complex value cannot be stored in a {x.dtype!r} tensor")
         return cast(operand(value), lazy)
     if is_number(value):
@@ -400,7 +400,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         found, advanced = entries.view(), entries.places()
     else:
         found = getitem(x, index)
-    if not advanced and isinstance(value, Tensor) and found._same_place(value):
+    if not advanced and isinstance(value, Tensor) and same_view(found, value):
         # the second half of x[index] += y: the view was written in place already
         found._check_no_leaf()
         return
@@ -408,7 +408,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     # a number stays a scalar operand, as in every frontend, so that the programs are equal
     single = isinstance(new, lazyloom.Scalar)
     if not advanced:
-        shape = found._type.shape
+        shape = found.tensor_type.shape
         if single:
             new = record("full", [new], {"shape": shape})
         elif new.shape != shape:
@@ -461,7 +461,7 @@ def store(op: str, v: Any, new: Any, indices: Any, attributes: dict[str, Any], m
 
 def same_dtype(x: Tensor, other: Tensor, name: str) -> None:
     """Raise RuntimeError unless two tensors have one dtype."""
-    if x._type.dtype is not other._type.dtype:
+    if x.tensor_type.dtype is not other.tensor_type.dtype:
         raise RuntimeError(
             f"{name}(): the tensor is {x.dtype!r} and what is stored in it {other.dtype!r}; "
             "expected one dtype")

@@ -12,7 +12,7 @@ from .._promotion import is_number, promote_types
 from .._tensor import Tensor, operand
 from . import pointwise
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _MATMUL = spec("matmul", 2)
 
 
@@ -54,7 +54,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, of one size."""
     _check_ranks("bmm", input, mat2, (3, 3))
-    if input._type.shape[0] != mat2._type.shape[0]:
+    if input.tensor_type.shape[0] != mat2.tensor_type.shape[0]:
         raise RuntimeError(
             f"bmm: expected batches of one size, got {list(input.shape)} and {list(mat2.shape)}")
     return matmul(input, mat2)
@@ -84,8 +84,8 @@ def _added(input: Tensor, found: Tensor, beta: Any, alpha: Any, name: str) -> Te
         alpha, beta = bool(alpha), bool(beta)
     if input.dtype is not found.dtype:
         _same_dtype(operand(input), operand(found))
-    shape = found._type.shape
-    if broadcast_shapes(input._type.shape, shape) != shape:
+    shape = found.tensor_type.shape
+    if broadcast_shapes(input.tensor_type.shape, shape) != shape:
         raise RuntimeError(
             f"{name}: the input of shape {list(input.shape)} does not expand to {list(shape)}, the "
             "shape of the product")
@@ -316,7 +316,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             "linalg.cross: inputs must have the same number of dimensions, got "
             f"{input.ndim} and {other.ndim}")
     at = axis(dim, input.ndim)
-    if input._type.shape[at] != 3 or other._type.shape[at] != 3:
+    if input.tensor_type.shape[at] != 3 or other.tensor_type.shape[at] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got "
             f"{input.size(at)} and {other.size(at)}")
@@ -327,7 +327,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along a dimension of size 3, the first such one by default."""
     if dim is None:
-        shape = broadcast_shapes(input._type.shape, other._type.shape)
+        shape = broadcast_shapes(input.tensor_type.shape, other.tensor_type.shape)
         dim = next((i for i, d in enumerate(shape) if d == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
@@ -362,7 +362,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 def multiply_all(matrices: list[Tensor]) -> Tensor:
     """The product of 2-D tensors in the order with the fewest multiplications."""
     n = len(matrices)
-    sizes = [m._type.shape[0] for m in matrices] + [matrices[-1]._type.shape[1]]
+    sizes = [m.tensor_type.shape[0] for m in matrices] + [matrices[-1].tensor_type.shape[1]]
     cost = [[0] * n for _ in range(n)]
     cut = [[0] * n for _ in range(n)]
     for length in range(1, n):

@@ -13,7 +13,7 @@ from .._core import broadcast_shapes, cast, record, record_two, scalar, spec
 from .._tensor import Tensor, operand
 from . import bounds, pointwise
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _log = pointwise.FUNCTIONS["log"]
 
 
@@ -186,7 +186,7 @@ def linear_cross_entropy(
     ``linear_weight`` is (C, in) or (C, d1, ..., in). ``options`` say how PyTorch cuts the work
     in pieces to save memory; here XLA decides.
     """
-    x, w = input._type.shape, linear_weight._type.shape
+    x, w = input.tensor_type.shape, linear_weight.tensor_type.shape
     if len(x) not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(x)}")
     if len(w) < 2:
@@ -196,14 +196,14 @@ def linear_cross_entropy(
         raise RuntimeError(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{x[-1]} and {w[-1]}, respectively")
-    if linear_bias is not None and linear_bias._type.shape != w[:-1]:
+    if linear_bias is not None and linear_bias.tensor_type.shape != w[:-1]:
         raise RuntimeError(
             f"expected linear_bias shape {w[:-1]}, got {tuple(linear_bias.shape)}")
     if len(w) > 2 and len(x) == 1:
         raise RuntimeError(
             f"K-dimensional loss of linear_weight shape {tuple(w)} requires batched input, got "
             f"unbatched input with shape {tuple(x)}")
-    soft = target._type.shape == (*x[:-1], *w[:-1])
+    soft = target.tensor_type.shape == (*x[:-1], *w[:-1])
     if soft and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     value = record("dot_general", [operand(input), operand(linear_weight)], {
@@ -222,7 +222,7 @@ def linear_cross_entropy(
 
 def _pair(input: Tensor, target: Tensor, name: str) -> list[Any]:
     """Both operands in one dtype and shape."""
-    x, y = input._type, target._type
+    x, y = input.tensor_type, target.tensor_type
     if x.shape != y.shape:
         warnings.warn(
             f"{name}: Using a target size ({list(y.shape)}) that is different to the input size "
@@ -290,7 +290,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     values = _pair(input, target, "huber_loss")
     plain = reduction if weight is None else "none"
     losses = _wrap(record("huber_loss", values, {"delta": float(delta), "reduction": plain}))
-    losses = losses if input._type.dtype is losses._type.dtype else losses.to(input.dtype)
+    if input.tensor_type.dtype is not losses.tensor_type.dtype:
+        losses = losses.to(input.dtype)
     # unlike that of other weighted losses, PyTorch's mean is over the elements
     return losses if weight is None else reduced(_weighted(losses, weight), reduction)
 
@@ -314,7 +315,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
     """``target * (log(target) - input)``, input holding logs; "batchmean" divides by N."""
     if reduction == "batchmean" and size_average is None and reduce is None:
         found = kl_div(input, target, reduction="sum", log_target=log_target)
-        rows = input._type.shape[0] if input._type.shape else 1
+        rows = input.tensor_type.shape[0] if input.tensor_type.shape else 1
         return pointwise.div(found, rows)
     reduction = reduction_of(size_average, reduce, reduction)
     values, _ = pointwise.promoted((input, target))
@@ -325,7 +326,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 
 
 def _same_sizes(input: Tensor, target: Tensor) -> None:
-    if input._type.shape != target._type.shape:
+    if input.tensor_type.shape != target.tensor_type.shape:
         raise ValueError(
             f"Using a target size ({list(target.shape)}) that is different to the input size "
             f"({list(input.shape)}) is deprecated. Please ensure they have the same size.")
@@ -362,7 +363,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Cross entropy of logits and targets in [0, 1]."""
     reduction = reduction_of(size_average, reduce, reduction)
-    if input._type.shape != target._type.shape:
+    if input.tensor_type.shape != target.tensor_type.shape:
         raise ValueError(
             f"Target size ({list(target.shape)}) must be the same as input size "
             f"({list(input.shape)})")
@@ -370,7 +371,8 @@ def binary_cross_entropy_with_logits(
     more = [None if w is None else cast(operand(w), common.lazy) for w in (weight, pos_weight)]
     found = record("binary_cross_entropy_with_logits", [*values, *more], {
         "reduction": reduction})
-    return _wrap(cast(found, target._type.dtype) if target._type.dtype.is_floating else found)
+    dtype = target.tensor_type.dtype
+    return _wrap(cast(found, dtype) if dtype.is_floating else found)
 
 
 def poisson_nll_loss(
@@ -405,11 +407,11 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        spread: Any = scalar(max(float(var), eps), input._type.dtype)
-        spread = _wrap(record("full", [spread], {"shape": input._type.shape}))
+        spread: Any = scalar(max(float(var), eps), input.tensor_type.dtype)
+        spread = _wrap(record("full", [spread], {"shape": input.tensor_type.shape}))
     else:
         v = operand(var)
-        wanted, given = input._type.shape, v.shape
+        wanted, given = input.tensor_type.shape, v.shape
         if given != wanted:
             differing = [b for a, b in zip(wanted, given, strict=False) if a != b]
             if wanted[:-1] == given:

@@ -18,7 +18,7 @@ from .distances import pairwise_distance
 from .losses import reduced, reduction_of
 from .spatial import constant
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _hinge(x: Tensor) -> Tensor:
@@ -179,7 +179,7 @@ def multi_margin_loss(
                                     record("greater", [gap, scalar(0, x.dtype)])])
     terms = record("multiply", [gap, gap]) if p == 2 else gap
     if weight is not None:
-        if weight._type.shape != (classes,):
+        if weight.tensor_type.shape != (classes,):
             raise RuntimeError(
                 f"multi_margin_loss: inconsistent weight size, expected {classes} but got "
                 f"{list(weight.shape)}")

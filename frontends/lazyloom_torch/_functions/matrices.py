@@ -18,7 +18,7 @@ from . import linear, pointwise, reductions
 from .creation import eye
 from .shaping import pad_value, tril, triu
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _SVD = named("svd", "U", "S", "V")
 _QR = named("qr", "Q", "R")
 _Geqrf = named("geqrf", "a", "tau")
@@ -37,7 +37,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     check_inexact("cholesky_solve", B, L)
     check_square("cholesky_solve", L, "L")
     check_matrix("cholesky_solve", B, "B")
-    if B._type.shape[-2] != L._type.shape[-1]:
+    if B.tensor_type.shape[-2] != L.tensor_type.shape[-1]:
         raise RuntimeError(
             f"cholesky_solve: Incompatible matrix sizes: each L is {L.shape[-2]} by {L.shape[-1]} "
             f"but each B is {B.shape[-2]} by {B.shape[-1]}")
@@ -61,7 +61,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, from the Cholesky factor L of A (with ``upper``, U)."""
     check_inexact("cholesky_inverse", L)
     check_square("cholesky_inverse", L, "L")
-    one = eye(L.shape[-1], dtype=L.dtype).expand(L._type.shape)
+    one = eye(L.shape[-1], dtype=L.dtype).expand(L.tensor_type.shape)
     return _from_factor(one, L, upper)
 
 
@@ -125,7 +125,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
             f"dtype, not {LU_pivots.dtype!r}; give what torch.lu_factor gave")
     empty = LU_data.new_empty((0,))
-    P = permutation_matrix(LU_pivots, LU_data._type.shape[-2], LU_data.dtype) if (
+    P = permutation_matrix(LU_pivots, LU_data.tensor_type.shape[-2], LU_data.dtype) if (
         unpack_pivots) else empty
     L, U = triangles(LU_data) if unpack_data else (empty, empty)
     return _Unpacked(P, L, U)
@@ -137,7 +137,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     check_inexact("triangular_solve", b, A)
     check_square("triangular_solve", A)
     check_matrix("triangular_solve", b, "b")
-    if b._type.shape[-2] != A._type.shape[-1]:
+    if b.tensor_type.shape[-2] != A.tensor_type.shape[-1]:
         raise RuntimeError(
             f"triangular_solve: Incompatible matrix sizes: each A is {A.shape[-2]} by "
             f"{A.shape[-1]} but each b is {b.shape[-2]} by {b.shape[-1]}")
@@ -167,7 +167,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
           ) -> Tensor:
     """``Q @ other``, or ``other @ Q``, for the square Q of :func:`geqrf`, or its adjoint."""
     check_inexact("ormqr", input, tau, other)
-    m, n = input._type.shape[-2:]
+    m, n = input.tensor_type.shape[-2:]
     if m > n:
         rest = (0,) * (input.ndim - 1)
         input = _wrap(pad_value(input._operand(), (*rest, 0), (*rest, m - n), 0))
@@ -181,8 +181,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     check_inexact("svd", input)
     check_matrix("svd", input)
     if not compute_uv:
-        m, n = input._type.shape[-2:]
-        batch = input._type.shape[:-2]
+        m, n = input.tensor_type.shape[-2:]
+        batch = input.tensor_type.shape[:-2]
         return _SVD(input.new_zeros((*batch, m, m)), linalg.svdvals(input),
                     input.new_zeros((*batch, n, n)))
     U, S, Vh = svd_of(input, not some)
@@ -211,12 +211,12 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
                 ) -> Any:
     """About the q largest singular values of ``A - M`` with their vectors: U, S and V."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    m, n = A._type.shape[-2:]
+    m, n = A.tensor_type.shape[-2:]
     if not 0 <= q <= min(m, n):
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than {min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    M = None if M is None else M.expand(A._type.shape)
+    M = None if M is None else M.expand(A.tensor_type.shape)
     if m < n:
         U, S, V = svd_lowrank(A.mH, q, niter, None if M is None else M.mH)
         return V, S, U
@@ -228,7 +228,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """About the q principal directions of the rows of A (columns of V), with U and S."""
-    m, n = A._type.shape[-2:]
+    m, n = A.tensor_type.shape[-2:]
     if q is None:
         q = min(6, m, n)
     if not 0 <= q <= min(m, n):
@@ -264,7 +264,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if input.ndim < 2:
         raise RuntimeError(
             f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if not input._type.dtype.is_inexact:
+    if not input.tensor_type.dtype.is_inexact:
         raise RuntimeError(f"renorm: expected a floating-point or complex tensor, got "
                            f"{input.dtype!r}")
     from .._core import axis
@@ -289,7 +289,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if n < 0:
         raise RuntimeError(f"N must be non-negative, got {n}")
     if n < 2:
-        kind = x.dtype if x._type.dtype.is_inexact else _dtypes.int64
+        kind = x.dtype if x.tensor_type.dtype.is_inexact else _dtypes.int64
         return x.new_ones((x.numel(), n), dtype=kind)
     found = linalg.vander(x, N=n)
     return found if increasing else found.flip(-1)

@@ -13,7 +13,7 @@ from .._core import cast, record, record_spec, scalar, spec
 from .._tensor import Tensor, operand
 from . import pointwise, reductions
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _LAYER_NORMS: dict[tuple[int, float], Spec] = {}
 
 
@@ -22,12 +22,12 @@ def _mixed(input: Tensor, *others: Tensor | None) -> bool:
 
     Raises RuntimeError for other dtypes that differ.
     """
-    kind = input._type.dtype
+    kind = input.tensor_type.dtype
     mixed = False
     for x in others:
-        if x is None or x._type.dtype is kind:
+        if x is None or x.tensor_type.dtype is kind:
             continue
-        if kind.itemsize != 2 or x._type.dtype is not float32:
+        if kind.itemsize != 2 or x.tensor_type.dtype is not float32:
             raise RuntimeError(
                 f"expected parameters of dtype {input.dtype!r} as the input's, but got {x.dtype!r}")
         mixed = True
@@ -46,9 +46,9 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then ``* weight + bias``."""
     n = _trailing(input, normalized_shape, "layer_norm")
-    kind = input._type.dtype
-    if weight is None or bias is None or weight._type.dtype is not kind or (
-        bias._type.dtype is not kind):
+    kind = input.tensor_type.dtype
+    if weight is None or bias is None or weight.tensor_type.dtype is not kind or (
+        bias.tensor_type.dtype is not kind):
         mixed = _mixed(input, weight, bias)
         found = record("layer_norm", [
             _value(input, mixed), _value(weight, mixed), _value(bias, mixed)],
@@ -69,7 +69,7 @@ def rms_norm(
     ``eps`` is the machine epsilon of the dtype computed in if None.
     """
     n = _trailing(input, normalized_shape, "rms_norm")
-    kind = input._type.dtype
+    kind = input.tensor_type.dtype
     wide = _dtypes.float64 if kind.itemsize // (1 + kind.is_complex) == 8 else _dtypes.float32
     small = _dtypes.finfo(wide).eps if eps is None else eps
     if kind.is_complex:
@@ -87,7 +87,7 @@ def _trailing(input: Tensor, normalized_shape: Any, name: str) -> int:
         normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else (
             tuple(normalized_shape))
     wanted = normalized_shape
-    if not wanted or input._type.shape[-len(wanted):] != wanted:
+    if not wanted or input.tensor_type.shape[-len(wanted):] != wanted:
         raise RuntimeError(
             f"{name}: given normalized_shape={list(wanted)}, expected input with shape "
             f"[*, {', '.join(map(str, wanted))}], but got input of size {list(input.shape)}")
@@ -99,7 +99,7 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 over groups of channels (dimension 1), then ``* weight + bias``."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received "
                            f"{len(shape)}")
@@ -112,7 +112,7 @@ def group_norm(
     found = record("group_norm", [
         _value(input, mixed), _value(weight, mixed), _value(bias, mixed)],
         {"groups": num_groups, "eps": float(eps)})
-    return _wrap(cast(found, input._type.dtype))
+    return _wrap(cast(found, input.tensor_type.dtype))
 
 
 def _check_count(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
@@ -135,7 +135,7 @@ def instance_norm(
     Running moments, where given, are updated in place by the means over the samples; without
     ``use_input_stats`` they are what is normalised by.
     """
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 2:
@@ -151,7 +151,7 @@ def instance_norm(
     parameters = [_value(weight, mixed), _value(bias, mixed)]
     if running_mean is None and running_var is None or not x.type.size:
         found = record("group_norm", [x, *parameters], {"groups": shape[1], "eps": float(eps)})
-        return _wrap(cast(found, input._type.dtype))
+        return _wrap(cast(found, input.tensor_type.dtype))
     batch, channels = shape[:2]
     rows = record("reshape", [x], {"shape": (1, batch * channels, *shape[2:])})
     y, mean, variance = record("batch_norm_train", [rows, None, None], {"eps": float(eps)})
@@ -164,7 +164,7 @@ def instance_norm(
                       {"axes": (0,), "keepdims": False}) for m in (mean, variance)]
     _update(running_mean, running_var, moments[0], moments[1], momentum,
             positions / (positions - 1))
-    return _wrap(cast(y, input._type.dtype))
+    return _wrap(cast(y, input.tensor_type.dtype))
 
 
 #: the specs of batch normalisation in training, by eps, and of its running moments
@@ -182,9 +182,9 @@ def batch_norm(
     In training with the batch's own moments, which also update the running ones in
     place (the variance unbiased); otherwise with the running ones.
     """
-    kind = input._type.dtype
-    mixed = (weight is not None and weight._type.dtype is not kind
-             or running_mean is not None and running_mean._type.dtype is not kind
+    kind = input.tensor_type.dtype
+    mixed = (weight is not None and weight.tensor_type.dtype is not kind
+             or running_mean is not None and running_mean.tensor_type.dtype is not kind
              ) and _mixed(input, weight, bias, running_mean, running_var)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
@@ -226,7 +226,7 @@ def _update(
         ready = _RUNNING[correction] = spec("running_moments", 5, {"correction": correction})
     given = running_mean if running_mean is not None else running_var
     assert given is not None
-    kind = given._type.dtype
+    kind = given.tensor_type.dtype
     recording = lazyloom.set_grad_enabled(False)
     try:
         new = [cast(v, kind) for v in (mean, variance)]

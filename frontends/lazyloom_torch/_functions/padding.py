@@ -10,7 +10,7 @@ from .._core import record, scalar
 from .._tensor import Tensor, operand
 from .spatial import gathered
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 #: by the number of padded dimensions, the ranks that PyTorch pads but by constants
 _RANKS = {1: (2, 3), 2: (3, 4), 3: (4, 5)}
 

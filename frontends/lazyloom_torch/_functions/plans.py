@@ -26,8 +26,8 @@ class Plan:
     __slots__ = ("steps", "type", "strides", "offset", "reordered")
 
     def __init__(self, x: Tensor, view: Tensor) -> None:
-        self.steps = view._steps[len(x._steps):]
-        self.type = view._type
+        self.steps = view.view_steps[len(x.view_steps):]
+        self.type = view.tensor_type
         self.strides = view._strides
         self.offset = view._offset - x._offset
         self.reordered = view._reordered()
@@ -39,8 +39,8 @@ class Plan:
 
 
 def _is_view(made: Any, x: Tensor) -> bool:
-    return (isinstance(made, Tensor) and made is not x and made._shared is not None
-            and made._shared is x._shared and made._steps[:len(x._steps)] == x._steps)
+    return (isinstance(made, Tensor) and made is not x and made.shared is not None
+            and made.shared is x.shared and made.view_steps[:len(x.view_steps)] == x.view_steps)
 
 
 def keep(key: Any, x: Tensor, made: Any) -> None:
@@ -91,7 +91,7 @@ def planned(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(input, *args)
         elif not _ints(args):
             return function(input, *args)
-        key = (function, input._type, input._strides, given)
+        key = (function, input.tensor_type, input._strides, given)
         found = known(key, input)
         if found is None:
             found = function(input, *args)

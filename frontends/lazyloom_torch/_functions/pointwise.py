@@ -80,13 +80,13 @@ _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
 _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
 #: ops that take two Python numbers, too
 _OF_NUMBERS = frozenset({"add", "subtract", "multiply", "divide", "floor_divide"})
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def ranked(x: Any) -> tuple[int, dtype]:
     """An operand's rank and dtype for promotion."""
     if isinstance(x, Tensor):
-        kind = x._type
+        kind = x.tensor_type
         return (2 if kind.shape else 1), _dtypes.of(kind.dtype)
     return 0, number_dtype(x)
 
@@ -112,18 +112,18 @@ def promoted(operands: tuple[Any, ...], floating: bool = False) -> tuple[list[An
 def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
     """Record a binary op on promoted operands."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        lazy = a._type.dtype
-        if lazy is not b._type.dtype or (kind == "float" and not lazy.is_inexact) or (
+        lazy = a.tensor_type.dtype
+        if lazy is not b.tensor_type.dtype or (kind == "float" and not lazy.is_inexact) or (
             lazy.kind == "b"
         ):
             return ordered(_promoting(op, a, b, kind), a, b)
-        special = a._special or b._special
+        special = a.slow_path or b.slow_path
         x: Any = a._operand() if special else a.value
         y: Any = b._operand() if special else b.value
-    elif isinstance(a, Tensor) and type(b) is float and a._type.dtype.is_inexact:
-        special = a._special
+    elif isinstance(a, Tensor) and type(b) is float and a.tensor_type.dtype.is_inexact:
+        special = a.slow_path
         x = a._operand() if special else a.value
-        y = Scalar(b, a._type.dtype)
+        y = Scalar(b, a.tensor_type.dtype)
     else:
         return ordered(_promoting(op, a, b, kind), a, b)
     ready = _pairs.get(op)
@@ -187,7 +187,7 @@ def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
         try:
-            whole = floating and not input._type.dtype.is_inexact
+            whole = floating and not input.tensor_type.dtype.is_inexact
         except AttributeError:
             raise not_a_tensor(input) from None
         if whole:
@@ -236,7 +236,7 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
             made = _made(found)
         if out is not None:
             return into(out, made)
-        return follow(made, (input,)) if input._special else made
+        return follow(made, (input,)) if input.slow_path else made
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -370,7 +370,7 @@ _powers: dict[int, lazyloom.Spec] = {}
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``. Raises RuntimeError for an integer to a negative integer."""
     if isinstance(input, Tensor) and is_number(exponent) and not isinstance(exponent, bool):
-        kind = input._type.dtype
+        kind = input.tensor_type.dtype
         if isinstance(exponent, float) and exponent.is_integer() and kind.is_inexact:
             whole = int(exponent)
         elif isinstance(exponent, int):
@@ -385,7 +385,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
                 ready = _powers[whole] = spec("integer_power", 1, {"exponent": whole})
             return mapped(ready, input)
     if isinstance(input, Tensor) and isinstance(exponent, bool) and (
-        input._type.dtype.kind == "b"
+        input.tensor_type.dtype.kind == "b"
     ):
         v = operand(input)
         return copied(v) if exponent else _made(
@@ -433,7 +433,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     low = rest.pop(0) if min is not None else None
     high = rest.pop(0) if max is not None else None
     made = _made(record("clip", [values[0], low, high]))
-    if input._special or isinstance(min, Tensor) or isinstance(max, Tensor):
+    if input.slow_path or isinstance(min, Tensor) or isinstance(max, Tensor):
         return ordered(made, *given)
     return made
 
@@ -452,8 +452,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     x, y = (cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
             for v in (input, other))
     made = _made(record("where", [mask, x, y]))
-    if condition._special or isinstance(input, Tensor) and input._special or (
-        isinstance(other, Tensor) and other._special
+    if condition.slow_path or isinstance(input, Tensor) and input.slow_path or (
+        isinstance(other, Tensor) and other.slow_path
     ):
         return ordered(made, condition, input, other)
     return made
@@ -500,7 +500,7 @@ def real(input: Tensor) -> Tensor:
     """The real part: a view for complex tensors, the tensor itself otherwise."""
     if not input.is_complex():
         return input
-    from lazyloom.tensor.views import Real
+    from lazyloom.frontend import Real
 
     return input._share(Real(), tuple(2 * s for s in input.stride()), 2 * input._offset)
 
@@ -509,7 +509,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary part, a view. Raises RuntimeError for a real tensor."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    from lazyloom.tensor.views import Imag
+    from lazyloom.frontend import Imag
 
     return input._share(Imag(), tuple(2 * s for s in input.stride()), 2 * input._offset + 1)
 
@@ -589,7 +589,7 @@ def isreal(input: Tensor) -> Tensor:
 
 def positive(input: Tensor) -> Tensor:
     """The tensor itself. Raises RuntimeError for bools."""
-    if input._type.dtype.kind == "b":
+    if input.tensor_type.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 

@@ -17,7 +17,7 @@ from .._tensor import Tensor, operand
 from . import bounds, pointwise
 from .spatial import batched, constant, finish, flattened, gathered, hashable, ntuple, product
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _ceil_extra(
@@ -171,7 +171,7 @@ def _avg_pool(n: int) -> Callable[..., Tensor]:
             if was and not whole:
                 specs[key] = spec("avg_pool", 1, given)
         if whole:
-            found = cast(record("trunc", [found]), input._type.dtype)
+            found = cast(record("trunc", [found]), input.tensor_type.dtype)
         return finish(found, was)
 
     function.__name__ = function.__qualname__ = name
@@ -203,7 +203,7 @@ avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(n) for n in (1, 2, 3))
 
 
 def _ranked(input: Tensor, n: int, name: str) -> tuple[Any, bool]:
-    if n > 1 and len(input._type.shape) <= n:
+    if n > 1 and len(input.tensor_type.shape) <= n:
         raise ValueError(
             f"{name}: Input dimension should be at least {n + 1}, got input of size "
             f"{list(input.shape)}")

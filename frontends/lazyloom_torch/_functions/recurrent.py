@@ -11,7 +11,7 @@ from .._autocast import casting, lowered_values
 from .._core import cast, record, record_spec, spec
 from .._tensor import Tensor, operand
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 #: PyTorch's mode -> (op, number of states, attributes)
 MODES: dict[str, tuple[str, int, dict[str, Any]]] = {

@@ -14,7 +14,7 @@ from .._tensor import Tensor, operand
 from ..return_types import named
 from . import pointwise, representation
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -322,7 +322,7 @@ cummax, cummin = _cumulative_extremum("cummax"), _cumulative_extremum("cummin")
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and equal elements; reads the answer."""
-    if input._type.shape != other._type.shape:
+    if input.tensor_type.shape != other.tensor_type.shape:
         return False
     return bool(all(pointwise.eq(input, other)).item())
 

@@ -13,7 +13,7 @@ from ..return_types import named
 from . import pointwise
 from .pointwise import copied, only_tensors, promoted
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:

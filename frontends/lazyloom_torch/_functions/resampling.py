@@ -16,7 +16,7 @@ from . import pooling
 from .creation import as_tensor
 from .spatial import constant, gathered, product
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 _LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 _MODES = ("nearest", "nearest-exact", "area", "bicubic", "lanczos", *_LINEAR)
 
@@ -309,7 +309,7 @@ def _moved(input: Tensor, shape: tuple[int, ...], order: tuple[int, ...],
 
 
 def _images(input: Tensor, factor: Any, name: str) -> tuple[tuple[int, ...], int]:
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if len(shape) < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with "
@@ -347,7 +347,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels (dimension 1) of each group interleaved with those of the others."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if len(shape) < 3:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")

@@ -21,14 +21,14 @@ from .._tensor import Tensor, operand
 from . import bounds, views
 from .indexing import nonzero_values, same_dtype, store, stored
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _index(index: Any, name: str, dtypes: tuple[str, ...] = ("int32", "int64")) -> Any:
     """An index tensor's value. Raises TypeError, RuntimeError."""
     if not isinstance(index, Tensor):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {described(index)}")
-    if index._type.dtype.name not in dtypes and index._type.size:
+    if index.tensor_type.dtype.name not in dtypes and index.tensor_type.size:
         raise RuntimeError(
             f"{name}(): Expected dtype {'/'.join(dtypes)} for index, got {index.dtype!r}")
     return operand(index)
@@ -72,10 +72,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements of the flattened tensor; negative indices count from the end."""
     where = _index(index, "take", ("int64",))
-    if not input._type.size and where.type.size:
+    if not input.tensor_type.size and where.type.size:
         raise IndexError("take(): tried to take from an empty tensor")
     flat = input.reshape(-1)
-    where = bounds.checked(where, flat._type.size, None, "take")
+    where = bounds.checked(where, flat.tensor_type.size, None, "take")
     return _wrap(record("take", [operand(flat), where], {"axis": 0}))
 
 
@@ -83,16 +83,16 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """A copy of input with elements of the flattened tensor replaced, or added to."""
     where = _index(index, "put", ("int64",))
     same_dtype(input, source, "put")
-    if index._type.size != source._type.size:
+    if index.tensor_type.size != source.tensor_type.size:
         raise IndexError(
-            f"put(): index has {index._type.size} elements and source {source._type.size}; "
-            "expected as many")
+            f"put(): index has {index.tensor_type.size} elements and source "
+            f"{source.tensor_type.size}; expected as many")
     flat = operand(input.reshape(-1))
     where = bounds.checked(where, numel(flat.shape), None, "put")
     mode = "add" if accumulate else "set"
-    new = operand(source.reshape(index._type.shape))
+    new = operand(source.reshape(index.tensor_type.shape))
     return alike(_as(store("index_update", flat, new, [where], {"axes": (0,)}, mode),
-                     input._type.shape), input)
+                     input.tensor_type.shape), input)
 
 
 def _beginning(v: Any, shape: tuple[int, ...]) -> Any:
@@ -132,7 +132,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return _as(_beginning(v, (0,) * len(v.shape)), where.shape)
     cut = tuple(v.shape[i] if i == at else w for i, w in enumerate(where.shape))
     found = record("take_along_axis", [_beginning(v, cut), where], {"axis": at})
-    return _as(found, index._type.shape)
+    return _as(found, index.tensor_type.shape)
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
@@ -151,11 +151,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if not input.ndim:
         raise IndexError(f"take_along_dim(): dim is {dim}, but the tensors have no dimensions")
     shape = list(broadcast_shapes(
-        [1 if i == at else d for i, d in enumerate(input._type.shape)],
-        [1 if i == at else d for i, d in enumerate(indices._type.shape)]))
-    shape[at] = size = input._type.shape[at]
+        [1 if i == at else d for i, d in enumerate(input.tensor_type.shape)],
+        [1 if i == at else d for i, d in enumerate(indices.tensor_type.shape)]))
+    shape[at] = size = input.tensor_type.shape[at]
     v = operand(views.expand(input, *shape))
-    shape[at] = indices._type.shape[at]
+    shape[at] = indices.tensor_type.shape[at]
     where = operand(views.expand(indices, *shape))
     if not where.type.size:
         return _as(_beginning(v, (0,) * len(v.shape)), tuple(shape))
@@ -175,10 +175,10 @@ def _scattered(input: Tensor, dim: int, index: Tensor, src: Any, mode: str, name
     if not where.type.size:
         copy = _copy(input)
         if isinstance(src, Tensor) and src.requires_grad and not copy.requires_grad:
-            return Tensor._wrap(requiring_too(copy.value, operand(src)))
+            return Tensor.from_value(requiring_too(copy.value, operand(src)))
         return copy
     found = store("scatter_along_axis", v, new, [where], {"axis": at}, mode)
-    return _as(found, input._type.shape)
+    return _as(found, input.tensor_type.shape)
 
 
 def _copy(input: Tensor) -> Tensor:
@@ -280,7 +280,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
             new = record("full", [new], {"shape": ()})
         return store("scatter_along_axis", v, new, [where], {"axis": at}, mode)
 
-    return _as(_reduced(v, new, reduce, include_self, put), input._type.shape)
+    return _as(_reduced(v, new, reduce, include_self, put), input.tensor_type.shape)
 
 
 def _slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: str,
@@ -311,14 +311,14 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if alpha != 1:
         new = record("multiply", [new, scalar(alpha, new.dtype)])
     return _as(store("index_update", v, new, [where], {"axes": (at,)}, "add"),
-               input._type.shape)
+               input.tensor_type.shape)
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of input with slices replaced by those of source."""
     v, new, where, at = _slices(input, dim, index, source, "index_copy", ("int64",))
     return _as(record("index_update", [v, new, where], {"axes": (at,), "mode": "set"}),
-               input._type.shape)
+               input.tensor_type.shape)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -333,7 +333,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     v = _vector(operand(input))
     where = bounds.checked(where, v.shape[at], at, "index_fill")
     return alike(_as(record("index_update", [v, new, where], {"axes": (at,), "mode": "set"}),
-                     input._type.shape), input)
+                     input.tensor_type.shape), input)
 
 
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
@@ -348,13 +348,13 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     def put(v: Any, new: Any, mode: str) -> Any:
         return store("index_update", v, new, [where], {"axes": (at,)}, mode)
 
-    return _as(_reduced(v, new, reduce, include_self, put), input._type.shape)
+    return _as(_reduced(v, new, reduce, include_self, put), input.tensor_type.shape)
 
 
 def _mask(mask: Any, name: str) -> Any:
     if not isinstance(mask, Tensor):
         raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {described(mask)}")
-    if mask._type.dtype.kind != "b":
+    if mask.tensor_type.dtype.kind != "b":
         raise RuntimeError(
             f"{name}() only supports boolean masks, but got mask with dtype {mask.dtype!r}")
     return operand(mask)

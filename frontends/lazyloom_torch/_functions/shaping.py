@@ -8,6 +8,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Spec, Value
 from lazyloom.dtypes import int64
+from lazyloom.frontend import storage_of
 
 from .. import _dtypes
 from .._core import (
@@ -29,7 +30,7 @@ from .._tensor import Tensor, operand
 from . import pointwise, views
 from .indexing import coordinates
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _promoted(tensors: Any, name: str) -> list[Any]:
@@ -40,9 +41,9 @@ def _promoted(tensors: Any, name: str) -> list[Any]:
         if not isinstance(t, Tensor):
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {described(t)}")
-    first = tensors[0]._type.dtype
+    first = tensors[0].tensor_type.dtype
     for t in tensors:
-        if t._type.dtype is not first:
+        if t.tensor_type.dtype is not first:
             common = combine(pointwise.ranked(t) for t in tensors).lazy
             return [cast(operand(t), common) for t in tensors]
     return [operand(t) for t in tensors]
@@ -76,7 +77,7 @@ def is_data(tensors: Sequence[Tensor], values: Sequence[Value], least: int = _MA
 
 def is_part(t: Tensor) -> bool:
     """Whether a tensor is a view of some elements of a larger one."""
-    return bool(t._type.size != t._storage.value.type.size)
+    return bool(t.tensor_type.size != storage_of(t).value.type.size)
 
 
 def cat(tensors: Any, dim: int = 0) -> Tensor:
@@ -199,7 +200,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if where and not input.ndim:
         raise IndexError("roll(): a dimension was given, but the tensor has no dimensions")
-    if not input._type.size or not input.ndim:
+    if not input.tensor_type.size or not input.ndim:
         return views.clone(input)
     over = tuple(axis(d, input.ndim) for d in where)
     return _wrap(record("roll", [operand(input)], {"shifts": amounts, "axes": over or None}))
@@ -239,7 +240,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """As NumPy's tile."""
     repeats = shape_of(dims)
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     repeats = (1,) * (len(shape) - len(repeats)) + repeats
     v = operand(input)
     if len(repeats) > len(shape):
@@ -251,7 +252,7 @@ def _counted(counts: Tensor, total: int | None) -> Any:
     """Positions: as often each as ``counts`` says. Reads their sum, or is told it."""
     from . import bounds
 
-    kind = counts._type.dtype
+    kind = counts.tensor_type.dtype
     if kind.name not in ("int32", "int64"):
         raise NotImplementedError(
             f"repeat_interleave is not implemented for counts of {counts.dtype!r}; expected int32 "
@@ -285,17 +286,17 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     says it.
     """
     if repeats is None:
-        made: Tensor = _wrap(cast(_counted(input, output_size), input._type.dtype))
+        made: Tensor = _wrap(cast(_counted(input, output_size), input.tensor_type.dtype))
         return made
     if dim is None:
         input, dim = input.reshape(-1), 0
     at = axis(dim, input.ndim)
-    size = input._type.shape[at] if input.ndim else 1
+    size = input.tensor_type.shape[at] if input.ndim else 1
     if isinstance(repeats, (list, tuple)):
         from .creation import tensor
 
         repeats = tensor(list(repeats), dtype=_dtypes.int64)
-    if isinstance(repeats, Tensor) and repeats._type.size == 1 and size != 1:
+    if isinstance(repeats, Tensor) and repeats.tensor_type.size == 1 and size != 1:
         repeats = repeats.reshape(1).expand(size)
     v = operand(input)
     if not input.ndim:
@@ -305,16 +306,16 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             raise RuntimeError("repeats can not be negative")
         return _wrap(record("repeat", [v], {"repeats": repeats.__index__(), "axis": at}))
     repeats = repeats.reshape(1) if not repeats.ndim else repeats
-    if repeats.ndim == 1 and repeats._type.shape[0] != size:
+    if repeats.ndim == 1 and repeats.tensor_type.shape[0] != size:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{repeats._type.shape[0]} and input.size({at}) = {size}")
+            f"{repeats.tensor_type.shape[0]} and input.size({at}) = {size}")
     return _wrap(record("take", [v, _counted(repeats, output_size)], {"axis": at}))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    shape = broadcast_shapes(*[t._type.shape for t in tensors])
-    return tuple(t if t._type.shape == shape else views.expand(t, *shape) for t in tensors)
+    shape = broadcast_shapes(*[t.tensor_type.shape for t in tensors])
+    return tuple(t if t.tensor_type.shape == shape else views.expand(t, *shape) for t in tensors)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -428,7 +429,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     low, high = [0] * n, [0] * n
     for i in range(len(amounts) // 2):
         low[n - 1 - i], high[n - 1 - i] = amounts[2 * i], amounts[2 * i + 1]
-    for d, a, b in zip(input._type.shape, low, high, strict=True):
+    for d, a, b in zip(input.tensor_type.shape, low, high, strict=True):
         if d + a + b < 0:
             raise RuntimeError(
                 f"constant_pad_nd: size {d} with pads of {a} and {b} would be negative")
@@ -443,7 +444,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the dimensions that broadcasting ``size`` to the input's shape would repeat."""
-    wanted, shape = shape_of(size), input._type.shape
+    wanted, shape = shape_of(size), input.tensor_type.shape
     lead = len(shape) - len(wanted)
     if lead < 0 or any(w not in (1, d) for w, d in zip(wanted, shape[lead:], strict=True)):
         raise RuntimeError(
@@ -461,7 +462,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """One tensor a dimension with the places in ``shape`` of indices into its flattened form."""
-    if not isinstance(indices, Tensor) or indices._type.dtype.kind not in "iu":
+    if not isinstance(indices, Tensor) or indices.tensor_type.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices!r}")
     sizes = (shape.__index__(),) if hasattr(shape, "__index__") else shape_of((tuple(shape),))
     if any(d < 0 for d in sizes):

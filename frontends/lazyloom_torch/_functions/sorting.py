@@ -16,7 +16,7 @@ from .._tensor import Tensor, operand
 from ..return_types import named
 from . import bounds, pointwise
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _ordered(input: Tensor, name: str, *, bools: bool = True) -> Any:
@@ -239,11 +239,11 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
             "boundaries tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(s.shape)} and input value tensor {list(v.shape)}")
     if sorter is not None:
-        if sorter._type.shape != s.shape:
+        if sorter.tensor_type.shape != s.shape:
             raise RuntimeError(
                 f"{name}: boundary and sorter must have the same size, but got boundary tensor "
                 f"{list(s.shape)} and got sorter tensor {list(sorter.shape)}")
-        if sorter._type.dtype is not int64:
+        if sorter.tensor_type.dtype is not int64:
             raise RuntimeError(
                 f"{name}: sorter must be a tensor of long dtype but got dtype {sorter.dtype!r}")
         order = bounds.checked(operand(sorter), s.shape[-1], s.type.ndim - 1, "searchsorted",
@@ -269,7 +269,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() takes at least one Tensor")
     for t in (elements, test_elements):
-        if isinstance(t, Tensor) and t._type.dtype.kind in "bc":
+        if isinstance(t, Tensor) and t.tensor_type.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {t.dtype!r}")
     common = combine(pointwise.ranked(x) for x in (elements, test_elements)).lazy
     x, tests = (cast(operand(t), common) if isinstance(t, Tensor) else record(
@@ -309,7 +309,7 @@ def _shares(name: str, v: Any, q: Any) -> Any:
         return record("full", [scalar(float(q), v.dtype)], {"shape": ()})
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    if q._type.dtype is not v.dtype:
+    if q.tensor_type.dtype is not v.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     found = operand(q)
     inside = record("logical_and", [record("greater_equal", [found, scalar(0, v.dtype)]),

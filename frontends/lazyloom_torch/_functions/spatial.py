@@ -13,7 +13,7 @@ import lazyloom
 from .._core import record
 from .._tensor import Tensor
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def ntuple(value: Any, n: int, name: str = "argument") -> tuple[int, ...]:
@@ -122,7 +122,7 @@ def flattened(v: Any, n: int) -> Any:
 
 def same_dtype(name: str, input: Tensor, weight: Tensor) -> None:
     """RuntimeError for a weight of another dtype."""
-    if input._type.dtype is not weight._type.dtype:
+    if input.tensor_type.dtype is not weight.tensor_type.dtype:
         raise RuntimeError(
             f"{name}: Input type ({input.dtype!r}) and weight type ({weight.dtype!r}) should be "
             "the same")

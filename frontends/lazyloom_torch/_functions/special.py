@@ -18,7 +18,7 @@ from .convert import store
 from .pointwise import make_binary, make_unary, promoted
 from .representation import logit
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 #: torch name -> op, of one operand
 _ONE = {

@@ -12,14 +12,14 @@ from .creation import arange, ones
 from .shaping import pad_value
 from .strided import view_as_real
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 #: so many shifted sums are cheaper than one scatter
 _MOST_SHIFTS = 32
 
 
 def _around(window: Tensor, n: int) -> Tensor:
     """The window in the middle of n points, zeros around it."""
-    count = window._type.shape[0]
+    count = window.tensor_type.shape[0]
     if count == n:
         return window
     left = (n - count) // 2
@@ -33,7 +33,7 @@ def _setting(name: str, n_fft: int, hop: Any, win: Any, window: Any) -> tuple[in
         raise RuntimeError(f"{name}: expected hop_length > 0, but got {hop}")
     if not 0 < win <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win}")
-    if window is not None and (window.ndim != 1 or window._type.shape[0] != win):
+    if window is not None and (window.ndim != 1 or window.tensor_type.shape[0] != win):
         raise RuntimeError(
             f"{name}: expected a 1D window tensor of size equal to win_length={win}, but got "
             f"window with size {list(window.shape)}")
@@ -51,8 +51,8 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     """
     from ..nn.functional import pad
 
-    if not isinstance(input, Tensor) or not input._type.dtype.is_inexact or input.ndim not in (
-            1, 2):
+    if not (isinstance(input, Tensor) and input.tensor_type.dtype.is_inexact
+            and input.ndim in (1, 2)):
         raise RuntimeError(
             "stft: expected a 1-D or 2-D floating point or complex tensor, got "
             f"{input.dtype!r} of shape {list(input.shape)}")
@@ -77,9 +77,9 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     elif align_to_window:
         gap = (n_fft - win) // 2
         x = pad(x.unsqueeze(0), (gap, n_fft - win - gap), pad_mode).squeeze(0)
-    if not 0 < n_fft <= x._type.shape[-1]:
+    if not 0 < n_fft <= x.tensor_type.shape[-1]:
         raise RuntimeError(
-            f"stft: expected 0 < n_fft <= {x._type.shape[-1]}, but got n_fft={n_fft}")
+            f"stft: expected 0 < n_fft <= {x.tensor_type.shape[-1]}, but got n_fft={n_fft}")
     frames = x.unfold(-1, n_fft, hop)
     if window is not None or win < n_fft:
         weights = ones((win,), dtype=x.dtype.to_real()) if window is None else window
@@ -92,21 +92,21 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
     """(B, frames, n) added up where they overlap, each ``hop`` after the last: (B, length)."""
-    count, n = frames._type.shape[-2:]
+    count, n = frames.tensor_type.shape[-2:]
     length = n + hop * (count - 1)
     shifts = -(-n // hop)
     if shifts <= _MOST_SHIFTS:
         whole = _wrap(pad_value(operand(frames), (0, 0, 0), (0, 0, shifts * hop - n), 0))
         found: Any = None
         for i in range(shifts):
-            part = whole.narrow(-1, i * hop, hop).reshape(frames._type.shape[0], count * hop)
+            part = whole.narrow(-1, i * hop, hop).reshape(frames.tensor_type.shape[0], count * hop)
             part = _wrap(pad_value(
                 operand(part), (0, i * hop), (0, (shifts - 1 - i) * hop), 0))
             found = part if found is None else found + part
         made: Tensor = found.narrow(-1, 0, length)
         return made
     at = (arange(count).unsqueeze(-1) * hop + arange(n)).reshape(-1)
-    batch = frames._type.shape[0]
+    batch = frames.tensor_type.shape[0]
     made = frames.new_zeros((batch, length)).index_add(-1, at, frames.reshape(batch, -1))
     return made
 
@@ -130,7 +130,7 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
             "istft: expected a tensor with 2 or 3 dimensions and elements in all of them, got "
             f"shape {list(input.shape)}")
     x = input if input.ndim == 3 else input.unsqueeze(0)
-    bins = x._type.shape[-2]
+    bins = x.tensor_type.shape[-2]
     onesided = bins != n_fft if onesided is None else onesided
     if bins != (n_fft // 2 + 1 if onesided else n_fft):
         raise RuntimeError(
@@ -150,11 +150,11 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
         frames = fft.irfft(turned.narrow(-1, 0, n_fft // 2 + 1), n_fft, norm=norm)
     weights = ones((win,), dtype=frames.dtype.to_real()) if window is None else window
     weights = _around(weights, n_fft)
-    count = frames._type.shape[-2]
+    count = frames.tensor_type.shape[-2]
     sum_ = _overlapped(frames * weights, hop)
     squares = (weights * weights).expand(1, count, n_fft)
     envelope = _overlapped(squares, hop)
-    total = sum_._type.shape[-1]
+    total = sum_.tensor_type.shape[-1]
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else (total - n_fft // 2 if center else total)
     stop = min(end, total)

@@ -21,10 +21,10 @@ def _dimensions(input: Tensor, name: str, least: int = 1) -> None:
 @planned
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All indices along a dimension, as a tuple."""
-    if not input._type.shape:
+    if not input.tensor_type.shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     at = axis(dim, input.ndim)
-    return tuple(select(input, at, i) for i in range(input._type.shape[at]))
+    return tuple(select(input, at, i) for i in range(input.tensor_type.shape[at]))
 
 
 @planned
@@ -34,7 +34,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         return split_with_sizes(tensor, split_size_or_sections, dim)
     _dimensions(tensor, "split")
     at = axis(dim, tensor.ndim)
-    size = tensor._type.shape[at]
+    size = tensor.tensor_type.shape[at]
     step = split_size_or_sections
     if isinstance(step, bool):
         raise TypeError("split(): split_size must be an int or a list of ints, not bool")
@@ -57,7 +57,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     """Parts of the listed sizes, which add up to the dimension's."""
     _dimensions(input, "split_with_sizes")
     at = axis(dim, input.ndim)
-    size = input._type.shape[at]
+    size = input.tensor_type.shape[at]
     sizes = [s.__index__() for s in split_sizes]
     if sum(sizes) != size or any(s < 0 for s in sizes):
         raise RuntimeError(
@@ -73,7 +73,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     at = axis(dim, input.ndim)
-    size = input._type.shape[at]
+    size = input.tensor_type.shape[at]
     if not size:
         return _parts(input, [0] * chunks, at)
     return split(input, -(-size // chunks), at)
@@ -82,7 +82,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def _places(given: Any) -> Any:
     """The number of sections, or the places of cuts; a tensor of them is read."""
     if isinstance(given, Tensor):
-        if given._type.dtype.name != "int64":
+        if given.tensor_type.dtype.name != "int64":
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                 f"{given.dtype!r}")
@@ -109,7 +109,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
         raise TypeError("tensor_split() takes a number of sections, or indices")
     _dimensions(input, "tensor_split")
     at = axis(dim, input.ndim)
-    size = input._type.shape[at]
+    size = input.tensor_type.shape[at]
     places = _places(given)
     if isinstance(places, int):
         if places < 1:
@@ -129,7 +129,7 @@ def _along(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]
         _dimensions(input, f"torch.{name}", least)
         at = min(dim, input.ndim - 1)
         if isinstance(given, int):
-            size = input._type.shape[at]
+            size = input.tensor_type.shape[at]
             if given < 1 or size % given:
                 raise RuntimeError(
                     f"torch.{name} attempted to split along dimension {at}, but the size of the "

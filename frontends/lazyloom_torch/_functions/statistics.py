@@ -19,7 +19,7 @@ from .bounds import require
 from .creation import tensor
 from .shaping import cat, pad_value
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 # ------------------------------------------------------------- differences, integrals
@@ -43,7 +43,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
                 f"{x.ndim}-D and {input.ndim}-D")
     found = cat(parts, at) if len(parts) > 1 else input
     for _ in range(n):
-        size = found._type.shape[at]
+        size = found.tensor_type.shape[at]
         if size <= 1:
             return found.narrow(at, 0, 0).clone()
         ahead, behind = found.narrow(at, 1, size - 1), found.narrow(at, 0, size - 1)
@@ -59,7 +59,7 @@ def _along(x: Tensor, at: int, ndim: int) -> Tensor:
 
 def _part(x: Tensor, at: int, start: int, stop: int) -> Tensor:
     """x[start:stop] along a dimension; a stop of 0 or less counts from the end."""
-    size = x._type.shape[at]
+    size = x.tensor_type.shape[at]
     start = start + size if start < 0 else start
     stop = stop + size if stop <= 0 else stop
     return x.narrow(at, start, stop - start)
@@ -85,11 +85,11 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
             f"{len(over)}, but it has length {len(steps)}")
     for at in over:
-        if input._type.shape[at] < edge_order + 1:
+        if input.tensor_type.shape[at] < edge_order + 1:
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1, got "
-                f"size {input._type.shape[at]}")
-    if not input._type.dtype.is_inexact:
+                f"size {input.tensor_type.shape[at]}")
+    if not input.tensor_type.dtype.is_inexact:
         input = input.to(_dtypes.get_default_dtype())
     return tuple(_slope(input, at, step, edge_order) for at, step in zip(over, steps))
 
@@ -97,10 +97,10 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 def _slope(x: Tensor, at: int, step: Any, order: int) -> Tensor:
     n = x.ndim
     if isinstance(step, Tensor):
-        if step.ndim != 1 or step._type.shape[0] != x._type.shape[at]:
+        if step.ndim != 1 or step.tensor_type.shape[0] != x.tensor_type.shape[at]:
             raise RuntimeError(
                 "torch.gradient expected each coordinate to be a 1-D tensor as long as its "
-                f"dimension, got {list(step.shape)} for size {x._type.shape[at]}")
+                f"dimension, got {list(step.shape)} for size {x.tensor_type.shape[at]}")
         h = diff(step)
         h0, h1 = _along(h[:-1], at, n), _along(h[1:], at, n)
         inner = (_part(x, at, 0, -2) * (-h1 / (h0 * (h0 + h1)))
@@ -134,20 +134,20 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not "
                            "supported")
     at = axis(dim, y.ndim)
-    size = y._type.shape[at]
+    size = y.tensor_type.shape[at]
     if not size:
         return None, None, at
     pairs = y.narrow(at, 1, size - 1) + y.narrow(at, 0, size - 1)
     if x is None:
         return pairs, 1 if dx is None else dx, at
     if x.ndim == 1:
-        if x._type.shape[0] != size:
+        if x.tensor_type.shape[0] != size:
             raise RuntimeError(
                 f"{name}: There must be one `x` value for each sample point, got {x.shape[0]} for "
                 f"{size}")
         return pairs, _along(diff(x), at, y.ndim), at
     if x.ndim < y.ndim:
-        x = x.reshape((*[1] * (y.ndim - x.ndim), *x._type.shape))
+        x = x.reshape((*[1] * (y.ndim - x.ndim), *x.tensor_type.shape))
         width = diff(x, 1, at)
     else:
         width = diff(x, 1, dim)
@@ -199,8 +199,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     if input.dtype is _dtypes.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input.reshape(1, -1) if input.ndim < 2 else input
-    count = x._type.shape[1]
-    if not x._type.dtype.is_inexact:
+    count = x.tensor_type.shape[1]
+    if not x.tensor_type.dtype.is_inexact:
         x = x.to(_dtypes.get_default_dtype())
     refused: Any = None
     w: Tensor | None = None
@@ -261,7 +261,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.narrow(0, 0, 0).clone()
     choose = itertools.combinations_with_replacement if with_replacement else (
         itertools.combinations)
-    rows = np.array(list(choose(range(input._type.shape[0]), r)), np.int64).reshape(-1, r)
+    rows = np.array(list(choose(range(input.tensor_type.shape[0]), r)), np.int64).reshape(-1, r)
     return _wrap(record("take", [operand(input), operand(tensor(rows))], {"axis": 0}))
 
 
@@ -281,10 +281,10 @@ def block_diag(*tensors: Any) -> Tensor:
     if not blocks:
         return tensor([]).reshape(1, 0)
     kind = combine(kinds)
-    width = sum(b._type.shape[1] for b in blocks)
+    width = sum(b.tensor_type.shape[1] for b in blocks)
     rows, before = [], 0
     for b in blocks:
-        n = b._type.shape[1]
+        n = b.tensor_type.shape[1]
         rows.append(_wrap(pad_value(
             operand(b.to(kind)), (0, before), (0, width - before - n), 0)))
         before += n

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.tensor.views import Strided
+from lazyloom.frontend import Storage, Strided, storage_of, view_of_storage
 
 from .. import _dtypes
 from .._core import numel, shape_of
@@ -26,16 +26,16 @@ class UntypedStorage:
     It tells storages apart and knows their size; the memory itself belongs to the runtime.
     """
 
-    def __init__(self, storage: lazyloom.Storage, strides: tuple[int, ...] | None = None) -> None:
-        self._storage = storage
+    def __init__(self, storage: Storage, strides: tuple[int, ...] | None = None) -> None:
+        self.elements = storage
         self._strides = strides  # of the tensor that is all of it
 
     def data_ptr(self) -> int:
         """A number that no other living storage has. It is no address."""
-        return id(self._storage) << 40
+        return id(self.elements) << 40
 
     def nbytes(self) -> int:
-        return int(self._storage.value.type.nbytes)
+        return int(self.elements.value.type.nbytes)
 
     size = nbytes
 
@@ -43,10 +43,10 @@ class UntypedStorage:
         return self.nbytes()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
+        return isinstance(other, UntypedStorage) and other.elements is self.elements
 
     def __hash__(self) -> int:
-        return id(self._storage)
+        return id(self.elements)
 
     @property
     def device(self) -> Any:
@@ -62,8 +62,8 @@ class UntypedStorage:
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The storage of the tensor, to tell whether another shares it."""
     root = self._root()
-    whole = root._storage is self._storage and not root._steps
-    return UntypedStorage(self._storage, root._strides if whole else None)
+    whole = storage_of(root) is storage_of(self) and not root.view_steps
+    return UntypedStorage(storage_of(self), root._strides if whole else None)
 
 
 def data_ptr(self: Tensor) -> int:
@@ -73,8 +73,8 @@ def data_ptr(self: Tensor) -> int:
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same part of one storage."""
-    return (self._storage is tensor._storage and self._offset == tensor._offset
-            and self._type is tensor._type and self.stride() == tensor.stride())
+    return (storage_of(self) is storage_of(tensor) and self._offset == tensor._offset
+            and self.tensor_type is tensor.tensor_type and self.stride() == tensor.stride())
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
@@ -85,10 +85,10 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if source is None:
         source = creation.empty(0, dtype=self.dtype)
     if isinstance(source, UntypedStorage):
-        whole = Tensor._wrap(source._storage.value)
-        whole._set(source._storage, (), source._storage.value.type)
+        whole = Tensor.from_value(source.elements.value)
+        view_of_storage(whole, source.elements, (), source.elements.value.type)
         whole._lay(source._strides, 0)
-        if whole._type.dtype is not self._type.dtype:
+        if whole.tensor_type.dtype is not self.tensor_type.dtype:
             raise RuntimeError(
                 f"set_(): the storage holds {whole.dtype!r}, the tensor {self.dtype!r}")
         size = (whole.numel(),) if size is None else size
@@ -116,7 +116,7 @@ def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal; with ``wrap`` it begins again below a tall matrix."""
-    shape = self._type.shape
+    shape = self.tensor_type.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
@@ -133,7 +133,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 def _on_host(self: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
     """Call a Python function for each element, which reads them, and write what it gives."""
     arrays = np.broadcast_arrays(self.read(), *[o.read() for o in others])
-    found = np.empty(self._type.shape, self._type.dtype.numpy)
+    found = np.empty(self.tensor_type.shape, self.tensor_type.dtype.numpy)
     flat = found.reshape(-1)
     for i, given in enumerate(zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)):
         flat[i] = function(*given)
@@ -157,7 +157,7 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[..., Any]) -> T
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have one shape."""
-    return bool(self._type.shape == other._type.shape)
+    return bool(self.tensor_type.shape == other.tensor_type.shape)
 
 
 def resize(self: Tensor, *sizes: Any) -> Tensor:
@@ -168,7 +168,7 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 
 def resize_as(self: Tensor, the_template: Tensor) -> Tensor:
     """As ``resize_as_``, of an alias. Deprecated in PyTorch."""
-    return resize(self, the_template._type.shape)
+    return resize(self, the_template.tensor_type.shape)
 
 
 def reversed_(self: Tensor) -> Tensor:

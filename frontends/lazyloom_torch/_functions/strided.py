@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.tensor.views import AsComplex, AsReal, Bitcast, Conj, Permute, Reshape, Strided
+from lazyloom.frontend import (
+    AsComplex,
+    AsReal,
+    Bitcast,
+    Conj,
+    Permute,
+    Reshape,
+    Strided,
+    hold,
+    share_view,
+    storage_of,
+    view_of_storage,
+)
 
 from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._dtypes import dtype as torch_dtype
@@ -19,7 +31,7 @@ from . import views
 
 def _as_stored(input: Tensor) -> tuple[Any, ...]:
     """The steps that read a tensor's storage as elements of the tensor's dtype."""
-    kind, here = input._storage.value.type, input._type.dtype
+    kind, here = storage_of(input).value.type, input.tensor_type.dtype
     if kind.dtype is here:
         return ()
     if kind.dtype.is_complex and here is kind.dtype.real:
@@ -36,19 +48,19 @@ def _as_stored(input: Tensor) -> tuple[Any, ...]:
 def _in_memory(input: Tensor) -> tuple[Any, ...]:
     """The steps that read a tensor's storage in the order of its memory."""
     root = input._root()
-    if root._strides is None or root._steps or root._storage is not input._storage:
+    if root._strides is None or root.view_steps or storage_of(root) is not storage_of(input):
         return ()
-    order = memory_order(root._type.shape, root._strides)
+    order = memory_order(root.tensor_type.shape, root._strides)
     return () if order is None else (Permute(order),)
 
 
 def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: int) -> Tensor:
     """A view of the storage of a tensor."""
-    if input._own is not None and input._steps and input._operand().requires_grad:
+    if input._own is not None and input.view_steps and input._operand().requires_grad:
         raise RuntimeError(
             "as_strided() of a view that has a gradient history of its own is not possible; "
             "clone() it first")
-    kind = input._storage.value.type
+    kind = storage_of(input).value.type
     steps = (*_in_memory(input), *_as_stored(input), *steps)
     try:
         for step in steps:
@@ -56,10 +68,10 @@ def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: in
     except lazyloom.LoomError as error:
         raise as_torch(error) from None
     found = input._view((), kind, strides, 0, False)
-    found._set(input._storage, steps, kind)
+    view_of_storage(found, storage_of(input), steps, kind)
     if found._parent is not None:
-        found._parent = None if input._steps else (input, steps)
-        found._keep_own(None if input._steps else (-1, input._storage.value))
+        found._parent = None if input.view_steps else (input, steps)
+        found._keep_own(None if input.view_steps else (-1, storage_of(input).value))
     found._lay(strides, offset)
     return found
 
@@ -104,13 +116,12 @@ def become(self: Tensor, view: Tensor, name: str) -> Tensor:
         parent is None and self._own is not None and self._own[1].requires_grad
     ):
         raise RuntimeError(f"{name}() on a leaf that requires grad is not possible")
-    self._set(view._storage, view._steps, view._type)
+    share_view(self, view)
     self._own = None
     self._lay(view._strides, view._offset)
     if parent is not None and view._parent is not None:
         self._parent = (parent[0], (*parent[1], *view._parent[1]))
-        self._keep_own((-1, view._storage.value))
-    self._no_gradient = view._no_gradient
+        self._keep_own((-1, storage_of(view).value))
     return self
 
 
@@ -120,7 +131,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     A view: shape ``[..., (n - size) // step + 1, ..., size]``.
     """
     at = axis(dimension, input.ndim)
-    shape, strides = input._type.shape or (1,), input.stride() or (1,)
+    shape, strides = input.tensor_type.shape or (1,), input.stride() or (1,)
     length = shape[at]
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
@@ -162,11 +173,11 @@ def view_as_real(input: Tensor) -> Tensor:
 
 def view_as_complex(input: Tensor) -> Tensor:
     """A complex tensor from a last dimension of size 2, a view."""
-    if input._type.dtype.name not in ("float32", "float64"):
+    if input.tensor_type.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             "view_as_complex is only supported for float and double tensors, but got a tensor of "
             f"{input.dtype!r}")
-    if not input.ndim or input._type.shape[-1] != 2:
+    if not input.ndim or input.tensor_type.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     strides = input.stride()
     if strides[-1] != 1:
@@ -182,11 +193,11 @@ def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
     Where the sizes differ the last dimension is longer or shorter by their ratio.
     """
     if dtype is input.dtype:
-        return input._share(Reshape(input._type.shape), input._strides, input._offset)
+        return input._share(Reshape(input.tensor_type.shape), input._strides, input._offset)
     old, new = input.itemsize, dtype.itemsize
     if old == new:
         return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
-    shape, strides = input._type.shape, input.stride()
+    shape, strides = input.tensor_type.shape, input.stride()
     if not shape:
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {input.dtype!r} as {dtype!r} (different element "
@@ -208,7 +219,7 @@ def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
                 f"{shape[-1]}, {input._offset} and {list(strides[:-1])}")
         steps = (Reshape((*shape[:-1], shape[-1] // ratio, ratio)), Bitcast(dtype.lazy))
         strides, offset = (*[s // ratio for s in strides[:-1]], 1), input._offset // ratio
-    kind = input._type
+    kind = input.tensor_type
     for step in steps:
         kind = step.out_type(kind)
     strides, reordered = seen(kind.shape, strides)
@@ -224,7 +235,7 @@ def conj(input: Tensor) -> Tensor:
 
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor is a view of its storage's conjugates."""
-    return input.is_complex() and sum(type(s) is Conj for s in input._steps) % 2 == 1
+    return input.is_complex() and sum(type(s) is Conj for s in input.view_steps) % 2 == 1
 
 
 def resolve_conj(input: Tensor) -> Tensor:
@@ -261,9 +272,9 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """
     _check_resizable(self)
     shape = check_shape(shape_of(size))
-    if shape == self._type.shape:
+    if shape == self.tensor_type.shape:
         return self
-    storage, count = self._storage, numel(shape)
+    storage, count = storage_of(self), numel(shape)
     if self._offset + count <= storage.value.type.size:
         step = Strided(self._offset, shape, row_major(shape))
         steps: tuple[Any, ...] = (step,)
@@ -271,10 +282,10 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
             steps = (Reshape(shape),)
         return become(self, _of_storage(self, steps, row_major(shape), self._offset), "resize_")
     flat = as_strided(self, (storage.value.type.size - self._offset,), (1,))
-    grown = record("pad", [flat.value, scalar(0, self._type.dtype)], {
-        "low": (0,), "high": (count - flat._type.size,), "interior": (0,)})
+    grown = record("pad", [flat.value, scalar(0, self.tensor_type.dtype)], {
+        "low": (0,), "high": (count - flat.tensor_type.size,), "interior": (0,)})
     value = record("reshape", [grown], {"shape": shape})
-    self._set(lazyloom.Storage(value), (), value.type)
+    hold(self, value)
     self._base = self._origin = None
     self._lay(None, 0)
     return self
@@ -282,7 +293,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """:func:`resize_` to the shape of another tensor."""
-    return resize_(self, the_template._type.shape)
+    return resize_(self, the_template.tensor_type.shape)
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.tensor.views import Broadcast, Diagonal, Permute, Reshape, Slice
+from lazyloom.frontend import Broadcast, Diagonal, Permute, Reshape, Slice
 
 from .. import _dtypes
 from .._core import axes, axis, numel, record_one, shape_of, spec
@@ -74,7 +74,7 @@ def infer_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
     strides = x._strides
     if strides is not None:
-        strides = view_strides(x._type.shape, strides, new)
+        strides = view_strides(x.tensor_type.shape, strides, new)
         if strides is None:
             return None
     return x._share(Reshape(new), strides, x._offset)
@@ -92,7 +92,7 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
         from .strided import view_dtype
 
         return view_dtype(input, dtype)
-    new = infer_shape(shape_of(size), input._type.size)
+    new = infer_shape(shape_of(size), input.tensor_type.size)
     found = _reshaped(input, new)
     if found is None:
         raise RuntimeError(
@@ -104,13 +104,13 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 @planned
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape: a view where possible, otherwise a copy."""
-    new = infer_shape(shape_of(shape), input._type.size)
+    new = infer_shape(shape_of(shape), input.tensor_type.size)
     found = _reshaped(input, new)
     if found is None:
         ready = _copies.get(new)
         if ready is None:
             ready = _copies[new] = spec("reshape", 1, {"shape": new})
-        return Tensor._wrap(record_one(ready, operand(input)))
+        return Tensor.from_value(record_one(ready, operand(input)))
     return found
 
 
@@ -119,17 +119,17 @@ _copies: dict[tuple[int, ...], lazyloom.Spec] = {}
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    return view(input, *other._type.shape)
+    return view(input, *other.tensor_type.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    return reshape(input, *other._type.shape)
+    return reshape(input, *other.tensor_type.shape)
 
 
 @planned
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions from start to end as one."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     first, last = axis(start_dim, len(shape)), axis(end_dim, len(shape))
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -147,7 +147,7 @@ def ravel(input: Tensor) -> Tensor:
 @planned
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several; one of the sizes may be -1."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     at = axis(dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: the tensor has no dimensions")
@@ -202,7 +202,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 @planned
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of size 1."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     at = axis(dim, len(shape) + 1)
     strides = input._strides
     if strides is not None:
@@ -214,7 +214,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 @planned
 def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
     """Dimensions of size 1 removed: all, or those named if they have size 1."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     drop = range(len(shape)) if dim is None else axes((dim, *more) if more else dim, len(shape))
     keep = [i for i, d in enumerate(shape) if not (d == 1 and i in drop)]
     strides = input._strides
@@ -227,7 +227,7 @@ def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
 def expand(input: Tensor, *size: Any) -> Tensor:
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     wanted = shape_of(size)
-    shape, strides = input._type.shape, input.stride()
+    shape, strides = input.tensor_type.shape, input.stride()
     lead = len(wanted) - len(shape)
     if lead < 0:
         raise RuntimeError(
@@ -258,7 +258,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    return expand(input, *other._type.shape)
+    return expand(input, *other.tensor_type.shape)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
@@ -277,7 +277,7 @@ def slices(input: Tensor, starts: Any, sizes: Any, steps: Any) -> Tensor:
 def position(given: Any, name: str) -> int:
     """An int, or what a tensor without dimensions holds; it is read if only the device knows."""
     if isinstance(given, Tensor):
-        if given.ndim or given._type.dtype.kind not in "iu":
+        if given.ndim or given.tensor_type.dtype.kind not in "iu":
             raise RuntimeError(
                 f"{name} must be an 0-dim integral Tensor, got one of shape {list(given.shape)} "
                 f"and {given.dtype!r}")
@@ -289,7 +289,7 @@ def position(given: Any, name: str) -> int:
 @planned
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` elements along one dimension, from ``start`` on."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     at = axis(dim, len(shape))
@@ -310,7 +310,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @planned
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One index along a dimension, which is dropped."""
-    shape = input._type.shape
+    shape = input.tensor_type.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     at = axis(dim, len(shape))
@@ -324,7 +324,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 def drop(input: Tensor, dims: Any) -> Tensor:
     """Dimensions of size 1 removed."""
-    shape, strides = input._type.shape, input.stride()
+    shape, strides = input.tensor_type.shape, input.stride()
     keep = [i for i in range(len(shape)) if i not in dims]
     return input._share(Reshape(tuple(shape[i] for i in keep)),
                         tuple(strides[i] for i in keep), input._offset)
@@ -333,7 +333,7 @@ def drop(input: Tensor, dims: Any) -> Tensor:
 @planned
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of a view."""
-    shape, strides = input._type.shape, input.stride()
+    shape, strides = input.tensor_type.shape, input.stride()
     a, b = axis(dim1, len(shape)), axis(dim2, len(shape))
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -352,7 +352,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own storage, differentiable; laid out as the tensor is, or row-major."""
     v = operand(input)
-    made: Tensor = Tensor._wrap(v if lazyloom.grad_enabled() else v.detach())
+    made: Tensor = Tensor.from_value(v if lazyloom.grad_enabled() else v.detach())
     return made if input._strides is None else alike(made, input, memory_format)
 
 
@@ -377,7 +377,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 def alias(input: Tensor) -> Tensor:
     """A view of the whole tensor."""
-    return input._share(Reshape(input._type.shape), input._strides, input._offset)
+    return input._share(Reshape(input.tensor_type.shape), input._strides, input._offset)
 
 
 def as_subclass(input: Tensor, cls: type[Tensor]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyloom.errors import type_name
-from lazyloom.tensor.operators import set_operators
+from lazyloom.frontend import set_operators
 
 from .. import _dtypes, _operators
 from .._autocast import casting, state

@@ -68,7 +68,7 @@ class _OfOptimizer:
 
 
 def _number(value: float, kind: Any) -> Tensor:
-    made: Tensor = Tensor._wrap(full_value((), value, kind))
+    made: Tensor = Tensor.from_value(full_value((), value, kind))
     return made
 
 
@@ -203,7 +203,7 @@ class GradScaler:
         """The optimizer's step, whose effects last only if nothing was found."""
         if not isinstance(optimizer, RecordedOptimizer) or not optimizer.selectable():
             # the step may change what is no tensor, so that one has to know before
-            return None if Tensor._wrap(found).item() else optimizer.step(*args, **kwargs)
+            return None if Tensor.from_value(found).item() else optimizer.step(*args, **kwargs)
         optimizer.prepare()
         before = _contents(optimizer)
         optimizer.held = True
@@ -233,7 +233,7 @@ class GradScaler:
                 for c, value in zip(
                     given, chosen if type(chosen) is tuple else (chosen,), strict=True
                 ):
-                    shared = Tensor._wrap(value)
+                    shared = Tensor.from_value(value)
                     for place in c.places:
                         place.store(value, shared)
         return result

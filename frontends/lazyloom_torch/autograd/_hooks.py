@@ -8,12 +8,13 @@ from typing import Any
 
 from lazyloom import Value
 from lazyloom.errors import type_name
+from lazyloom.frontend import read_apart
 
 from .._core import record
 from .._hooks import RemovableHandle
 from .._tensor import Tensor, operand
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 class Watch:
@@ -104,8 +105,8 @@ def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
 
 def watching(self: Tensor) -> Watch:
     """The tensor's hooks, made when first asked for."""
-    if self._is_view:
-        self._read_apart()
+    if self.view_steps:
+        read_apart(self)
     value = operand(self)
     old = self._watch
     if old is None or old.value.node is not value.node:

@@ -28,7 +28,7 @@ from ._hooks import (
 from ._layouts import laid_out
 from .graph import GradientEdge
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _listed(given: Any, what: str) -> list[Any]:
@@ -173,8 +173,9 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
             return
         first = leaf.grad is None
         leaf.grad = made = _accumulated(leaf.grad, gradient, create_graph)
-        if first and leaf.strides is not None and memory_order(made._type.shape, leaf.strides):
-            made._laid(leaf.strides)  # documented: a dense leaf's gradient has its strides
+        strides = leaf.strides
+        if first and strides is not None and memory_order(made.tensor_type.shape, strides):
+            made._laid(strides)  # documented: a dense leaf's gradient has its strides
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
                 tensor = owner()

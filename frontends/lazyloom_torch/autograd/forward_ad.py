@@ -87,7 +87,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     leaf = operand(tensor).as_leaf(object())
     here.leaves.append(leaf)
     here.tangents.append(operand(tangent.to(tensor.dtype)))
-    return Tensor._wrap(leaf)
+    return Tensor.from_value(leaf)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -105,9 +105,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         v.requires_grad for v in here.tangents)
     if others:
         return UnpackedDualTensor(
-            Tensor._wrap(value), None if along is None else Tensor._wrap(along))
-    return UnpackedDualTensor(
-        Tensor._wrap(value.detach()), None if along is None else Tensor._wrap(along.detach()))
+            Tensor.from_value(value), None if along is None else Tensor.from_value(along))
+    tangent = None if along is None else Tensor.from_value(along.detach())
+    return UnpackedDualTensor(Tensor.from_value(value.detach()), tangent)
 
 
 __all__: list[Any] = [

@@ -12,6 +12,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 from lazyloom.errors import type_name
+from lazyloom.frontend import hold
 
 from .._core import cast, record
 from .._tensor import Tensor, operand
@@ -19,7 +20,7 @@ from . import anomaly_mode
 from ._hooks import conjugated
 from .saved import Saved, save
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 class FunctionCtx:
@@ -217,7 +218,7 @@ class _Application:
         numbers: list[int | None] = []
         values: list[Value] = []
         for o in outputs:
-            on_tape = isinstance(o, Tensor) and o._type.dtype.is_inexact and (
+            on_tape = isinstance(o, Tensor) and o.tensor_type.dtype.is_inexact and (
                 not _among(o, ctx._fixed))
             numbers.append(len(values) if on_tape else None)
             if on_tape:
@@ -247,8 +248,8 @@ class _Application:
                 raise RuntimeError(
                     "a leaf Variable that requires grad is being used in an in-place operation.")
             return o._assign(value)
-        if o._value is not None and not _among(o, self.args):
-            o._hold(value)  # forward made it, and nothing shares it
+        if o.shared is None and not _among(o, self.args):
+            hold(o, value)  # forward made it, and nothing shares it
             o._lay(o._strides, o._offset)
             return o
         made = _wrap(value)
@@ -270,8 +271,8 @@ class _Rule:
     ) -> None:  # fmt: skip
         self.cls = cls
         self.ctx = ctx
-        self.types = [a._type if isinstance(a, Tensor) else None for a in args]
-        self.out_types = [o._type if isinstance(o, Tensor) else None for o in outputs]
+        self.types = [a.tensor_type if isinstance(a, Tensor) else None for a in args]
+        self.out_types = [o.tensor_type if isinstance(o, Tensor) else None for o in outputs]
         self.numbers = numbers
 
     def kept(self) -> list[Value]:

@@ -84,7 +84,7 @@ class _Call:
 
     def scalar(self) -> Tensor:
         """The only output, of one element, as the Hessian's functions need."""
-        if self.many_outputs or self.outputs[0]._type.size != 1:
+        if self.many_outputs or self.outputs[0].tensor_type.size != 1:
             raise RuntimeError(
                 "The function given to be differentiated twice must return a single Tensor with a "
                 "single element")
@@ -106,7 +106,7 @@ def _filled(found: Sequence[Tensor | None], like: Sequence[Tensor]) -> tuple[Ten
 def _direction(v: Any, like: Sequence[Tensor], many: bool, what: str) -> tuple[Tensor, ...]:
     """The vector of a product, by default 1 for a single element."""
     if v is None:
-        if len(like) != 1 or like[0]._type.size != 1:
+        if len(like) != 1 or like[0].tensor_type.size != 1:
             raise RuntimeError(
                 f"The vector v can only be None if {what} is a single Tensor with a single "
                 "element.")
@@ -167,14 +167,15 @@ def jvp(
 
 def _units(t: Tensor) -> Tensor:
     """The unit vectors of a tensor's shape along a new first dimension."""
-    n = t._type.size
-    eye = lazyloom.record("eye", [], {"n": n, "m": n, "k": 0, "dtype": t._type.dtype})
-    return Tensor._wrap(lazyloom.record("reshape", [eye], {"shape": (n, *t._type.shape)}))
+    n = t.tensor_type.size
+    eye = lazyloom.record("eye", [], {"n": n, "m": n, "k": 0, "dtype": t.tensor_type.dtype})
+    shape = (n, *t.tensor_type.shape)
+    return Tensor.from_value(lazyloom.record("reshape", [eye], {"shape": shape}))
 
 
 def _rows(call: _Call, out: Tensor, create_graph: bool, what: str) -> list[Tensor]:
     """The derivatives of one output by each input, all rows at once."""
-    size = out._type.size
+    size = out.tensor_type.size
     found = call.pulled([out], [_units(out)], create_graph=create_graph, batched=True,
                         what=what) if size else [None] * len(call.inputs)  # fmt: skip
     return [

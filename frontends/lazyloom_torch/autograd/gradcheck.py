@@ -26,7 +26,7 @@ def _parts(x: np.ndarray) -> np.ndarray:
 def _outputs(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
     found = func(*args)
     outputs = list(found) if isinstance(found, (tuple, list)) else [found]
-    return [o for o in outputs if isinstance(o, Tensor) and o._type.dtype.is_inexact]
+    return [o for o in outputs if isinstance(o, Tensor) and o.tensor_type.dtype.is_inexact]
 
 
 def _differences(
@@ -43,7 +43,7 @@ def _differences(
                 moved = np.ascontiguousarray(data).copy()
                 moved.reshape(-1).view(moved.real.dtype)[part] += step
                 full = list(args)
-                full[at] = Tensor._wrap(lazyloom.from_host(moved))
+                full[at] = Tensor.from_value(lazyloom.from_host(moved))
                 sides.append([_parts(o.read()) for o in _outputs(func, full)])
             rows.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
     finally:
@@ -54,15 +54,16 @@ def _differences(
 def _analytical(out: Tensor, inputs: Sequence[Tensor]) -> list[np.ndarray]:
     """For each input, the derivatives of the parts of one output: ``[input, output]``."""
     columns: list[list[np.ndarray]] = []
-    kind = out._type.dtype.numpy
-    for part in range(out._type.size * (2 if out._type.dtype.is_complex else 1)):
-        seed = np.zeros(out._type.shape, kind)
+    kind = out.tensor_type.dtype.numpy
+    for part in range(out.tensor_type.size * (2 if out.tensor_type.dtype.is_complex else 1)):
+        seed = np.zeros(out.tensor_type.shape, kind)
         seed.reshape(-1).view(seed.real.dtype)[part] = 1
-        found = grad([out], inputs, [Tensor._wrap(lazyloom.from_host(seed))], retain_graph=True,
-                     allow_unused=True)
+        cotangent = Tensor.from_value(lazyloom.from_host(seed))
+        found = grad([out], inputs, [cotangent], retain_graph=True, allow_unused=True)
         columns.append([
-            np.zeros(_parts(np.zeros(x._type.shape, x._type.dtype.numpy)).size) if g is None
-            else _parts(g.detach().read()) for g, x in zip(found, inputs, strict=True)])
+            _parts(np.zeros(x.tensor_type.shape, x.tensor_type.dtype.numpy) if g is None
+                   else g.detach().read())
+            for g, x in zip(found, inputs, strict=True)])
     return [np.array([c[k] for c in columns]).T for k in range(len(inputs))]
 
 
@@ -148,10 +149,10 @@ def _pushed(func: Callable[..., Any], args: tuple[Any, ...], at: int) -> list[np
     _, push = linearize(of_one, x)
     rows = []
     for part in range(_parts(x.read()).size):
-        unit = np.zeros(x._type.shape, x._type.dtype.numpy)
+        unit = np.zeros(x.tensor_type.shape, x.tensor_type.dtype.numpy)
         unit.reshape(-1).view(unit.real.dtype)[part] = 1
         rows.append([_parts(t.detach().read())
-                     for t in push(Tensor._wrap(lazyloom.from_host(unit)))])
+                     for t in push(Tensor.from_value(lazyloom.from_host(unit)))])
     return [np.array([r[k] for r in rows]) for k in range(len(rows[0]))] if rows else []
 
 
@@ -168,8 +169,8 @@ def gradgradcheck(
     outputs = _outputs(func, args)
     if grad_outputs is None:
         rng = np.random.default_rng(0)
-        seeds = [Tensor._wrap(lazyloom.from_host(
-            np.asarray(rng.standard_normal(o._type.shape)).astype(o._type.dtype.numpy)
+        seeds = [Tensor.from_value(lazyloom.from_host(
+            np.asarray(rng.standard_normal(o.tensor_type.shape)).astype(o.tensor_type.dtype.numpy)
         )).requires_grad_() for o in outputs]
     else:
         seeds = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)

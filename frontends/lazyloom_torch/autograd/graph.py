@@ -49,15 +49,15 @@ def name_of(node: Any) -> str:
 class Node:
     """What made a non-leaf tensor: its name, and what it was made from."""
 
-    __slots__ = ("_value", "_tensor")
+    __slots__ = ("_result", "_tensor")
 
     def __init__(self, value: Value, tensor: Tensor | None = None) -> None:
-        self._value = value
+        self._result = value
         self._tensor = tensor  # the one it was asked of
 
     def name(self) -> str:
         """PyTorch's name of the derivative, such as ``AddBackward0``."""
-        return name_of(self._value.node)
+        return name_of(self._result.node)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -65,7 +65,7 @@ class Node:
 
         None for an operand that requires no gradient. Empty once the graph was freed.
         """
-        node = self._value.node
+        node = self._result.node
         found: list[tuple[Node | None, int]] = []
         for v in self._parents():
             found.append((None, 0) if v is None else (node_of(v), v.index))
@@ -73,26 +73,26 @@ class Node:
 
     def _parents(self) -> tuple[Value | None, ...]:
         """The operands, None for those without a gradient."""
-        node, found = self._value.node, lazyloom.parents(self._value)
+        node, found = self._result.node, lazyloom.parents(self._result)
         # a custom function's op has the results before them
         return found if lazyloom.host_rule(node) is None else found[len(node.types):]
 
     @property
     def metadata(self) -> dict[str, Any]:
         """Where the forward op was recorded."""
-        return {"recorded_at": str(self._value.node.site)}
+        return {"recorded_at": str(self._result.node.site)}
 
     @property
     def variable(self) -> Tensor | None:
         """The leaf that ``AccumulateGrad`` adds to, while it is alive."""
-        token = self._value.node.leaf
+        token = self._result.node.leaf
         if type(token) is not Leaf:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return token.owner() if token.owner is not None else None
 
     def tensor(self, index: int) -> Tensor:
         """A tensor of this node's result, on the same graph."""
-        return Tensor._wrap(lazyloom.result_of(self._value, index))
+        return Tensor.from_value(lazyloom.result_of(self._result, index))
 
     def register_prehook(self, fn: Callable[[tuple[Tensor, ...]], Any]) -> RemovableHandle:
         """Call ``fn`` with the gradient of the result, in a tuple; it may return another."""
@@ -116,7 +116,7 @@ class Node:
             after = variable.register_post_accumulate_grad_hook(
                 lambda tensor: self._call(fn, (), seen.pop()))
             return _Several([before, after])
-        value = self._value
+        value = self._result
 
         def hook(gradient: Tensor) -> None:
             parents = self._parents()
@@ -125,7 +125,8 @@ class Node:
                 [value], wanted, [conjugated(gradient._operand())], allow_unused=True, stop=True,
                 create_graph=lazyloom.grad_enabled()))
             given = [None if v is None else conjugated(next(found)) for v in parents]
-            self._call(fn, tuple(None if g is None else Tensor._wrap(g) for g in given), gradient)
+            wrapped = tuple(None if g is None else Tensor.from_value(g) for g in given)
+            self._call(fn, wrapped, gradient)
 
         return self._hooked().register_hook(hook)
 
@@ -136,7 +137,7 @@ class Node:
                 "Tensor.register_hook")
 
     def _variable(self) -> Tensor | None:
-        token = self._value.node.leaf
+        token = self._result.node.leaf
         return token.owner() if type(token) is Leaf else None
 
     def _hooked(self) -> Tensor:
@@ -144,20 +145,20 @@ class Node:
         found = self._variable()
         if found is None:
             found = self._tensor
-        return Tensor._wrap(self._value) if found is None else found
+        return Tensor.from_value(self._result) if found is None else found
 
     def __getattr__(self, name: str) -> Any:
         # the node of a custom function shows its context
-        rule = lazyloom.host_rule(self._value.node) if not name.startswith("__") else None
+        rule = lazyloom.host_rule(self._result.node) if not name.startswith("__") else None
         if rule is None or rule.owner is None:
             raise AttributeError(f"{self.name()} has no attribute {name!r}")
         return getattr(rule.owner, name)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._value.node is self._value.node
+        return type(other) is type(self) and other._result.node is self._result.node
 
     def __hash__(self) -> int:
-        return hash(id(self._value.node))
+        return hash(id(self._result.node))
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
@@ -173,7 +174,7 @@ class ViewBackward0(Node):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return ((node_of(self._value), 0),)
+        return ((node_of(self._result), 0),)
 
     def _variable(self) -> Tensor | None:
         return None

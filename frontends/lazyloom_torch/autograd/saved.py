@@ -40,7 +40,7 @@ class Saved:
     @classmethod
     def of(cls, value: Value) -> Saved:
         """What is kept of a tensor that holds a value and nothing else."""
-        return cls(Tensor._wrap(value), None)
+        return cls(Tensor.from_value(value), None)
 
     def value(self) -> Value | None:
         """The contents of the tensor; None where there is none, or hooks packed it."""
@@ -61,13 +61,13 @@ class Saved:
             if result_of is not None and self.result is not None:
                 value = result_of(self.result)
                 if value.requires_grad:
-                    return Tensor._wrap(value)
-            return Tensor._wrap(self.data)
+                    return Tensor.from_value(value)
+            return Tensor.from_value(self.data)
         t = self.tensor
         if t is not None and t._version != self.version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an "
-                f"inplace operation: a {t._type.text} is at version {t._version}; expected "
+                f"inplace operation: a {t.tensor_type.text} is at version {t._version}; expected "
                 f"version {self.version} instead; clone() it before it is written")
         return t
 

@@ -197,14 +197,14 @@ class Wishart(_ByCovariance, ExponentialFamily):
     _size = derived(lambda d: d._event_shape[-1])
     #: ``df`` beside matrices, and what it is above the size of the matrices plus one
     _count = derived(lambda d: d.df[..., None, None])
-    _spare = derived(lambda d: d.df - d._size - 1)
+    _excess = derived(lambda d: d.df - d._size - 1)
     arg_constraints = derived(lambda d: {
         **_ByCovariance.arg_constraints, "df": constraints.greater_than(d._size - 1)})
     mean = derived(lambda d: d._count * d.covariance_matrix)
     mode = derived(lambda d: torch.where(
-        d._spare > 0, d._spare, math.nan)[..., None, None] * d.covariance_matrix)
+        d._excess > 0, d._excess, math.nan)[..., None, None] * d.covariance_matrix)
     _mean_carrier_measure = 0
-    _natural_params = derived(lambda d: (-d.precision_matrix / 2, d._spare / 2))
+    _natural_params = derived(lambda d: (-d.precision_matrix / 2, d._excess / 2))
 
     def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None,
                  scale_tril: Any = None, validate_args: Any = None) -> None:
@@ -241,12 +241,12 @@ class Wishart(_ByCovariance, ExponentialFamily):
     def _log_prob(self, value: Tensor) -> Tensor:
         trace = diagonal_of(torch.cholesky_solve(value, self._unbroadcasted_scale_tril)).sum(-1)
         log_det = torch.linalg.slogdet(value).logabsdet
-        return (self._spare * log_det - trace - self.df * self._size * math.log(2)) / 2 - (
+        return (self._excess * log_det - trace - self.df * self._size * math.log(2)) / 2 - (
             self.df * self._half_log_det + torch.mvlgamma(self.df / 2, self._size))
 
     _entropy = formula(lambda d: (
         (d._size + 1) * (d._size * math.log(2) / 2 + d._half_log_det) + d.df * d._size / 2
-        + torch.mvlgamma(d.df / 2, d._size) - d._spare / 2 * d._halves().digamma().sum(-1)))
+        + torch.mvlgamma(d.df / 2, d._size) - d._excess / 2 * d._halves().digamma().sum(-1)))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
         p = self._size

@@ -66,7 +66,7 @@ def checked(value: Tensor, holds: Tensor, text: str) -> Tensor:
     bad = operand(~holds if holds.ndim == 0 else ~holds.all())
     found = lazyloom.record("checked", [operand(value), bad], {
         "kind": "torch.distributions", "of": text})[0]
-    return Tensor._wrap(found)
+    return Tensor.from_value(found)
 
 
 def is_number(x: Any) -> bool:
@@ -101,7 +101,7 @@ def draw(op: str, operands: list[Tensor], shape: Any, dtype: Any = None) -> Tens
     if dtype is not None:
         attributes["dtype"] = dtype.lazy
     value = drawn(op, [operand(t) for t in operands], attributes, step=lazyloom.grad_enabled())
-    return Tensor._wrap(value)
+    return Tensor.from_value(value)
 
 
 def standard_normal(shape: Any, dtype: Any) -> Tensor:

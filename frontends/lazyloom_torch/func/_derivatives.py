@@ -155,7 +155,7 @@ def _like(primals: list[Any], tangents: Any) -> Any:
             "jvp(f, primals, tangents): Expected primals and tangents to have the same structure, "
             f"got {len(primals)} primals and {len(leaves)} tangents")
     for p, t in zip(primals, leaves, strict=True):
-        if p._type.shape != t._type.shape:
+        if p.tensor_type.shape != t.tensor_type.shape:
             raise RuntimeError(
                 f"jvp(f, primals, tangents): the tangent of a primal of shape {list(p.shape)} has "
                 f"shape {list(t.shape)}")
@@ -197,14 +197,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 def _units(leaves: list[Tensor]) -> list[Tensor]:
     """For each tensor, the unit vectors of all of them together, along a new first dimension."""
-    total = sum(t._type.size for t in leaves)
+    total = sum(t.tensor_type.size for t in leaves)
     found, at = [], 0
     for t in leaves:
         eye = lazyloom.record("eye", [], {
-            "n": total, "m": t._type.size, "k": -at, "dtype": t._type.dtype})
-        found.append(Tensor._wrap(
-            lazyloom.record("reshape", [eye], {"shape": (total, *t._type.shape)})))
-        at += t._type.size
+            "n": total, "m": t.tensor_type.size, "k": -at, "dtype": t.tensor_type.dtype})
+        found.append(Tensor.from_value(
+            lazyloom.record("reshape", [eye], {"shape": (total, *t.tensor_type.shape)})))
+        at += t.tensor_type.size
     return found
 
 
@@ -212,9 +212,9 @@ def _pieces(whole: Tensor, leaves: list[Tensor]) -> list[Tensor]:
     """A whole first dimension as one piece a tensor, of that tensor's shape."""
     found, at = [], 0
     for t in leaves:
-        piece = whole.narrow(0, at, t._type.size)
-        found.append(piece.reshape(*t._type.shape, *whole._type.shape[1:]))
-        at += t._type.size
+        piece = whole.narrow(0, at, t.tensor_type.size)
+        found.append(piece.reshape(*t.tensor_type.shape, *whole.tensor_type.shape[1:]))
+        at += t.tensor_type.size
     return found
 
 
@@ -224,7 +224,7 @@ def _check_results(results: Any, name: str) -> tuple[list[Tensor], Any]:
         if not isinstance(t, Tensor):
             raise RuntimeError(
                 f"{name}: Expected f to return only Tensors, got a {type_name(t)}")
-        if not t._type.dtype.is_inexact:
+        if not t.tensor_type.dtype.is_inexact:
             raise RuntimeError(
                 f"{name}: Expected all outputs to be floating-point or complex tensors but got a "
                 f"{t.dtype!r}")
@@ -233,7 +233,7 @@ def _check_results(results: Any, name: str) -> tuple[list[Tensor], Any]:
 
 def _refuse_complex(tree: Any, what: str) -> None:
     for i, t in enumerate(flatten(tree)[0]):
-        if isinstance(t, Tensor) and t._type.dtype.is_complex:
+        if isinstance(t, Tensor) and t.tensor_type.dtype.is_complex:
             raise RuntimeError(
                 f"{what} to be real but received complex tensor at flattened position {i}")
 
@@ -286,7 +286,7 @@ def jacfwd(
         _refuse_complex(chosen, "jacfwd: Expected all inputs")
         inputs, structure = flatten(chosen)
         for t in inputs:
-            if not isinstance(t, Tensor) or not t._type.dtype.is_inexact:
+            if not isinstance(t, Tensor) or not t.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "jacfwd: Expected all inputs to be floating-point or complex tensors")
         aux: list[Any] = []
@@ -312,10 +312,10 @@ def jacfwd(
         whole = vmap(columns, out_dims=-1, randomness=randomness)(*_units(inputs))
         trees = []
         for w, t in zip(whole, leaves, strict=True):
-            shape = t._type.shape
-            parts = w.split([x._type.size for x in inputs], dim=-1)
+            shape = t.tensor_type.shape
+            parts = w.split([x.tensor_type.size for x in inputs], dim=-1)
             tree = structure.build(
-                p.reshape(*shape, *x._type.shape) for p, x in zip(parts, inputs, strict=True))
+                p.reshape(*shape, *x.tensor_type.shape) for p, x in zip(parts, inputs, strict=True))
             trees.append(tree[0] if isinstance(argnums, int) else tuple(tree))
         result = nesting.build(trees)
         return (result, aux[0]) if has_aux else result

@@ -33,7 +33,7 @@ def plain(tree: Any) -> Any:
         if not isinstance(t, Tensor):
             return t
         value = operand(t)
-        return Tensor._wrap(value if tracked else value.detach())
+        return Tensor.from_value(value if tracked else value.detach())
 
     return mapped(one, tree)
 
@@ -41,8 +41,8 @@ def plain(tree: Any) -> Any:
 def conjugated(tree: Any) -> Any:
     """Complex tensors conjugated: the runtime's cotangents as PyTorch's, and back."""
     return mapped(
-        lambda t: Tensor._wrap(lazyloom.record("conj", [operand(t)]))
-        if isinstance(t, Tensor) and t._type.dtype.is_complex else t, tree)
+        lambda t: Tensor.from_value(lazyloom.record("conj", [operand(t)]))
+        if isinstance(t, Tensor) and t.tensor_type.dtype.is_complex else t, tree)
 
 
 def check_tensors(tree: Any, what: str) -> None:

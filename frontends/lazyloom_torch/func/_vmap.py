@@ -98,7 +98,7 @@ def _input_dims(
             raise ValueError(
                 f"{what}: Got in_dim={d} for an input but the input is of type {type(t)}. We "
                 "cannot vmap over non-Tensor arguments, please use None as the respective in_dim")
-        shape = t._type.shape
+        shape = t.tensor_type.shape
         if not -len(shape) <= d < len(shape):
             raise ValueError(
                 f"{what}: Got in_dim={d} for some input, but that input is a Tensor of "
@@ -145,7 +145,7 @@ def _once(
         alike = [t for t, d in zip(made, dims_out, strict=True) if d is None]
         return (*along, *[full[i] for i in written]), tuple(alike)
 
-    numbers = Tensor._wrap(lazyloom.record("iota", [], {
+    numbers = Tensor.from_value(lazyloom.record("iota", [], {
         "shape": (size,), "axis": 0, "dtype": lazyloom.dtypes.int64}))
     given = [leaves[i] for i in places]
     mapping = lazyloom.vmap(body, in_axes=(0, *[dims[i] for i in places]),
@@ -185,12 +185,12 @@ def _output_dims(name: str, out_dims: Any, structure: Any, found: Any) -> list[A
 
 def _placed(t: Tensor, place: int, name: str) -> Tensor:
     """A result with the mapped dimension where it is wanted."""
-    ndim = len(t._type.shape)
+    ndim = len(t.tensor_type.shape)
     if not -ndim <= place < ndim:
         raise IndexError(
             f"vmap({name}, ...): out_dims has {place}, expected a dimension between {-ndim} and "
             f"{ndim - 1}")
-    return t if place % ndim == 0 else Tensor._wrap(t.movedim(0, place).value)
+    return t if place % ndim == 0 else Tensor.from_value(t.movedim(0, place).value)
 
 
 def _joined(parts: list[Any], out_dims: Any) -> Any:

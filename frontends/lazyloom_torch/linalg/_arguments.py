@@ -13,7 +13,7 @@ from .._dtypes import dtype
 from .._errors import not_a_tensor
 from .._tensor import Tensor, operand
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 class LinAlgError(RuntimeError):
@@ -35,15 +35,15 @@ def check_inexact(name: str, *tensors: Tensor) -> None:
     for x in tensors:
         if not isinstance(x, Tensor):
             raise not_a_tensor(x, f"linalg.{name}: ")
-        if not x._type.dtype.is_inexact:
+        if not x.tensor_type.dtype.is_inexact:
             raise RuntimeError(
                 f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
                 f"{x.dtype!r}; convert it with .to(torch.float32)")
-        if x._type.dtype.itemsize == 2:
+        if x.tensor_type.dtype.itemsize == 2:
             raise RuntimeError(
                 f"linalg.{name}: Low precision dtypes not supported. Got {x.dtype!r}; convert it "
                 "with .to(torch.float32)")
-        if x._type.dtype is not tensors[0]._type.dtype:
+        if x.tensor_type.dtype is not tensors[0].tensor_type.dtype:
             raise RuntimeError(
                 f"linalg.{name}: Expected all inputs to have the same dtype, got "
                 f"{tensors[0].dtype!r} and {x.dtype!r}")
@@ -75,8 +75,8 @@ def matrix(name: str, x: Tensor, square: bool = False) -> Tensor:
 
 def batched(x: Tensor, batch: tuple[int, ...], core: int = 2) -> Tensor:
     """The tensor with its dimensions before the last ``core`` broadcast to ``batch``."""
-    shape = (*batch, *x._type.shape[x.ndim - core:])
-    return x if x._type.shape == shape else x.expand(shape)
+    shape = (*batch, *x.tensor_type.shape[x.ndim - core:])
+    return x if x.tensor_type.shape == shape else x.expand(shape)
 
 
 def on_tape_of(x: Tensor, value: Tensor) -> Tensor:
@@ -85,19 +85,19 @@ def on_tape_of(x: Tensor, value: Tensor) -> Tensor:
         return value
     nothing = record("norm", [operand(x)], {"order": 1.0})
     zero = record("multiply", [nothing, lazyloom.Scalar(0.0, nothing.dtype)])
-    made: Tensor = _wrap(record("add", [operand(value), cast(zero, value._type.dtype)]))
+    made: Tensor = _wrap(record("add", [operand(value), cast(zero, value.tensor_type.dtype)]))
     return made
 
 
 def one_batch(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Two batches of matrices with equal dimensions before the last two."""
-    batch = broadcast_shapes(x._type.shape[:-2], y._type.shape[:-2])
+    batch = broadcast_shapes(x.tensor_type.shape[:-2], y.tensor_type.shape[:-2])
     return batched(x, batch), batched(y, batch)
 
 
 def is_vector(a: Tensor, b: Tensor) -> bool:
     """Whether the right-hand side b of an equation with a stands for vectors, not matrices."""
-    return b.ndim == 1 or (a.ndim - 1 == b.ndim and b._type.shape == a._type.shape[:-1])
+    return b.ndim == 1 or (a.ndim - 1 == b.ndim and b.tensor_type.shape == a.tensor_type.shape[:-1])
 
 
 # ------------------------------------------------------- what is known only when it has run

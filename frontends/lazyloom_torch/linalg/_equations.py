@@ -50,8 +50,8 @@ def _solution(A: Tensor, B: Tensor, left: bool) -> Tensor:
         raise RuntimeError(
             "linalg.solve: Vector broadcasting of the left hand side is not supported for "
             f"left=False; B has shape {list(B.shape)}")
-    size = B._type.shape[-2 if left else -1]
-    if size != A._type.shape[-1]:
+    size = B.tensor_type.shape[-2 if left else -1]
+    if size != A.tensor_type.shape[-1]:
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'} ({list(A.shape)} and {list(B.shape)})")
@@ -109,7 +109,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True,
     check_inexact("solve_triangular", A, B)
     check_square("solve_triangular", A)
     check_matrix("solve_triangular", B, "B")
-    if B._type.shape[-2 if left else -1] != A._type.shape[-1]:
+    if B.tensor_type.shape[-2 if left else -1] != A.tensor_type.shape[-1]:
         raise RuntimeError(
             f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'} ({list(A.shape)} and {list(B.shape)})")
@@ -132,17 +132,18 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     check_inexact("lu_solve", LU, B)
     check_square("lu_solve", LU, "LU")
     check_matrix("lu_solve", B, "B")
-    n = LU._type.shape[-1]
-    if B._type.shape[-2 if left else -1] != n:
+    n = LU.tensor_type.shape[-1]
+    if B.tensor_type.shape[-2 if left else -1] != n:
         raise RuntimeError(
             f"linalg.lu_solve: Incompatible shapes of LU and B: {list(LU.shape)} and "
             f"{list(B.shape)}")
-    if pivots._type.shape != LU._type.shape[:-1] or pivots.dtype is not _dtypes.int32:
+    if pivots.tensor_type.shape != LU.tensor_type.shape[:-1] or pivots.dtype is not _dtypes.int32:
         raise RuntimeError(
             "linalg.lu_solve: pivots must be int32 with a number per row of LU, of shape "
-            f"{list(LU._type.shape[:-1])}; got {pivots.dtype!r} of shape {list(pivots.shape)}")
+            f"{list(LU.tensor_type.shape[:-1])}; got {pivots.dtype!r} of shape "
+            f"{list(pivots.shape)}")
     LU, B = one_batch(LU, B)
-    rows = permutation(batched(pivots, LU._type.shape[:-2], 1), n)
+    rows = permutation(batched(pivots, LU.tensor_type.shape[:-2], 1), n)
     options: dict[str, Any] = {"left": left, "transpose": adjoint, "conjugate": adjoint}
     lower_first = left != adjoint
 
@@ -160,7 +161,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 def _rows(x: Tensor, order: Tensor) -> Tensor:
     """The rows of batches of matrices in the orders given."""
-    index = order.unsqueeze(-1).expand(x._type.shape).to(_dtypes.int64)
+    index = order.unsqueeze(-1).expand(x.tensor_type.shape).to(_dtypes.int64)
     made: Tensor = x.gather(-2, index)
     return made
 
@@ -183,7 +184,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 
 def pseudo_inverse(name: str, A: Tensor, atol: Any, rtol: Any, hermitian: bool = False) -> Tensor:
-    batch = A._type.shape[:-2]
+    batch = A.tensor_type.shape[:-2]
     absolute, relative = (batched(x.detach(), batch, 0) for x in limits(name, A, atol, rtol))
     made: Tensor = op("pinv_within", A, absolute, relative, hermitian=bool(hermitian))
     return made
@@ -205,10 +206,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         raise RuntimeError(
             f"linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
             f"{driver!r}")
-    m, n = A._type.shape[-2:]
+    m, n = A.tensor_type.shape[-2:]
     vector = is_vector(A, B)
     right = B.unsqueeze(-1) if vector else B
-    if right.ndim < 2 or right._type.shape[-2] != m:
+    if right.ndim < 2 or right.tensor_type.shape[-2] != m:
         raise RuntimeError(
             f"linalg.lstsq: other of shape {list(B.shape)} must have {m} rows, as input of shape "
             f"{list(A.shape)} has")
@@ -224,7 +225,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     values = A.new_empty((0,), dtype=A.dtype.to_real())
     if driver != "gels":
         s = svdvals(A.detach())
-        largest = reductions.amax(s, -1, True) if s._type.shape[-1] else s
+        largest = reductions.amax(s, -1, True) if s.tensor_type.shape[-1] else s
         rank = reductions.sum(s > largest * cutoff, -1)
         values = s if driver != "gelsy" else values
     return _Lstsq(X.squeeze(-1) if vector else X, residuals, rank, values)
@@ -264,13 +265,13 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if found is None:
         # of A only the shape counts, but the result is on its tape
         return pointwise.where(A.new_zeros((), dtype=_dtypes.bool_), A, eye(
-            A.shape[-1], dtype=A.dtype).expand(A._type.shape))
+            A.shape[-1], dtype=A.dtype).expand(A.tensor_type.shape))
     return found.clone() if found is A else found
 
 
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices."""
-    if not A._type.dtype.is_inexact:
+    if not A.tensor_type.dtype.is_inexact:
         raise RuntimeError(
             "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got "
             f"{A.dtype!r}")
@@ -296,7 +297,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         if t.ndim != 2:
             raise RuntimeError(
                 f"multi_dot(): tensor {i} must be 2D but got {t.ndim}D")
-        if i and given[i - 1]._type.shape[1] != t._type.shape[0]:
+        if i and given[i - 1].tensor_type.shape[1] != t.tensor_type.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i - 1} and {i} with shapes {list(given[i - 1].shape)} and "
                 f"{list(t.shape)} cannot be multiplied")
@@ -321,13 +322,13 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element; N is the size of the last dimension by default."""
     x = x.unsqueeze(-1) if not x.ndim else x
-    n = x._type.shape[-1] if N is None else N
+    n = x.tensor_type.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, it is {n}")
-    if not x._type.dtype.is_inexact:
+    if not x.tensor_type.dtype.is_inexact:
         x = x.to(_dtypes.int64)
-    powers = x.unsqueeze(-1).expand((*x._type.shape, n - 1))
-    return cat([x.new_ones((*x._type.shape, 1)), reductions.cumprod(powers, -1)], -1)
+    powers = x.unsqueeze(-1).expand((*x.tensor_type.shape, n - 1))
+    return cat([x.new_ones((*x.tensor_type.shape, 1)), reductions.cumprod(powers, -1)], -1)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -343,7 +344,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
-    before, after = A._type.shape[:ind], A._type.shape[ind:]
+    before, after = A.tensor_type.shape[:ind], A.tensor_type.shape[ind:]
     rows, columns = _numel(before), _numel(after)
     if rows != columns:
         raise RuntimeError(
@@ -357,8 +358,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     if dims is not None:
         at = [axis(d, A.ndim) for d in ([dims] if isinstance(dims, int) else dims)]
         A = A.movedim(at, list(range(A.ndim - len(at), A.ndim)))
-    shape = A._type.shape[B.ndim:]
-    rows, columns = _numel(A._type.shape[:B.ndim]), _numel(shape)
+    shape = A.tensor_type.shape[B.ndim:]
+    rows, columns = _numel(A.tensor_type.shape[:B.ndim]), _numel(shape)
     if rows != columns:
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "

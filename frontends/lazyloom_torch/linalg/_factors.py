@@ -99,9 +99,9 @@ def permutation_matrix(pivots: Tensor, size: int, dtype: Any) -> Tensor:
 
 def triangles(factors: Tensor) -> tuple[Tensor, Tensor]:
     """L with ones on its diagonal and U, from the matrix that holds both."""
-    k = min(factors._type.shape[-2:])
+    k = min(factors.tensor_type.shape[-2:])
     lower = tril(factors.narrow(-1, 0, k), -1)
-    lower = lower + eye(*lower._type.shape[-2:], dtype=lower.dtype)
+    lower = lower + eye(*lower.tensor_type.shape[-2:], dtype=lower.dtype)
     return lower, triu(factors.narrow(-2, 0, k))
 
 
@@ -110,7 +110,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     A = matrix("lu", A)
     _check_pivot("lu", pivot)
     factors, pivots = op("lu_factor", A)
-    return _LU(permutation_matrix(pivots + 1, A._type.shape[-2], A.dtype), *triangles(factors))
+    permutation = permutation_matrix(pivots + 1, A.tensor_type.shape[-2], A.dtype)
+    return _LU(permutation, *triangles(factors))
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:
@@ -129,7 +130,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def _empty_qr(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
-    *batch, m, n = A._type.shape
+    *batch, m, n = A.tensor_type.shape
     k = min(m, n) if mode == "reduced" else m
     return (eye(m, k, dtype=A.dtype).expand(*batch, m, k).clone(), A.new_zeros((*batch, k, n)))
 
@@ -195,9 +196,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> Any:
 
 def svd_of(A: Tensor, full: bool) -> list[Tensor]:
     """U, S and Vh, whose readers get a LinAlgError if A is not finite."""
-    m, n = A._type.shape[-2:]
+    m, n = A.tensor_type.shape[-2:]
     if not A.numel():
-        batch, k = A._type.shape[:-2], min(m, n)
+        batch, k = A.tensor_type.shape[:-2], min(m, n)
         u = eye(m, m if full else k, dtype=A.dtype)
         vh = eye(n if full else k, n, dtype=A.dtype)
         found = (u.expand(*batch, *u.shape), A.new_zeros((*batch, k), dtype=A.dtype.to_real()),

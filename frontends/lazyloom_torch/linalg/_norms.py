@@ -20,7 +20,7 @@ from ._factors import eigvalsh, svdvals
 def _checked(name: str, x: Tensor, dtype: Any) -> Tensor:
     if not isinstance(x, Tensor):
         raise not_a_tensor(x, f"linalg.{name}: ")
-    if not x._type.dtype.is_inexact:
+    if not x.tensor_type.dtype.is_inexact:
         raise RuntimeError(
             f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
             f"{x.dtype!r}; convert it with .to(torch.float32)")
@@ -51,7 +51,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
         axes(dim, x.ndim))
     if order < 0 or order == inf:
         for d in over if x.ndim else ():
-            if x._type.shape[d] == 0:
+            if x.tensor_type.shape[d] == 0:
                 raise RuntimeError(
                     f"linalg.vector_norm cannot compute the {order:g} norm on an empty tensor "
                     f"because the operation does not have an identity; the shape is "
@@ -101,8 +101,8 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 def _extremum(x: Tensor, ord: float, dim: int, keepdim: bool = False) -> Tensor:
     """The largest for a positive order (0 of nothing), the smallest for a negative one."""
     if ord > 0:
-        return (reductions.amax if x._type.shape[dim] else reductions.sum)(x, dim, keepdim)
-    if not x._type.shape[dim]:
+        return (reductions.amax if x.tensor_type.shape[dim] else reductions.sum)(x, dim, keepdim)
+    if not x.tensor_type.shape[dim]:
         raise IndexError(
             f"linalg.matrix_norm: order {ord} of a matrix without elements has no value")
     return reductions.amin(x, dim, keepdim)
@@ -135,14 +135,14 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_matrix("cond", A)
     if p is None or p in (2, -2):
         s = svdvals(A)
-        if not s._type.shape[-1]:
-            return s.new_zeros(s._type.shape[:-1])
+        if not s.tensor_type.shape[-1]:
+            return s.new_zeros(s.tensor_type.shape[:-1])
         largest, smallest = s.select(-1, 0), s.select(-1, -1)
         return smallest / largest if p == -2 else largest / smallest
     check_square("cond", A)
     if not A.numel():
         matrix_norm(A, p)
-        return A.new_zeros(A._type.shape[:-2], dtype=A.dtype.to_real())
+        return A.new_zeros(A.tensor_type.shape[:-2], dtype=A.dtype.to_real())
     inverse = op("inv", A)
     singular = op("is_singular", A)
     found = matrix_norm(A, p) * matrix_norm(inverse, p)
@@ -154,7 +154,7 @@ def limits(name: str, A: Tensor, atol: Any, rtol: Any) -> tuple[Tensor, Tensor]:
     real = A.dtype.to_real()
     if rtol is None:
         given = atol
-        eps = _dtypes.finfo(real).eps * max(A._type.shape[-2:])
+        eps = _dtypes.finfo(real).eps * max(A.tensor_type.shape[-2:])
         if isinstance(given, Tensor):
             rtol = pointwise.where(given > 0, 0.0, eps)
         else:
@@ -181,7 +181,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     check_inexact("matrix_rank", A)
     (check_square if hermitian else check_matrix)("matrix_rank", A)
     if not A.numel():
-        return A.new_zeros(A._type.shape[:-2], dtype=_dtypes.int64)
+        return A.new_zeros(A.tensor_type.shape[:-2], dtype=_dtypes.int64)
     absolute, relative = limits("matrix_rank", A, atol, rtol)
     s = pointwise.abs(eigvalsh(A)) if hermitian else svdvals(A)
     largest = reductions.amax(s, -1)

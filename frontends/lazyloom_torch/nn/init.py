@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
+from lazyloom.frontend import storage_of
 
 from .. import random
 from .._core import record, scalar
@@ -25,7 +26,7 @@ def _initialiser(function: Callable[..., Any]) -> Callable[..., Tensor]:
     def wrapped(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
             function(tensor, *args, **kwargs)
-        lazyloom.boundary(tensor._storage.value)
+        lazyloom.boundary(storage_of(tensor).value)
         return tensor
 
     return wrapped
@@ -49,11 +50,11 @@ def trunc_normal_(
     generator: Any = None,
 ) -> None:
     """Normal, limited to [a, b]."""
-    kind = tensor._type.dtype
+    kind = tensor.tensor_type.dtype
     value = random.drawn(
         "random_truncated_normal",
         [scalar((a - mean) / std, kind), scalar((b - mean) / std, kind)],
-        {"shape": tensor._type.shape}, generator)
+        {"shape": tensor.tensor_type.shape}, generator)
     scaled = record("multiply", [value, scalar(float(std), kind)])
     tensor._assign(record("add", [scaled, scalar(float(mean), kind)]))
 
@@ -103,8 +104,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    window = math.prod(tensor._type.shape[2:])
-    return tensor._type.shape[1] * window, tensor._type.shape[0] * window
+    window = math.prod(tensor.tensor_type.shape[2:])
+    return tensor.tensor_type.shape[1] * window, tensor.tensor_type.shape[0] * window
 
 
 fans = _calculate_fan_in_and_fan_out
@@ -157,7 +158,7 @@ def kaiming_normal_(
 
 
 def _is_empty(tensor: Tensor) -> bool:
-    if 0 not in tensor._type.shape:
+    if 0 not in tensor.tensor_type.shape:
         return False
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
     return True
@@ -183,7 +184,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Non
 @_initialiser
 def dirac_(tensor: Tensor, groups: int = 1) -> None:
     """The identity as a convolution of (out, in, window...): ones at the windows' centres."""
-    shape = tensor._type.shape
+    shape = tensor.tensor_type.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if shape[0] % groups:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import hold, storage_of
 
 from .. import _dtypes
 from .._dtypes import Size
@@ -27,9 +28,9 @@ class Parameter(Tensor):
         else:
             operand(data)  # TypeError for what is no tensor
             take(self, data)
-            lazyloom.boundary(self._storage.value)
+            lazyloom.boundary(storage_of(self).value)
         if requires_grad:
-            if not self._type.dtype.is_inexact:
+            if not self.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "Only Tensors of floating point and complex dtype can require gradients")
             self._make_leaf()
@@ -122,7 +123,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
         _dtypes.check_device(device)
         value = operand(empty(0, dtype=dtype))
-        self._set(lazyloom.Storage(value), (), value.type)
+        hold(self, value)
         self.persistent = persistent
 
     def _again(self) -> UninitializedBuffer:

@@ -15,6 +15,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Scalar, Value
 from lazyloom.dtypes import DType, float64
+from lazyloom.frontend import following, storage_of
 
 from .. import _dtypes
 from .._core import cast, record
@@ -56,14 +57,14 @@ def check_flags(foreach: Any, fused: Any, differentiable: Any) -> None:
 
 def filled(p: Tensor, number: Any) -> Tensor:
     """State of a parameter's shape, a boundary: the first step has the structure of others."""
-    made: Tensor = Tensor._wrap(full_value(p._type.shape, number, p.dtype))
+    made: Tensor = Tensor.from_value(full_value(p.tensor_type.shape, number, p.dtype))
     return made
 
 
 def counter(number: float) -> Tensor:
     """A number that counts steps, in float32 or a wider default dtype."""
     wide = _dtypes.get_default_dtype() is _dtypes.float64
-    made: Tensor = Tensor._wrap(
+    made: Tensor = Tensor.from_value(
         full_value((), number, _dtypes.float64 if wide else _dtypes.float32))
     return made
 
@@ -166,7 +167,7 @@ class RecordedOptimizer(Optimizer):
         states = self.state
         params = group["params"]
         # one that shares its memory with another is updated after it, by an op of its own
-        repeated = len({id(p._storage) for p in params}) != len(params)
+        repeated = len({id(storage_of(p)) for p in params}) != len(params)
         differentiable = self.defaults.get("differentiable")
         times: dict[int, int] = {}
         turn = 0
@@ -175,7 +176,7 @@ class RecordedOptimizer(Optimizer):
             grad = p.grad if leaf is None else leaf.grad
             if grad is None:
                 continue
-            kind = p._type.dtype
+            kind = p.tensor_type.dtype
             value = grad._operand() if differentiable else grad.value
             if value.type.dtype is not kind:
                 value = cast(value, kind)
@@ -190,7 +191,7 @@ class RecordedOptimizer(Optimizer):
                 for name in names:
                     state[name] = self._start(p, name, group)
             if repeated:
-                place = id(p._storage)
+                place = id(storage_of(p))
                 times[place] = turn = times.get(place, 0) + 1
             key = (kind, self._key(p, state), turn,
                    *[id(state[name]) for name in counters])
@@ -220,7 +221,7 @@ class RecordedOptimizer(Optimizer):
         found = record(op, operands, attributes)
         results = iter(found if type(found) is tuple else (found,))
         for name in counters:
-            counted = states[0][name]._followed_by(next(results))
+            counted = following(states[0][name], next(results))
             for state in states:
                 state[name] = counted
         write = Tensor._assign if lazyloom.grad_enabled() else Tensor._update
@@ -229,10 +230,10 @@ class RecordedOptimizer(Optimizer):
         for name in names:
             for state in states:
                 tensor, value = state[name], next(results)
-                if tensor._type.dtype is kind:
+                if tensor.tensor_type.dtype is kind:
                     write(tensor, value)
                 else:
-                    state[name] = Tensor._wrap(value)
+                    state[name] = Tensor.from_value(value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = dict(state.get("defaults") or self.defaults)

@@ -146,7 +146,7 @@ class Adafactor(RecordedOptimizer):
         factored = p.ndim > 1
         if "row_var" not in state and "variance" not in state:
             if factored:
-                shape = p._type.shape
+                shape = p.tensor_type.shape
                 state["row_var"] = zeros((*shape[:-1], 1), dtype=p.dtype)
                 state["col_var"] = zeros((*shape[:-2], 1, shape[-1]), dtype=p.dtype)
             else:

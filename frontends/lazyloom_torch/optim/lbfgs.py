@@ -19,7 +19,7 @@ from .._tensor import Tensor
 from ._recorded import check_rate
 from .optimizer import Optimizer
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 class LBFGS(Optimizer):
@@ -196,7 +196,7 @@ class LBFGS(Optimizer):
         """Add step times the direction to the parameters."""
         at = 0
         for p in self._params:
-            shape = p._type.shape
+            shape = p.tensor_type.shape
             size = p.numel()
             if p.is_complex():
                 part = _piece(direction, at, 2 * size, (*shape, 2))
@@ -210,7 +210,7 @@ class LBFGS(Optimizer):
             else:
                 part = _piece(direction, at, size, shape)
                 at += size
-            part = cast(part, p._type.dtype)
+            part = cast(part, p.tensor_type.dtype)
             moved = record("multiply", [part, _number(step, part)])
             p._update(record("add", [p.value, moved]))
 

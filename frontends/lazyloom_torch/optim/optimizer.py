@@ -316,7 +316,7 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
         found = value.detach()
         if name != "step" and p.is_floating_point():
             found = found.to(p.dtype)
-        made: Tensor = Tensor._wrap(lazyloom.boundary(found._operand()))
+        made: Tensor = Tensor.from_value(lazyloom.boundary(found._operand()))
         return made
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return type(value)(_loaded(v, p, None) for v in value)  # type: ignore[call-arg]
@@ -335,7 +335,8 @@ def _unshared(state: Any) -> dict[Any, Any]:
             again = {n for n, v in values.items() if isinstance(v, Tensor) and id(v) in seen}
             seen.update(id(v) for v in values.values() if isinstance(v, Tensor))
             if again:
-                values = {n: Tensor._wrap(v.value) if n in again else v for n, v in values.items()}
+                values = {
+                    n: Tensor.from_value(v.value) if n in again else v for n, v in values.items()}
         found[key] = values
     return found
 

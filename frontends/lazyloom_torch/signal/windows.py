@@ -67,7 +67,7 @@ def bessel(count: int, beta: float, sym: bool, kind: _dtypes.dtype) -> Tensor:
     x = linspace(-1.0, min(1.0, -1.0 + (count - 1) * step), count, dtype=kind)
     inner = pointwise.FUNCTIONS["sqrt"](pointwise.clamp(1 - x * x, min=0)) * beta
     edge = linspace(beta, beta, 1, dtype=kind)
-    scaled = (Tensor._wrap(record("bessel_i0e", [operand(t)])) for t in (inner, edge))
+    scaled = (Tensor.from_value(record("bessel_i0e", [operand(t)])) for t in (inner, edge))
     above, below = scaled
     # scaled functions do not overflow for a large beta
     found: Tensor = above / below * pointwise.FUNCTIONS["exp"](inner - beta)

@@ -63,7 +63,7 @@ def checkpoint(
     lazyloom.forget_since(values, start)
     made = lazyloom.custom(values, used, run.pull, name="CheckpointBackward")
     for i, value in zip(places, made, strict=True):
-        leaves[i] = Tensor._wrap(value)
+        leaves[i] = Tensor.from_value(value)
     return nesting.build(leaves)
 
 
@@ -102,7 +102,7 @@ class _Run:
             given = self._fresh([c for c in cotangents if c is not None], create_graph)
             with self._random_state(), self.context, self._autocast():
                 args, kwargs = self.nesting.build(
-                    Tensor._wrap(a) if isinstance(a, Value) else a for a in given)
+                    Tensor.from_value(a) if isinstance(a, Value) else a for a in given)
                 result = self.function(*args, **kwargs)
             leaves = lazyloom.tree_flatten(result, Tensor)[0]
             outputs, seeds = [], []
@@ -110,7 +110,7 @@ class _Run:
                 if c is None:
                     continue
                 t = leaves[place] if place < len(leaves) else None
-                if not isinstance(t, Tensor) or t._type is not c.type or not t.requires_grad:
+                if not isinstance(t, Tensor) or t.tensor_type is not c.type or not t.requires_grad:
                     raise RuntimeError(
                         "torch.utils.checkpoint: a result of the function was a "
                         f"{c.type.text} that requires a gradient in the forward pass and "

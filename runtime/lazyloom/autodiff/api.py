@@ -61,7 +61,7 @@ def value_and_grad(
             # one that no later gradient takes for its own.
             leaf = new_leaf(value, token) if depth else make_leaf(value, token)
             marked.append((leaf, token))
-            return type(t)._wrap(leaf)
+            return type(t).from_value(leaf)
 
         arguments = list(args)
         shapes = []
@@ -110,10 +110,10 @@ def value_and_grad(
             for g, (leaf, _) in zip(found, marked, strict=True)])
         trees = []
         for tree in shapes:
-            trees.append(tree_map(lambda t: type(t)._wrap(_settled(next(grads), outer)), tree,
+            trees.append(tree_map(lambda t: type(t).from_value(_settled(next(grads), outer)), tree,
                                   Tensor))  # fmt: skip
         gradient = trees[0] if isinstance(argnums, int) else tuple(trees)
-        final = type(out)._wrap(_settled(value, outer))
+        final = type(out).from_value(_settled(value, outer))
         if has_aux:
             if not outer:
                 for t in tree_leaves(aux, Tensor):

@@ -56,7 +56,7 @@ class Run:
             self.leaves.append(leaf)
         full = list(args)
         marked = self.structure.build(
-            t if v is None else type(t)._wrap(v)
+            t if v is None else type(t).from_value(v)
             for t, v in zip(self.given, self.leaves, strict=True))
         for p, tree in zip(positions, marked, strict=True):
             full[p] = tree
@@ -206,7 +206,7 @@ def vjp(
             for number, (c, t) in enumerate(zip(given, run.out, strict=True))]
         found = iter(run.pull(chosen))
         return tuple(run.structure.build(
-            None if v is None else type(t)._wrap(next(found))
+            None if v is None else type(t).from_value(next(found))
             for t, v in zip(run.given, run.leaves, strict=True)))
 
     results = run.results(end=False)

@@ -86,25 +86,36 @@ class Storage:
 class Tensor:
     """A mutable n-dimensional array that may share storage with others.
 
-    Frontends subclass it. ``Tensor(value)`` owns a new storage with that contents.
+    ``Tensor(value)`` owns a new storage with that contents. Frontends subclass it; what they use
+    beside the attributes is in :mod:`lazyloom.frontend`.
+
+    Attributes:
+        tensor_type: shape, dtype and placement.
+        shared: the storage that it shares, or may share, with others; None while nothing else
+            can see its contents, which are then written fastest. Read-only.
+        view_steps: how it reads its storage: one step after the other, () for all of it.
+            Read-only.
+        detached: whether what is read carries no gradient.
+        slow_path: whether operators always ask the general functions of the frontend's
+            :class:`~lazyloom.frontend.Operators`. Frontends set it where the common case is not
+            theirs.
     """
 
     __slots__ = (
-        "_value", "_writes", "_shared", "_steps", "_type", "_cached", "_cached_version",
-        "_no_gradient", "_special", "_born", "_spare",
+        "_value", "_writes", "shared", "view_steps", "tensor_type", "_cached", "_cached_version",
+        "detached", "slow_path", "_born", "_spare",
     )  # fmt: skip
 
-    #: the contents and the number of writes while nothing shares them; then _shared has both
+    #: the contents and the number of writes while nothing shares them; then ``shared`` has both
     _value: Value | None
     _writes: int
-    _shared: Storage | None
-    _steps: tuple[ViewStep, ...]
-    _type: TensorType
+    shared: Storage | None
+    view_steps: tuple[ViewStep, ...]
+    tensor_type: TensorType
     _cached: Value | None
     _cached_version: int
-    _no_gradient: bool
-    #: set by frontends: operators take the frontend's general way, not the short one
-    _special: bool
+    detached: bool
+    slow_path: bool
     #: the number of the newest node when it was made; of no meaning once it shares a storage
     _born: int
     #: what the contents go back to while nothing shares them; then the storage has it
@@ -121,13 +132,13 @@ class Tensor:
     def _set(self, storage: Storage, steps: tuple[ViewStep, ...], type: TensorType) -> None:
         self._value = None
         self._writes = 0
-        self._shared = storage
-        self._steps = steps
-        self._type = type
+        self.shared = storage
+        self.view_steps = steps
+        self.tensor_type = type
         self._cached = None
         self._cached_version = -1
-        self._no_gradient = False
-        self._special = False
+        self.detached = False
+        self.slow_path = False
         self._born = 0
         self._spare = None
 
@@ -136,18 +147,18 @@ class Tensor:
         """Become the only tensor with these contents."""
         self._value = value
         self._writes = 0
-        self._shared = None
-        self._steps = ()
-        self._type = value.type
+        self.shared = None
+        self.view_steps = ()
+        self.tensor_type = value.type
         self._cached = None
         self._cached_version = -1
-        self._no_gradient = False
-        self._special = False
+        self.detached = False
+        self.slow_path = False
         self._born = trace.sequence
         self._spare = None
 
     @classmethod
-    def _wrap(cls, value: Value) -> Self:
+    def from_value(cls, value: Value) -> Self:
         """A tensor of this class that owns a new storage with that contents."""
         self = cls.__new__(cls)
         self._hold(value)
@@ -156,10 +167,10 @@ class Tensor:
     @property
     def _storage(self) -> Storage:
         """The storage that views of this tensor share; made when first asked for."""
-        shared = self._shared
+        shared = self.shared
         if shared is None:
             with _sharing:
-                shared = self._shared
+                shared = self.shared
                 if shared is None:
                     value = self._value
                     assert value is not None
@@ -168,7 +179,7 @@ class Tensor:
                     shared.born = self._born
                     shared.spare = self._spare
                     self._spare = None
-                    self._shared = shared
+                    self.shared = shared
                     self._value = None
         return shared
 
@@ -187,11 +198,11 @@ class Tensor:
                     self._value = own = before
                     self._writes += 1
                     self._spare = None
-            return own.detach() if self._no_gradient else own
+            return own.detach() if self.detached else own
         storage = self._storage
         if storage.spare is not None:
             storage.recover()
-        if not self._steps:
+        if not self.view_steps:
             found = storage.value
         elif self._cached is not None and self._cached_version == storage.version and (
             not self._tape_was_freed(self._cached.node, storage.value.node)
@@ -204,23 +215,23 @@ class Tensor:
                 # it is kept for readers that do record gradients
                 recording = set_grad_enabled(True)
                 try:
-                    for step in self._steps:
+                    for step in self.view_steps:
                         found = step.forward(found)
                 finally:
                     set_grad_enabled(recording)
             else:
-                for step in self._steps:
+                for step in self.view_steps:
                     found = step.forward(found)
             self._cached = found
             self._cached_version = storage.version
-        return found.detach() if self._no_gradient else found
+        return found.detach() if self.detached else found
 
     @final
     def _tape_was_freed(self, node: Node, base: Node) -> bool:
         """Whether a backward pass freed one of the nodes by which this view reads its storage."""
         if node.freed:
             return True
-        left = len(self._steps) - 1
+        left = len(self.view_steps) - 1
         while left and node is not base and node.tracked and node.inputs:
             before = node.inputs[0]
             if not isinstance(before, Node):
@@ -247,7 +258,7 @@ class Tensor:
     def _read_apart(self) -> None:
         """Be told apart, as a view of the whole storage, from the storage on the tape."""
         found = self._current()
-        if self._steps and found.requires_grad and found.node is self._storage.value.node:
+        if self.view_steps and found.requires_grad and found.node is self._storage.value.node:
             recording = set_grad_enabled(True)
             try:
                 self._cached = record("identity", [found])
@@ -256,22 +267,14 @@ class Tensor:
 
     @property
     def type(self) -> TensorType:
-        """Shape, dtype and placement."""
-        return self._type
+        """``tensor_type`` by a shorter name, where a frontend's class has no other ``type``."""
+        return self.tensor_type
 
     @property
     def version(self) -> int:
         """How often the storage was written."""
-        shared = self._shared
+        shared = self.shared
         return self._writes if shared is None else shared.version
-
-    @property
-    def _is_view(self) -> bool:
-        return bool(self._steps)
-
-    @property
-    def _base_storage(self) -> Storage:
-        return self._storage
 
     @final
     def _write(self, value: Value) -> None:
@@ -280,11 +283,11 @@ class Tensor:
         ``value`` has exactly this tensor's shape and dtype. Raises ArgumentError otherwise,
         AliasError where a view cannot be written.
         """
-        if value.type is not self._type:
+        if value.type is not self.tensor_type:
             raise ArgumentError(
-                f"a {value.type.text} was written into a tensor of type {self._type.text}; cast "
-                "and broadcast it first")
-        if self._no_gradient and value.requires_grad:
+                f"a {value.type.text} was written into a tensor of type {self.tensor_type.text}; "
+                "cast and broadcast it first")
+        if self.detached and value.requires_grad:
             value = value.detach()
         if trace.mapping:
             self._refuse_outside()
@@ -297,24 +300,24 @@ class Tensor:
         storage = self._storage
         if not storage.writable:
             raise AliasError(
-                f"a tensor of type {self._type.text} is read-only; copy it to change it")
-        if not self._steps:
+                f"a tensor of type {self.tensor_type.text} is read-only; copy it to change it")
+        if not self.view_steps:
             storage.replace(value)
             return
         if storage.spare is not None:
             storage.recover()
         bases = [storage.value]
-        repeats = self._steps[-1].repeats
-        for step in self._steps[:-1]:
+        repeats = self.view_steps[-1].repeats
+        for step in self.view_steps[:-1]:
             repeats = repeats or step.repeats
             bases.append(step.forward(bases[-1]))
         if repeats:
             # what is read may be what another element of the same place was given
-            storage.value = put_repeated(self._steps, bases, value)
+            storage.value = put_repeated(self.view_steps, bases, value)
             storage.version += 1
             return
         new = value
-        for step, base in zip(reversed(self._steps), reversed(bases), strict=True):
+        for step, base in zip(reversed(self.view_steps), reversed(bases), strict=True):
             new = step.put(base, new)
         storage.replace(new)
         self._cached = value
@@ -326,9 +329,9 @@ class Tensor:
         Where a run that was to compute ``value`` fails, it holds what this one does, as a tensor
         that was written in place would.
         """
-        made = self._wrap(value)
+        made = self.from_value(value)
         old = self._current()
-        shared = self._shared
+        shared = self.shared
         spare = self._spare if shared is None else shared.spare
         made._spare = written_over(old, None if spare is None else spare.copy())
         return made
@@ -336,41 +339,37 @@ class Tensor:
     @final
     def _refuse_outside(self) -> None:
         """Raise AliasError if this thread maps a function that did not make what is written."""
-        shared = self._shared
+        shared = self.shared
         mapping = innermost()
         if mapping is not None and (self._born if shared is None else shared.born) < mapping.start:
             raise AliasError(
-                f"a tensor of type {self._type.text} from outside the function that lazyloom.vmap "
-                f"(called at {mapping.site}) maps is written in it; the function runs once for "
-                "all elements, so return the value instead, or write to a copy",
+                f"a tensor of type {self.tensor_type.text} from outside the function that "
+                f"lazyloom.vmap (called at {mapping.site}) maps is written in it; the function "
+                "runs once for all elements, so return the value instead, or write to a copy",
                 site=str(user_site()))
 
     def _alias(self, step: ViewStep) -> Self:
         """A view of this tensor that shares its storage."""
-        type_ = step.out_type(self._type)
+        type_ = step.out_type(self.tensor_type)
         view = type(self).__new__(type(self))
-        view._set(self._storage, (*self._steps, step), type_)
-        view._no_gradient = self._no_gradient
+        view._set(self._storage, (*self.view_steps, step), type_)
+        view.detached = self.detached
         return view
-
-    def _same_place(self, other: Tensor) -> bool:
-        """Whether both read the same part of the same storage in the same order."""
-        return self._storage is other._storage and self._steps == other._steps
 
     def _detached(self) -> Self:
         """A tensor of the same storage whose value carries no gradient."""
         other = type(self).__new__(type(self))
-        other._set(self._storage, self._steps, self._type)
-        other._no_gradient = True
+        other._set(self._storage, self.view_steps, self.tensor_type)
+        other.detached = True
         return other
 
     def _forget_gradient(self) -> None:
         """From now on the contents carry no gradient."""
         if self._value is not None:
             self._value = self._value.detach()
-        elif not self._steps:
+        elif not self.view_steps:
             self._storage.value = self._storage.value.detach()
-        self._no_gradient = True
+        self.detached = True
 
     def read(self) -> Any:
         """The data as a fresh NumPy array; evaluates what is pending.
@@ -442,8 +441,8 @@ class Tensor:
         rules = operators_of(type(self))
         if rules is None:
             raise TypeError(f"bad operand type for unary -: {type(self).__name__!r}")
-        spec = rules.specs[NEGATIVE][self._type.dtype.index]
-        if self._special or spec is None:
+        spec = rules.specs[NEGATIVE][self.tensor_type.dtype.index]
+        if self.slow_path or spec is None:
             return rules.general[NEGATIVE](self)
         return _wrapped(rules, record_one(spec, self._current()))
 
@@ -473,15 +472,15 @@ def wrap_as(tensor: Tensor, value: Value) -> Any:
 
 def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Value | None:
     """The result of an operator in the common case; None where the frontend has to decide."""
-    if a._special:
+    if a.slow_path:
         return None
-    index = a._type.dtype.index
+    index = a.tensor_type.dtype.index
     spec = rules.specs[number][index]
     if spec is None:
         return None
     try:
         if isinstance(b, Tensor):
-            if b._special or b._type.dtype is not a._type.dtype or (
+            if b.slow_path or b.tensor_type.dtype is not a.tensor_type.dtype or (
                 type(b) is not type(a) and operators_of(type(b)) is not rules
             ):
                 return None
@@ -490,11 +489,11 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
         if kind is float:
             if rules.numbers[number][index] & FLOATS:
                 return record_number(
-                    spec, a._current(), Scalar(cast(float, b), a._type.dtype), reverse)
+                    spec, a._current(), Scalar(cast(float, b), a.tensor_type.dtype), reverse)
         elif kind is int:
             if rules.numbers[number][index] & INTS:
                 return record_number(
-                    spec, a._current(), Scalar(float(cast(int, b)), a._type.dtype), reverse)
+                    spec, a._current(), Scalar(float(cast(int, b)), a.tensor_type.dtype), reverse)
     except (LoomError, OverflowError):
         # the general function raises it as the frontend's library does
         pass
@@ -529,7 +528,7 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
         return NotImplemented
     if rules.short_in_place and a._value is not None:
         value = _short(rules, a, b, number, False)
-        if value is not None and value.node.types[0] is a._type:
+        if value is not None and value.node.types[0] is a.tensor_type:
             a._write(value)
             return a
     return rules.general_in_place[number](a, b)
@@ -582,7 +581,7 @@ def apply(
                     f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,
                     site=str(user_site())) from None
     result = record(found, prepared, attributes)
-    wrap = (cls or Tensor)._wrap
+    wrap = (cls or Tensor).from_value
     if isinstance(result, tuple):
         return tuple([wrap(v) for v in result])
     return wrap(result)

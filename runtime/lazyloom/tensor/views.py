@@ -270,6 +270,16 @@ class Broadcast(ViewStep):
             f"a broadcast view of shape {self.shape} cannot be written: several of its elements "
             f"are one element of the {base.type.text} below; copy it first")
 
+    def strided(self, shape: tuple[int, ...]) -> Strided:
+        """The same view of a tensor of that shape by strides, which can be written."""
+        steps = [0] * len(self.shape)
+        step = 1
+        for axis in range(1, len(shape) + 1):
+            if shape[-axis] == self.shape[-axis]:
+                steps[-axis] = step
+            step *= max(shape[-axis], 1)
+        return Strided(0, self.shape, tuple(steps))
+
 
 class Diagonal(ViewStep):
     """The diagonal ``offset`` of two axes, which moves to the end."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import lazyloom
+from lazyloom.frontend import storage_of
 
 from ..._grad_mode import no_grad
 from ..._hooks import RemovableHandle
@@ -222,9 +223,10 @@ def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: b
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                 f"object from checkpoint but received {type(given)}")
     if not is_lazy(here):
-        if not here._type.shape and len(given._type.shape) == 1 and given._type.size == 1:
+        kind = given.tensor_type
+        if not here.tensor_type.shape and len(kind.shape) == 1 and kind.size == 1:
             given = given[0]  # as checkpoints of long ago have scalars
-        if given._type.shape != here._type.shape:
+        if given.tensor_type.shape != here.tensor_type.shape:
             return (f"size mismatch for {key}: copying a param with shape {given.shape} from "
                     f"checkpoint, the shape in current model is {here.shape}.")
     try:
@@ -238,7 +240,7 @@ def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: b
                 setattr(module, name, given)
             else:
                 here.copy_(given)
-                lazyloom.boundary(here._storage.value)
+                lazyloom.boundary(storage_of(here).value)
     except Exception as error:
         return (f'While copying the parameter named "{key}", whose dimensions in the model are '
                 f"{here.shape} and whose dimensions in the checkpoint are {given.shape}, an "

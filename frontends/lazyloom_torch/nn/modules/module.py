@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Self
 
 import lazyloom
 from lazyloom.errors import type_name
+from lazyloom.frontend import storage_of
 
 from ... import _absent, _dtypes
 from ..._errors import how_to_convert
@@ -355,7 +356,7 @@ class Module(Hooked, Stateful):
                     continue
                 grad = p.grad
                 p.data = new
-                lazyloom.boundary(p._storage.value)
+                lazyloom.boundary(storage_of(p).value)
                 if grad is not None:
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
@@ -388,10 +389,10 @@ class Module(Hooked, Stateful):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={kind!r}")
-        return self._apply(lambda t: t.to(kind) if t._type.dtype.is_inexact else t)
+        return self._apply(lambda t: t.to(kind) if t.tensor_type.dtype.is_inexact else t)
 
     def _floating(self, kind: Any) -> Self:
-        return self._apply(lambda t: t.to(kind) if t._type.dtype.is_floating else t)
+        return self._apply(lambda t: t.to(kind) if t.tensor_type.dtype.is_floating else t)
 
     def float(self) -> Self:
         """Floating-point parameters and buffers as float32."""

@@ -143,7 +143,7 @@ class RNNBase(Module):
 
     def _check_input(self, input: Tensor, packed: bool) -> None:
         weight: Tensor = getattr(self, self._flat_weights_names[0])
-        if input._type.dtype is not weight._type.dtype and not casting:
+        if input.tensor_type.dtype is not weight.tensor_type.dtype and not casting:
             raise ValueError(
                 f"RNN input dtype ({input.dtype!r}) does not match weight dtype "
                 f"({weight.dtype!r}). Convert input: input.to({weight.dtype!r}), or convert "

@@ -22,7 +22,7 @@ from ..._functions import shaping
 from ..._functions.creation import tensor
 from ..._tensor import Tensor, operand
 
-_wrap = Tensor._wrap
+_wrap = Tensor.from_value
 
 
 def _host(values: Any) -> list[int]:

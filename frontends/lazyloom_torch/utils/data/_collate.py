@@ -75,7 +75,7 @@ def _stacked(batch: Sequence[Tensor]) -> Tensor:
         joined = np.stack([t.detach().read() for t in batch])
     except ValueError as error:
         raise RuntimeError(f"stack expects each tensor to be equal size: {error}") from None
-    made: Tensor = Tensor._wrap(lazyloom.from_host(joined, share=True))
+    made: Tensor = Tensor.from_value(lazyloom.from_host(joined, share=True))
     return made
 
 

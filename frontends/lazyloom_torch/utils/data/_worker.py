@@ -50,7 +50,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def _rebuilt(cls: type, array: np.ndarray, leaf: bool, extra: dict[str, Any]) -> Tensor:
-    made: Tensor = cls._wrap(lazyloom.from_host(array, share=True))  # type: ignore[attr-defined]
+    made: Tensor = cls.from_value(lazyloom.from_host(array, share=True))  # type: ignore[attr-defined]
     if leaf:
         made._make_leaf()
     made.__dict__.update(extra)

@@ -90,7 +90,7 @@ class TensorDataset(Dataset):
     def fetch_batch(self, indices: np.ndarray) -> list[Tensor]:
         """The rows at these positions, one op per tensor."""
         where = lazyloom.from_host(indices)
-        return [Tensor._wrap(record("take", [operand(t), where], {"axis": 0}))
+        return [Tensor.from_value(record("take", [operand(t), where], {"axis": 0}))
                 for t in self.tensors]
 
 
