@@ -67,13 +67,13 @@ class Selection(ndarray):
 
 def select(x: ndarray, mask: Any) -> Selection:
     """``x[mask]`` for a mask of the device that has the shape of the first axes of ``x``."""
-    made = Selection.__new__(Selection)
     source = _Source(x.value, mask.value)
-    hold(made, source.mask)
+    made: Any = ndarray.from_value(source.mask)
     # operators take the general way, which asks for something
     made.slow_path = True
     _info.__set__(made, source)
-    return made
+    made.__class__ = Selection
+    return made  # type: ignore[no-any-return]
 
 
 def settle(x: Any) -> None:
