@@ -220,7 +220,7 @@ def _shares(op: Any, operand: Any) -> bool:
 
 
 def _class(name: str) -> str:
-    return lazyloom.ops.spec.describe_class(name)
+    return lazyloom.ops.describe_class(name)
 
 
 def _wrap_call(head: str, parts: list[str], tail: str, width: int = 98) -> str:

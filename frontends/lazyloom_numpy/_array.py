@@ -461,10 +461,10 @@ class ndarray(lazyloom.Tensor):
         if type is None and isinstance(dtype, _Class) and issubclass(dtype, ndarray):
             dtype, type = None, dtype
         if type is None and not hasattr(self, "__array_finalize__"):
-            return _manipulation.share_view(self, dtype)
+            return _manipulation.view_as(self, dtype)
         from ._subclasses import plain, recast
 
-        view = _manipulation.share_view(plain(self), dtype)
+        view = _manipulation.view_as(plain(self), dtype)
         return recast(view, self.__class__ if type is None else type, self)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import dtypes, errors, ops
+from . import dtypes, errors, frontend, ops
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
@@ -42,7 +42,6 @@ from .ops.spec import op as register_op
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import options, set_option
-from .tensor import operators, views
 from .tensor.bounds import check_indices
 from .tensor.host import (
     dlpack_device,
@@ -194,14 +193,12 @@ __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
     "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "grad",
-    "grad_enabled",
-    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
-    "known_range",
-    "last_evaluation", "last_sequence", "linearize", "operators", "ops", "options", "parents",
-    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
-    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
-    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
-    "tree_map", "used_since", "value_and_grad", "views", "vjp", "vmap",
+    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "frontend",
+    "grad", "grad_enabled", "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev",
+    "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "ops",
+    "options", "parents", "platform", "private_folder", "program_of", "programs_of",
+    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
+    "register_check", "register_op", "result_of", "set_grad_enabled", "set_option", "set_site",
+    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
+    "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

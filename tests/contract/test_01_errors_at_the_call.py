@@ -99,13 +99,13 @@ def test_a_write_of_another_type_is_refused() -> None:
 def test_a_write_through_a_broadcast_view_is_refused() -> None:
     x = tensor([1.0])
     with pytest.raises(AliasError, match="broadcast view of shape"):
-        x._alias(ll.views.Broadcast((3,)))._write(host([1, 2, 3]))
+        x._alias(ll.frontend.Broadcast((3,)))._write(host([1, 2, 3]))
     assert x.read().tolist() == [1]
 
 
 def test_views_that_do_not_fit_are_refused() -> None:
     x = tensor(A)
-    views = ll.views
+    views = ll.frontend
     for step in (
         views.Slice((0, 0), (3, 3), (1, 1)), views.Slice((0,), (1,), (1,)), views.Permute((0,)),
         views.Slice((1, 0), (2, 3), (1, 1)), views.Slice((0, 0), (1, 1), (0, 1)),

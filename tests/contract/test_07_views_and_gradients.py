@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom import views
+from lazyloom import frontend as views
 from tests.contract.helpers import host, number, tensor
 
 

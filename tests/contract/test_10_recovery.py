@@ -108,7 +108,7 @@ def test_all_tensors_of_the_run_go_back_together(donate: bool) -> None:
 
 def test_views_go_back_with_their_base(donate: bool) -> None:
     t = computed([1.0, 2.0, 3.0])
-    view = t._alias(ll.views.Slice((0,), (2,), (1,)))
+    view = t._alias(ll.frontend.Slice((0,), (2,), (1,)))
     assert view.read().tolist() == [1.5, 2.5]
     view._write(too_large(view))
     with pytest.raises(OutOfMemoryError):

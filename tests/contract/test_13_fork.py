@@ -53,7 +53,7 @@ CALLS = """
         "to_dlpack": lambda: ll.to_dlpack(done),
         "from_dlpack": lambda: ll.from_dlpack(np.ones(3, np.float32)),
         "apply": lambda: ll.apply("add", [t, 1.0]), "tensor read": t.read,
-        "view": lambda: t._alias(ll.views.Reshape((3, 1))).value,
+        "view": lambda: t._alias(ll.frontend.Reshape((3, 1))).value,
         "as_leaf": lambda: done.as_leaf("z"), "detach": w.detach,
         "grad": lambda: ll.grad(lambda a: a)(t), "platform": ll.platform,
         "source": lambda: ll.source("full", [ll.Scalar(3.0, F)], {"shape": (3,)}),

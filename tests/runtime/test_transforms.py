@@ -260,8 +260,8 @@ def test_tensors_are_of_their_frontends_classes() -> None:
     def general(*operands: Any) -> Any:
         return NotImplemented
 
-    ll.operators.set_operators(Mine, ll.operators.Operators(
-        Mine, MineOfNone, [general] * len(ll.operators.NAMES), [general] * 5, False))
+    ll.frontend.set_operators(Mine, ll.frontend.Operators(
+        Mine, MineOfNone, [general] * len(ll.frontend.NAMES), [general] * 5, False))
     x = Mine(ll.from_host(A))
     seen = []
 

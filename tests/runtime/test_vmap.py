@@ -85,7 +85,7 @@ def test_values_that_leave_a_mapped_function_otherwise_are_named() -> None:
 def test_writes_inside_a_mapped_function() -> None:
     def f(x: Any) -> Any:
         out = tensor(np.zeros(4))
-        part = out._alias(ll.views.Slice((1,), (2,), (1,)))
+        part = out._alias(ll.frontend.Slice((1,), (2,), (1,)))
         part._write(app("multiply", part, part).value)
         part._write(app("slice", x, starts=(0,), stops=(2,)).value)
         x._write(app("negative", x).value)
@@ -104,7 +104,7 @@ def test_writes_inside_a_mapped_function() -> None:
 @pytest.mark.parametrize("mapped", [False, True])
 def test_writing_outside_a_mapped_function_is_an_error(viewed: bool, mapped: bool) -> None:
     outside = tensor(np.zeros(4))
-    view = outside._alias(ll.views.Permute((0,))) if viewed else outside
+    view = outside._alias(ll.frontend.Permute((0,))) if viewed else outside
 
     def f(x: Any) -> Any:
         view._write(app("add", view, x if mapped else view).value)

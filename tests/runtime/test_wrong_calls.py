@@ -121,7 +121,7 @@ except lazyloom.errors.ExecutionError as error:
 
 def test_a_view_of_such_a_shape_is_refused_when_it_is_taken():
     with pytest.raises(ShapeError):
-        X._alias(lazyloom.views.Broadcast((2**62, 3)))
+        X._alias(lazyloom.frontend.Broadcast((2**62, 3)))
 
 
 def test_options_that_are_refused_change_nothing():

@@ -39,6 +39,6 @@ from . import special as special
 from . import status as status
 from . import structural as structural
 from . import windows as windows
-from .spec import OpDef, lookup, names, op, table
+from .spec import OpDef, describe_class, lookup, names, op, table
 
-__all__ = ["OpDef", "lookup", "names", "op", "spec", "table"]
+__all__ = ["OpDef", "describe_class", "lookup", "names", "op", "spec", "table"]

@@ -378,7 +378,7 @@ class Tensor:
         """
         return self.value.read()
 
-    # The operators. Frontends say what they mean with lazyloom.operators.
+    # The operators. Frontends say what they mean with lazyloom.frontend.
 
     def __add__(self, other: object) -> Any:
         return _operate(self, other, ADD)
