@@ -123,9 +123,10 @@ docs: env
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/stubs.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
 
-# The core as it is in the checkout: compiled functions do not tell their parameters.
+# The core as it is in the checkout: compiled functions do not tell their parameters. The paths are
+# whole ones, since examples run in folders of their own.
 site: env-site
-	@PYTHONPATH=runtime:frontends:capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
+	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
 	  --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
 	@echo "out/site/docs/index.html"
 
