@@ -177,10 +177,7 @@ def loomp_set_option(option: int, value: int) -> int:
 
 @entry
 def loomp_get_option(option: int, value: Any) -> int:
-    name = _option(option)
-    current = lazyloom.set_option(name, True)
-    lazyloom.set_option(name, current)
-    value[0] = current
+    value[0] = lazyloom.get_option(_option(option))
     return 1
 
 

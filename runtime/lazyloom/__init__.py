@@ -41,7 +41,7 @@ from .ops.spec import lookup as _lookup
 from .ops.spec import op as register_op
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
-from .settings import options, set_option
+from .settings import get_option, options, set_option
 from .tensor.bounds import check_indices
 from .tensor.host import (
     dlpack_device,
@@ -194,7 +194,8 @@ __all__ = [
     "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
     "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "frontend",
-    "grad", "grad_enabled", "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev",
+    "get_option", "grad", "grad_enabled", "gradients", "hessian", "host_rule", "jacfwd", "jacobian",
+    "jacrev",
     "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "ops",
     "options", "parents", "platform", "private_folder", "program_of", "programs_of",
     "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",

@@ -9,31 +9,31 @@ from typing import Any, Final
 
 from .errors import ArgumentError
 
-_DEFAULTS: Final[dict[str, Any]] = {"donate": True, "forbid_reads": False}
+_DEFAULTS: Final[dict[str, bool]] = {"donate": True, "forbid_reads": False}
 _local = threading.local()
 #: one flag: whether any thread has ever set an option; until then nobody has to be asked
 _ever_set: Final[list[bool]] = [False]
 
 
-def get(name: str) -> Any:
-    """The option's value in this thread."""
-    current = getattr(_local, "options", None)
-    return (current or _DEFAULTS)[name]
+def get_option(name: str) -> bool:
+    """An option's value in this thread. Raises ArgumentError for a name that is none."""
+    current: dict[str, bool] = getattr(_local, "options", None) or _DEFAULTS
+    if name not in current:
+        raise ArgumentError(
+            f"option {name!r} is not known, expected one of {', '.join(_DEFAULTS)}")
+    return current[name]
 
 
 def donates() -> bool:
     """The option ``donate`` of this thread; asked at every write in place."""
-    return not _ever_set[0] or bool(get("donate"))
+    return not _ever_set[0] or get_option("donate")
 
 
-def set_option(name: str, value: Any) -> Any:
+def set_option(name: str, value: Any) -> bool:
     """Set an option for this thread; returns its former value. Raises ArgumentError."""
-    if name not in _DEFAULTS:
-        raise ArgumentError(
-            f"option {name!r} is not known, expected one of {', '.join(_DEFAULTS)}")
+    before = get_option(name)
     if not isinstance(value, bool):
         raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
-    before = get(name)
     _ever_set[0] = True
     _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
     return before

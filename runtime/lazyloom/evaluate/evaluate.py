@@ -181,7 +181,7 @@ def _dispatch(plan: Plan) -> None:
                     break
             execution = _execution()
             try:
-                execution.run(plan, settings.get("donate"))
+                execution.run(plan, settings.get_option("donate"))
             except execution.NotLowered as error:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
         evaluation.settled = plan.attached and not evaluation.fallible
@@ -259,7 +259,7 @@ def _run_what_is_left(
         rest, kept = _without(plan, failed, errors)
         try:
             if rest.wanted:
-                execution.run(rest, settings.get("donate"))
+                execution.run(rest, settings.get_option("donate"))
             break
         except execution.NotLowered as error:
             errors[kept[error.number]] = _definition_error(rest, error)
@@ -391,7 +391,7 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
 def read(value: Value, reason: str = "read") -> Any:
     """The value's data as a fresh NumPy array."""
     site = user_site()
-    if settings.get("forbid_reads"):
+    if settings.get_option("forbid_reads"):
         raise ReadForbiddenError(
             f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
