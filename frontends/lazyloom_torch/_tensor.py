@@ -224,11 +224,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
     def _write_plain(self, value: Value, old: Value) -> None:
         """Write data without gradient; what the storage held keeps its place on the tape."""
         storage = storage_of(self)
-        before = lazyloom.set_grad_enabled(False)
-        try:
+        with lazyloom.grad_mode(False):
             write(self, value)
-        finally:
-            lazyloom.set_grad_enabled(before)
         if not old.requires_grad:
             return
         root = self._root()
@@ -646,11 +643,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
 
 def _recorded(op: str, operands: list[Any]) -> Value:
     """Record an op with gradients, whatever the mode is."""
-    before = lazyloom.set_grad_enabled(True)
-    try:
+    with lazyloom.grad_mode(True):
         found: Value = lazyloom.record(op, operands)
-    finally:
-        lazyloom.set_grad_enabled(before)
     return found
 
 

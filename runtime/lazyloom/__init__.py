@@ -54,7 +54,7 @@ from .tensor.host import (
 )
 from .tensor.tensor import Storage, Tensor, apply
 from .trace.custom_derivatives import custom
-from .trace.graph import Value, grad_enabled, last_sequence, set_grad_enabled
+from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled
 from .trace.graph import check_process as _check_process
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
@@ -193,13 +193,13 @@ __all__ = [
     "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
     "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
     "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "frontend",
-    "get_option", "grad", "grad_enabled", "gradients", "hessian", "host_rule", "jacfwd", "jacobian",
-    "jacrev",
-    "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "ops",
-    "options", "parents", "platform", "private_folder", "program_of", "programs_of",
-    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_check", "register_op", "result_of", "set_grad_enabled", "set_option", "set_site",
-    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
-    "to_dlpack", "tree_flatten", "tree_map", "used_since", "value_and_grad", "vjp", "vmap",
+    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
+    "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian",
+    "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds", "known_range",
+    "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents", "platform",
+    "private_folder", "program_of", "programs_of", "read_for_shape", "record", "record_number",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
+    "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec", "stats",
+    "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map",
+    "used_since", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -128,3 +128,22 @@ def test_options_that_are_refused_change_nothing():
     with pytest.raises(ArgumentError), lazyloom.options(donate=False, forbid_reads=3):
         pass
     assert lazyloom.set_option("donate", True) is True
+    with pytest.raises(ArgumentError, match="'donates' is not known, expected one of donate"):
+        lazyloom.get_option("donates")
+
+
+def test_an_option_is_read_without_being_set() -> None:
+    assert lazyloom.get_option("donate") is True
+    with lazyloom.options(donate=False):
+        assert lazyloom.get_option("donate") is False
+    assert lazyloom.get_option("donate") is True
+
+
+def test_the_grad_mode_of_a_block_ends_with_it() -> None:
+    with pytest.raises(KeyError), lazyloom.grad_mode(False):
+        assert not lazyloom.grad_enabled()
+        with lazyloom.grad_mode(True):
+            assert lazyloom.grad_enabled()
+        assert not lazyloom.grad_enabled()
+        raise KeyError
+    assert lazyloom.grad_enabled()

@@ -227,8 +227,7 @@ def _update(
     given = running_mean if running_mean is not None else running_var
     assert given is not None
     kind = given.tensor_type.dtype
-    recording = lazyloom.set_grad_enabled(False)
-    try:
+    with lazyloom.grad_mode(False):
         new = [cast(v, kind) for v in (mean, variance)]
         old = [n if r is None else r.value for r, n in zip(
             (running_mean, running_var), new, strict=True)]
@@ -238,8 +237,6 @@ def _update(
         for running, value in zip((running_mean, running_var), fresh, strict=True):
             if running is not None:
                 running._update(value)
-    finally:
-        lazyloom.set_grad_enabled(recording)
 
 
 def normalize(

@@ -112,8 +112,7 @@ def backward(
         observers=observers(create_graph) if watches else None, inspect=inspect)
     if inspect is not None:
         inspect.judge()
-    before = lazyloom.set_grad_enabled(create_graph)
-    try:
+    with lazyloom.grad_mode(create_graph):
         for token, gradient in found:
             if type(token) is Leaf:
                 if token.grad is None and not token.hooks and not token.after and (
@@ -123,8 +122,6 @@ def backward(
                     token.grad = _wrap(gradient)
                 else:
                     _deliver(token, gradient, create_graph)
-    finally:
-        lazyloom.set_grad_enabled(before)
     if watches:
         drop_watches()
 
@@ -164,8 +161,7 @@ def _pulled(
 
 
 def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
-    before = lazyloom.set_grad_enabled(create_graph)
-    try:
+    with lazyloom.grad_mode(create_graph):
         gradient = conjugated(gradient)
         if leaf.hooks:
             gradient = run_hooks(leaf.hooks, gradient)
@@ -181,8 +177,6 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
                 tensor = owner()
                 if tensor is not None:
                     hook(tensor)
-    finally:
-        lazyloom.set_grad_enabled(before)
 
 
 def tensor_backward(
@@ -222,8 +216,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     found = _pulled(values, ins, seeds, keep, create_graph)
     results: list[Tensor | None] = []
-    before = lazyloom.set_grad_enabled(create_graph)
-    try:
+    with lazyloom.grad_mode(create_graph):
         for t, g in zip(ins, found, strict=True):
             if g is not None:
                 hooked = t._leaf.hooks if t._leaf is not None else None
@@ -239,8 +232,6 @@ def grad(
                 raise RuntimeError(
                     "One of the differentiated Tensors appears to not have been used in the "
                     "graph. Set allow_unused=True if this is the desired behavior.")
-    finally:
-        lazyloom.set_grad_enabled(before)
     return tuple(results)
 
 

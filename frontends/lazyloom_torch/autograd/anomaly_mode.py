@@ -74,14 +74,11 @@ class Inspector:
             return
         from .graph import name_of
 
-        before = lazyloom.set_grad_enabled(False)
-        try:
+        with lazyloom.grad_mode(False):
             for i, c in enumerate(cotangents):
                 if isinstance(c, Value) and c.dtype.is_inexact:
                     self.seen.append((name_of(node), node.site, i))
                     self.flags.append(record("any", [record("isnan", [c.detach()])]))
-        finally:
-            lazyloom.set_grad_enabled(before)
 
     def judge(self) -> None:
         """Raise RuntimeError if there was NaN; reads."""

@@ -179,13 +179,10 @@ class Function(metaclass=_FunctionMeta):
         ctx.needs_input_grad = tuple(
             i in inputs and inputs[i].requires_grad for i in range(len(given)))
         recorded = lazyloom.grad_enabled() and any(ctx.needs_input_grad)
-        before = lazyloom.set_grad_enabled(False)
-        try:
+        with lazyloom.grad_mode(False):
             found = cls.forward(*(() if separate else (ctx,)), *args, **kwargs)
             if separate:
                 cls.setup_context(ctx, args, found)
-        finally:
-            lazyloom.set_grad_enabled(before)
         outputs = list(found) if isinstance(found, (tuple, list)) else [found]
         made = _Application(cls, ctx, given, inputs, outputs).results(recorded)
         if not isinstance(found, (tuple, list)):
@@ -412,12 +409,10 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        before = lazyloom.set_grad_enabled(False)
-        try:
+        with lazyloom.grad_mode(False):
             found = fn(ctx, *args)
-        finally:
-            lazyloom.set_grad_enabled(before)
-        if not before or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        asked = any(isinstance(a, Tensor) and a.requires_grad for a in args)
+        if not (asked and lazyloom.grad_enabled()):
             return found
         given = [operand(a) for a in args if isinstance(a, Tensor)]
 

@@ -42,15 +42,12 @@ class _Call:
         self.create_graph = create_graph
         self.strict = strict
         self.many_inputs, given = _tuple(inputs, "inputs", name)
-        before = lazyloom.set_grad_enabled(True)
-        try:
+        with lazyloom.grad_mode(True):
             self.inputs = tuple(
                 t.view_as(t) if create_graph and t.requires_grad
                 else t.detach().clone().requires_grad_() for t in given)
             self.many_outputs, self.outputs = _tuple(
                 func(*self.inputs), "outputs of the user-provided function", name)
-        finally:
-            lazyloom.set_grad_enabled(before)
 
     def result(self, outputs: Sequence[Tensor], many: bool) -> Any:
         found = tuple(t if self.create_graph else t.detach() for t in outputs)
@@ -71,13 +68,10 @@ class _Call:
         keep = self.create_graph if create_graph is None else create_graph
         found: Sequence[Tensor | None] = [None] * len(self.inputs)
         if pairs:
-            before = lazyloom.set_grad_enabled(True)
-            try:
+            with lazyloom.grad_mode(True):
                 found = grad([o for o, _ in pairs], self.inputs, [s for _, s in pairs],
                              retain_graph=True, create_graph=keep, allow_unused=True,
                              is_grads_batched=batched)  # fmt: skip
-            finally:
-                lazyloom.set_grad_enabled(before)
         for i, g in enumerate(found):
             self.check_used(i, g, what)
         return list(found)
@@ -154,11 +148,8 @@ def jvp(
         seen.append(several)
         return found
 
-    before = lazyloom.set_grad_enabled(True)
-    try:
+    with lazyloom.grad_mode(True):
         outputs, along = push(tupled, given, directions, strict=strict)
-    finally:
-        lazyloom.set_grad_enabled(before)
     if not create_graph:
         outputs = tuple(t.detach() for t in outputs)
         along = tuple(t.detach() for t in along)

@@ -35,8 +35,7 @@ def _differences(
     """For each output, its differences by the parts of one argument: ``[input, output]``."""
     data = args[at].read()
     rows: list[list[np.ndarray]] = []
-    before = lazyloom.set_grad_enabled(False)
-    try:
+    with lazyloom.grad_mode(False):
         for part in range(_parts(data).size):
             sides = []
             for step in (eps, -eps):
@@ -46,8 +45,6 @@ def _differences(
                 full[at] = Tensor.from_value(lazyloom.from_host(moved))
                 sides.append([_parts(o.read()) for o in _outputs(func, full)])
             rows.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
-    finally:
-        lazyloom.set_grad_enabled(before)
     return [np.array([r[k] for r in rows]) for k in range(len(rows[0]))] if rows else []
 
 
@@ -177,8 +174,7 @@ def gradgradcheck(
     count = len(args)
 
     def first(*given: Any) -> tuple[Any, ...]:
-        before = lazyloom.set_grad_enabled(True)
-        try:
+        with lazyloom.grad_mode(True):
             # differences are taken of fresh tensors, which are made to require gradients too
             some = [
                 (x if x.requires_grad else x.detach().requires_grad_())
@@ -190,8 +186,6 @@ def gradgradcheck(
             pairs = [(o, s) for o, s in zip(outs, given[count:], strict=True) if o.requires_grad]
             found = grad([o for o, _ in pairs], varied, [s for _, s in pairs], create_graph=True,
                          allow_unused=True)
-        finally:
-            lazyloom.set_grad_enabled(before)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(first, (*args, *seeds), eps=eps, atol=atol, rtol=rtol,

@@ -121,8 +121,7 @@ class RecordedOptimizer(Optimizer):
         if not self._apart and any(p.value.is_pending for p in self._watched):
             # nothing was read since the last step, nor will be in a loop: see dispatch()
             self._apart = True
-        before = lazyloom.set_grad_enabled(bool(self.defaults.get("differentiable")))
-        try:
+        with lazyloom.grad_mode(bool(self.defaults.get("differentiable"))):
             loss = None
             if closure is not None:
                 with enable_grad():
@@ -133,8 +132,6 @@ class RecordedOptimizer(Optimizer):
                     self._update(batch, group)
                     watched.append(batch.params[0])
             self._watched = watched
-        finally:
-            lazyloom.set_grad_enabled(before)
         if self._apart and not self.held:
             self.dispatch()
         return loss

@@ -59,11 +59,8 @@ class LBFGS(Optimizer):
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Minimise for some iterations. Returns the first loss that the closure gave."""
-        before = lazyloom.set_grad_enabled(False)
-        try:
+        with lazyloom.grad_mode(False):
             return self._minimise(enable_grad()(closure))
-        finally:
-            lazyloom.set_grad_enabled(before)
 
     def _minimise(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]

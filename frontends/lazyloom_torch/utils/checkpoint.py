@@ -97,8 +97,7 @@ class _Run:
         self, result_of: Callable[[int], Value], cotangents: list[Value | None]
     ) -> list[Value | None]:
         create_graph = lazyloom.grad_enabled()
-        before = lazyloom.set_grad_enabled(True)
-        try:
+        with lazyloom.grad_mode(True):
             given = self._fresh([c for c in cotangents if c is not None], create_graph)
             with self._random_state(), self.context, self._autocast():
                 args, kwargs = self.nesting.build(
@@ -118,8 +117,6 @@ class _Run:
                         "both times")
                 outputs.append(operand(t))
                 seeds.append(c)
-        finally:
-            lazyloom.set_grad_enabled(before)
         wanted: list[Value] = []
         for at, closure in zip(self.sources, self.closures, strict=True):
             wanted.extend([closure] if closure is not None else [given[i] for i in at])

@@ -69,38 +69,38 @@ def value_and_grad(
         for p in positions:
             shapes.append(args[p])
             arguments[p] = tree_map(mark, args[p], Tensor)
-        before = graph.set_grad_enabled(True)
+        recording = graph.grad_enabled()
         nesting.depth = depth + 1
         try:
-            result = f(*arguments, **kwargs)
-            if has_aux and not (isinstance(result, (tuple, list)) and len(result) == 2):
-                raise GradientError(
-                    f"the function to differentiate returned a {type(result).__name__}, expected "
-                    "a pair of its result and the aux value, since has_aux is set")
-            out, aux = result if has_aux else (result, None)
-            if not isinstance(out, Tensor) or out.value.shape != () or (
-                not out.value.dtype.is_floating
-            ):
-                what = out.value.type.text if isinstance(out, Tensor) else type(out).__name__
-                raise GradientError(
-                    f"the function to differentiate returned a {what}, expected a 0-d "
-                    "floating-point tensor; reduce it, for instance with sum or mean")
-            inputs = [leaf for leaf, _ in marked]
-            value = out.value
-            if closures and before and not outer:
-                outer = reaches_outside([value], {leaf.node for leaf, _ in marked}, start)
-            found: list[Value | None]
-            if value.requires_grad:
-                # an outer gradient goes through this tape again; otherwise nothing may keep it
-                found, visited = pull_back([value], inputs, None, outer, True)
-                if not outer:
-                    # what f closes over may have a tape of its own, which is not ours to free
-                    free({n: True for n in visited if n.seq > start})
-            else:
-                found = [None] * len(inputs)
+            with graph.grad_mode(True):
+                result = f(*arguments, **kwargs)
+                if has_aux and not (isinstance(result, (tuple, list)) and len(result) == 2):
+                    raise GradientError(
+                        f"the function to differentiate returned a {type(result).__name__}, "
+                        "expected a pair of its result and the aux value, since has_aux is set")
+                out, aux = result if has_aux else (result, None)
+                if not isinstance(out, Tensor) or out.value.shape != () or (
+                    not out.value.dtype.is_floating
+                ):
+                    what = out.value.type.text if isinstance(out, Tensor) else type(out).__name__
+                    raise GradientError(
+                        f"the function to differentiate returned a {what}, expected a 0-d "
+                        "floating-point tensor; reduce it, for instance with sum or mean")
+                inputs = [leaf for leaf, _ in marked]
+                value = out.value
+                if closures and recording and not outer:
+                    outer = reaches_outside([value], {leaf.node for leaf, _ in marked}, start)
+                found: list[Value | None]
+                if value.requires_grad:
+                    # an outer gradient goes through this tape again; otherwise nothing may keep it
+                    found, visited = pull_back([value], inputs, None, outer, True)
+                    if not outer:
+                        # what f closes over may have a tape of its own, which is not ours to free
+                        free({n: True for n in visited if n.seq > start})
+                else:
+                    found = [None] * len(inputs)
         finally:
             nesting.depth = depth
-            graph.set_grad_enabled(before)
             with graph.trace.lock:
                 for leaf, token in marked:
                     if leaf.node.leaf is token:

@@ -46,11 +46,8 @@ def make_leaf(value: Value, token: object) -> Value:
 
 def new_leaf(value: Value, token: object) -> Value:
     """:func:`make_leaf` with a node of its own, which no other tape knows."""
-    before = graph.set_grad_enabled(True)
-    try:
+    with graph.grad_mode(True):
         fresh: Value = record("identity", [value])
-    finally:
-        graph.set_grad_enabled(before)
     with graph.trace.lock:
         fresh.node.leaf = token
         return hold(fresh.node, 0, True)
@@ -129,8 +126,7 @@ def _pulled(
     by_token: dict[object, list[Node]] | None = None
     if tokens is not None:
         by_token = {token: [] for token in tokens if token is not None}
-    before = graph.set_grad_enabled(create_graph)
-    try:
+    with graph.grad_mode(create_graph):
         pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
         pull.run()
         results: list[Value | None] = []
@@ -149,8 +145,6 @@ def _pulled(
                 raise GradientError(
                     f"input {i}, a {v.type.text}, is not used by the outputs; pass "
                     "allow_unused=True to get None for it")
-    finally:
-        graph.set_grad_enabled(before)
     return results, pull
 
 
@@ -164,8 +158,7 @@ def backward(
     The leaves come in the order in which they were first recorded. Arguments and errors as
     for :func:`gradients`.
     """
-    before = graph.set_grad_enabled(create_graph)
-    try:
+    with graph.grad_mode(create_graph):
         pull = Pull(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
         pull.run()
         pull.leaves.sort(key=lambda leaf: leaf[1].seq)
@@ -173,8 +166,6 @@ def backward(
             (token, as_value(pull.found[(n, index)], n, index))
             for token, n, index in pull.leaves
         ]
-    finally:
-        graph.set_grad_enabled(before)
     if not (retain_graph or create_graph):
         free(pull.visited)
     return results

@@ -53,28 +53,27 @@ def push(
             if isinstance(m, Node):
                 last[m] = n
     memo = Recomputed()
-    before = graph.set_grad_enabled(keep)
     try:
-        for n in order:
-            if visited[n] and n.tracked and n not in sources:
-                _through(n, known, keep, memo)
-            if n in last:
-                # while its operands are known: later they would have to be computed once more
-                again_if_dropped(n, memo)
-            # what goes from op to op is little, so that the trace may be cut between any two
-            graph.hold_cuts(False)
-            for m in n.inputs:
-                if isinstance(m, Node) and last[m] is n:
-                    memo.values.pop(m, None)
-                    for index in range(len(m.types)):
-                        if (m, index) not in wanted:
-                            known.pop((m, index), None)
-        results: list[Value | None] = []
-        for o in outputs:
-            found = known.get((o.node, o.index)) if o.requires_grad else None
-            results.append(None if found is None else as_value(found, o.node, o.index))
+        with graph.grad_mode(keep):
+            for n in order:
+                if visited[n] and n.tracked and n not in sources:
+                    _through(n, known, keep, memo)
+                if n in last:
+                    # while its operands are known: later they would have to be computed once more
+                    again_if_dropped(n, memo)
+                # what goes from op to op is little, so that the trace may be cut between any two
+                graph.hold_cuts(False)
+                for m in n.inputs:
+                    if isinstance(m, Node) and last[m] is n:
+                        memo.values.pop(m, None)
+                        for index in range(len(m.types)):
+                            if (m, index) not in wanted:
+                                known.pop((m, index), None)
+            results: list[Value | None] = []
+            for o in outputs:
+                found = known.get((o.node, o.index)) if o.requires_grad else None
+                results.append(None if found is None else as_value(found, o.node, o.index))
     finally:
-        graph.set_grad_enabled(before)
         graph.hold_cuts(False)
     return results, visited
 

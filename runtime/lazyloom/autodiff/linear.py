@@ -60,19 +60,19 @@ class Run:
             for t, v in zip(self.given, self.leaves, strict=True))
         for p, tree in zip(positions, marked, strict=True):
             full[p] = tree
-        before = graph.set_grad_enabled(True)
+        recording = graph.grad_enabled()
         nesting.depth = depth + 1
         try:
-            result = f(*full, **kwargs)
+            with graph.grad_mode(True):
+                result = f(*full, **kwargs)
         finally:
             nesting.depth = depth
-            graph.set_grad_enabled(before)
             with graph.trace.lock:
                 for v in self.leaves:
                     if v is not None:
                         v.node.leaf = None
         self.aux: Any = None
-        if closures and before and not self.outer:
+        if closures and recording and not self.outer:
             values = [t.value for t in tree_leaves(result, Tensor)]
             self.outer = reaches_outside(
                 values, {v.node for v in self.leaves if v is not None}, self.start)
@@ -114,11 +114,8 @@ class Run:
         if self.outer or end or not value.requires_grad:
             return value if self.outer else value.detach()
         # a handle of the value itself would keep the whole tape alive
-        before = graph.set_grad_enabled(False)
-        try:
+        with graph.grad_mode(False):
             fresh: Value = record("identity", [value])
-        finally:
-            graph.set_grad_enabled(before)
         return fresh
 
     def pull(self, cotangents: Sequence[Any]) -> list[Value]:

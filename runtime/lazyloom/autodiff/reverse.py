@@ -66,7 +66,7 @@ def visit_below(
                 if mask & 1 and isinstance(m, Node):
                     stack.append(m)
                 mask >>= 1
-    order.sort(key=_by_sequence)
+    order.sort(key=graph.by_sequence)
     if wanted is not None:
         for n in order:
             leads = n in wanted
@@ -329,10 +329,6 @@ def _any_complex(n: Node) -> bool:
         if t is not None and t.dtype.is_complex:
             return True
     return False
-
-
-def _by_sequence(n: Node) -> int:
-    return n.seq
 
 
 def _freed(n: Node) -> GradientError:

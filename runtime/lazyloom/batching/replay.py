@@ -58,16 +58,15 @@ def replay(
     kept = {r.node for r in results}
     whole: dict[Node, tuple[Value, ...]] = {n: (v,) for n, v in sources.items()}
     memo = Recomputed()
-    before = graph.set_grad_enabled(True)
     try:
         for n in order:
-            whole[n] = _on_the_axis(n, whole, memo, size, on_axis)
+            with graph.grad_mode(n.tracked):
+                whole[n] = _on_the_axis(n, whole, memo, size, on_axis)
             graph.hold_cuts(False)
             for m in (*n.inputs, *[v.node for v in _kept_by(n)]):
                 # what is used no more must not become an output where the trace is cut
                 if isinstance(m, Node) and last[m] is n and m not in kept:
                     whole.pop(m, None)
-        graph.set_grad_enabled(before)
         found: list[tuple[Value, bool]] = []
         for r in results:
             if r.node in whole:
@@ -76,7 +75,6 @@ def replay(
             else:
                 found.append((r, False))
     finally:
-        graph.set_grad_enabled(before)
         graph.hold_cuts(False)
     return found
 
@@ -96,7 +94,7 @@ def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[No
         for m in n.inputs:
             if isinstance(m, Node):
                 stack.append(m)
-    order.sort(key=_by_sequence)
+    order.sort(key=graph.by_sequence)
     depends = set(sources)
     found: list[Node] = []
     for n in order:
@@ -111,11 +109,10 @@ def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[No
 def _on_the_axis(
     n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int, on_axis: OnAxis
 ) -> tuple[Value, ...]:
-    """A node's op recorded for every element of the axis."""
+    """A node's op recorded for every element of the axis, in the grad mode of the node."""
     spec = n.spec
     assert spec is not None
     tracked = n.tracked
-    graph.set_grad_enabled(tracked)
     operands: list[Any] = []
     mapped: list[int] = []
     for position, m in enumerate(n.inputs):
@@ -173,10 +170,6 @@ def _kept_by(n: Node) -> list[Value]:
         kept: list[Value] = n.leaf.values()
         return kept
     return []
-
-
-def _by_sequence(n: Node) -> int:
-    return n.seq
 
 
 def spread(value: Any, size: int) -> Value:

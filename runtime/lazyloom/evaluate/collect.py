@@ -36,7 +36,7 @@ def pending_in(component: Component) -> list[Node]:
     """The live pending nodes of a component in the order of recording."""
     nodes = [n for n in component.nodes if n.state == PENDING]
     if not component.ordered:
-        nodes.sort(key=by_sequence)
+        nodes.sort(key=graph.by_sequence)
     return nodes
 
 
@@ -48,11 +48,6 @@ def pending_of(component: Component) -> list[Node]:
         component.ordered = True
         component.dead = 0
     return nodes
-
-
-def by_sequence(n: Node) -> int:
-    """The order of recording."""
-    return n.seq
 
 
 def pieces(nodes: list[Node], depth: int) -> list[list[Node]]:
@@ -162,7 +157,11 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
 def canonical(
     nodes: list[Node],
 ) -> tuple[Structure, list[Buffer], dict[DType, list[Any]]]:
-    """The structure of these nodes, their leaves' buffers, and scalar values."""
+    """The structure of these nodes, their leaves' buffers, and scalar values.
+
+    Numbers the nodes and buffers, and counts the uses of each node, for who goes on from here
+    (:func:`wanted_outputs`); the next call numbers and counts anew.
+    """
     epoch = _epoch.number + 1
     _epoch.number = epoch
     stream: list[Any] = []
@@ -257,8 +256,8 @@ def failed_operand(n: Node) -> Node | None:
 def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | None:
     """Turn pending nodes into a plan, add it to the plans and mark them as scheduled.
 
-    The plan is complete before any node changes, so that :func:`restore` can undo it from
-    wherever an interrupt leaves it.
+    The plan is complete before any node changes its state, so that :func:`restore` can undo it
+    from wherever an interrupt leaves it.
 
     Nodes whose operand has failed fail at once with the same error. Returns None if
     nothing is left to run.
@@ -443,7 +442,10 @@ def reach(n: Node, error: Any) -> None:
 
 
 class Preview:
-    """The programs that would run, one after the other; changes nothing."""
+    """The programs that would run, one after the other; what is pending stays as it is.
+
+    Stand-ins for buffers that are still to come are taken away again.
+    """
 
     __slots__ = ("released",)
 

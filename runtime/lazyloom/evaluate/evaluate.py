@@ -501,7 +501,7 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
 
 
 def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
-    """The programs that evaluating these pending values would run, in order; changes nothing.
+    """The programs that evaluating these pending values would run, in order; runs none of them.
 
     Also the numbers of those that compute one of the values. Raises ArgumentError if none of the
     values is pending, and the error of one that can only fail.
@@ -530,7 +530,7 @@ def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
                 seen.update(together)
                 nodes = [n for c in together for n in collect.pending_in(c)]
                 if len(together) > 1:
-                    nodes.sort(key=collect.by_sequence)
+                    nodes.sort(key=graph.by_sequence)
                 for piece in collect.pieces(nodes, max(c.depth for c in together)):
                     runnable = _runnable(piece, failed)
                     if runnable:

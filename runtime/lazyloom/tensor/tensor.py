@@ -15,7 +15,7 @@ from ..dtypes import DType, as_dtype
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.spares import Spare, gone_back, written_over
 from ..ops.spec import OpDef, lookup
-from ..trace.graph import Node, Value, set_grad_enabled, trace
+from ..trace.graph import Node, Value, grad_mode, trace
 from ..trace.mapping import innermost
 from ..trace.recording import as_list, record, record_number, record_one, record_two
 from ..trace.scalars import Scalar
@@ -213,12 +213,9 @@ class Tensor:
             found = storage.value
             if trace.without_grad and found.requires_grad:
                 # it is kept for readers that do record gradients
-                recording = set_grad_enabled(True)
-                try:
+                with grad_mode(True):
                     for step in self.view_steps:
                         found = step.forward(found)
-                finally:
-                    set_grad_enabled(recording)
             else:
                 for step in self.view_steps:
                     found = step.forward(found)
@@ -259,11 +256,8 @@ class Tensor:
         """Be told apart, as a view of the whole storage, from the storage on the tape."""
         found = self._current()
         if self.view_steps and found.requires_grad and found.node is self._storage.value.node:
-            recording = set_grad_enabled(True)
-            try:
+            with grad_mode(True):
                 self._cached = record("identity", [found])
-            finally:
-                set_grad_enabled(recording)
 
     @property
     def type(self) -> TensorType:

@@ -481,6 +481,23 @@ def set_grad_enabled(enabled: bool) -> bool:
     return before
 
 
+@final
+class grad_mode:  # noqa: N801 - used as a function
+    """A context in which this thread records gradients, or does not: ``with grad_mode(False):``"""
+
+    __slots__ = ("_before", "_enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
+        self._before = True
+
+    def __enter__(self) -> None:
+        self._before = set_grad_enabled(self._enabled)
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        set_grad_enabled(self._before)
+
+
 _counting: Final = threading.Lock()
 
 
@@ -491,6 +508,11 @@ def hold_cuts(held: bool) -> None:
 
 def cuts_held() -> bool:
     return bool(getattr(_local, "hold_cuts", False))
+
+
+def by_sequence(n: Node) -> int:
+    """The order of recording, as a key to sort by."""
+    return n.seq
 
 
 def last_sequence() -> int:

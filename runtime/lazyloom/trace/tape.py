@@ -120,11 +120,8 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
             continue
         operands = [operand(n, p, n.tracked, memo) for p in range(len(n.inputs))]
         graph.hold_cuts(True)
-        before = graph.set_grad_enabled(n.tracked)
-        try:
+        with graph.grad_mode(n.tracked):
             fresh = record_spec(n.spec, operands, False, n.site)
-        finally:
-            graph.set_grad_enabled(before)
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
         if n.leaf is not None and isinstance(n.leaf, Custom):
