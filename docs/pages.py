@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+#: the package that frontend.md is about, for its blocks
+EXAMPLES: Final = ROOT / "examples" / "frontend"
 _FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.S | re.M)
 _NOT_RUN: Final = ("# not run:", "// not run:")
 _BETWEEN: Final = "\x1e"
@@ -44,8 +47,11 @@ def outputs(page: Path) -> list[str]:
         program = Path(folder) / "page.py"
         separator = f"print({_BETWEEN!r}, end='')\n"
         program.write_text(separator.join(b.text for b in blocks(page, "python")))
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        path = os.pathsep.join([*filter(None, given), str(EXAMPLES)])
         done = subprocess.run(
-            [sys.executable, str(program)], cwd=folder, capture_output=True, text=True, timeout=300)
+            [sys.executable, str(program)], cwd=folder, capture_output=True, text=True, timeout=300,
+            env={**os.environ, "PYTHONPATH": path})
     if done.returncode != 0:
         raise RuntimeError(f"{page.name}: a block does not run\n{done.stderr}")
     return done.stdout.split(_BETWEEN)

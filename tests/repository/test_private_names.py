@@ -21,6 +21,7 @@ USERS = {
     "lazyloom_numpy": ROOT / "frontends" / "lazyloom_numpy",
     "lazyloom_torch": ROOT / "frontends" / "lazyloom_torch",
     "lazyloom_capi": ROOT / "capi" / "lazyloom_capi",
+    "named_arrays": ROOT / "examples" / "frontend" / "named_arrays",
 }
 #: the modules of the runtime that may be imported beside the package itself
 PUBLIC = {"dtypes", "errors", "frontend", "ops"}
