@@ -323,7 +323,7 @@ class PolynomialLR(_ByFactor):
             return None
         left = 1.0 - self.last_epoch / self.total_iters
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
-        return (left / before) ** self.power
+        return float((left / before) ** self.power)
 
     def _factor(self) -> float:
         done = min(self.total_iters, self.last_epoch) / self.total_iters

@@ -42,7 +42,8 @@ class _Table(Module):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         shape = (num_embeddings, embedding_dim)
         if given is None:
-            self.weight = make_parameter(shape, dtype).requires_grad_(not frozen)
+            self.weight = make_parameter(shape, dtype)
+            self.weight.requires_grad_(not frozen)
             self.reset_parameters()
         elif tuple(given.shape) == shape:
             self.weight = Parameter(given, requires_grad=not frozen)
