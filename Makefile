@@ -127,7 +127,7 @@ docs: env
 # whole ones, since examples run in folders of their own.
 site: env-site
 	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
-	  --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
+	  --fresh-env --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
 	@echo "out/site/docs/index.html"
 
 clean:

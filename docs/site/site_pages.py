@@ -23,7 +23,8 @@ def _prepare(app: Any, name: str, source: list[str]) -> None:
     if name == "docs/index":
         text += _tree(text, ["site/api/index"])
     elif name == "docs/ops":
-        text += _tree("", [f"ops/{p.stem}" for p in sorted((ROOT / "docs" / "ops").glob("*.md"))])
+        topics = sorted(p.stem for p in (ROOT / "docs" / "ops").glob("*.md"))
+        text += _tree("", [f"{t.replace('_', ' ').capitalize()} <ops/{t}>" for t in topics])
     source[0] = text
 
 
