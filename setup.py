@@ -16,10 +16,10 @@ from setuptools.command.build_ext import build_ext
 
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
-    "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/xla/run",
-    "batching/replay", "cache/memory", "dtypes", "evaluate/collect", "evaluate/cuts",
-    "evaluate/evaluate", "evaluate/spares", "frontend", "hooks", "interrupts", "ops/spec",
-    "program/donation", "program/evaluations", "program/plan", "program/program",
+    "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/run",
+    "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/collect",
+    "evaluate/cuts", "evaluate/evaluate", "evaluate/spares", "frontend", "hooks", "interrupts",
+    "ops/spec", "program/donation", "program/evaluations", "program/plan", "program/program",
     "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
     "trace/graph", "trace/recording", "trace/scalars", "trace/source", "trace/specs",
     "trace/tape", "types",

@@ -42,6 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    backend = os.environ.get("LAZYLOOM_BACKEND", "xla")
+    if backend != "xla":
+        for item in items:
+            if item.get_closest_marker("xla") is not None:
+                item.add_marker(pytest.mark.skip(reason=f"is about XLA, the backend is {backend}"))
     if not config.getoption("--quick"):
         return
     chosen = [item for item in items if _is_quick(item)]

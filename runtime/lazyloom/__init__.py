@@ -28,6 +28,9 @@ from .autodiff.history import (
 )
 from .autodiff.jacobians import hessian, jacfwd, jacobian, jacrev
 from .autodiff.linear import jvp, linearize, tangents, vjp
+from .backends.backend import Backend
+from .backends.selection import backend as _backend
+from .backends.selection import use_backend
 from .batching.vmap import vmap
 from .dtypes import DType
 from .errors import LoomError
@@ -70,10 +73,7 @@ __version__ = "0.1.0"
 def _lowered_types(
     op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
-    # imported by the first op that is lowered: it brings in the backend
-    from .backends.xla.lowering import lowered_types
-
-    return lowered_types(op, types, attrs)
+    return _backend().lowered_types(op, types, attrs)
 
 
 _hooks.read = _evaluate.read
@@ -190,16 +190,16 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program", "Scalar", "Site",
-    "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply", "backward", "boundary",
-    "cache_dir", "check_indices", "clear_site", "custom", "dlpack_device", "dtypes", "errors",
-    "evaluations", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
-    "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian",
-    "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds", "known_range",
-    "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents", "platform",
-    "private_folder", "program_of", "programs_of", "read_for_shape", "record", "record_number",
-    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
-    "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec", "stats",
-    "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map",
-    "used_since", "value_and_grad", "vjp", "vmap",
+    "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program",
+    "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply",
+    "backward", "boundary", "cache_dir", "check_indices", "clear_site", "custom",
+    "dlpack_device", "dtypes", "errors", "evaluations", "folded", "forget_since", "free_tape",
+    "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
+    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
+    "known_range", "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents",
+    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
+    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
+    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
+    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
+    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

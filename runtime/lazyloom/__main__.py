@@ -8,6 +8,7 @@ import platform
 import sys
 
 from . import __version__, ops
+from .backends.selection import backend
 from .cache import disk
 from .compiled import core
 
@@ -37,15 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _info() -> dict[str, object]:
-    # slow to import, and `cache` does without
-    from .backends.xla import jax_compat
-
     return {
         "lazyloom": __version__,
         "core": core(),
         "python": f"{platform.python_version()} ({sys.executable})",
-        **jax_compat.versions(),
-        "device": jax_compat.device_text(),
+        "backend": backend().name,
+        **{k: v for k, v in backend().describe().items() if k != "platform"},
         "ops": len(ops.names()),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom.backends.selection import backend
 from lazyloom.errors import ExecutionError
 from tests.contract.ffi import Handlers
 from tests.contract.helpers import host, in_threads, number, script
@@ -238,9 +240,10 @@ def test_a_failure_in_a_process_that_ends_right_away_is_quiet(handlers: Handlers
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupted_run_leaves_its_values_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lazyloom.backends.xla.run as run_module
-
+def test_an_interrupted_run_leaves_its_values_pending(
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path
+) -> None:
+    assert fresh_cache  # or the program is not compiled
     x = host([1.0, 2.0])
     value = rec("add", rec("exp", x), number(11.0))
 
@@ -248,7 +251,7 @@ def test_an_interrupted_run_leaves_its_values_pending(monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "run", interrupted)
+        patch.setattr(backend(), "compile", interrupted)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 value.read()

@@ -48,6 +48,7 @@ def run(code: str) -> None:
     assert done.stdout.split() == ["fine"], done.stderr
 
 
+@pytest.mark.xla
 def test_a_start_without_room_is_an_error_and_can_be_tried_again() -> None:
     run("""
     limit(200 << 20)
@@ -77,6 +78,7 @@ def test_a_compilation_and_a_run_without_room_are_errors() -> None:
     """)
 
 
+@pytest.mark.xla
 def test_a_result_that_does_not_fit_is_an_error() -> None:
     run("""
     assert not refused(product(7))

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pytest
 
 import lazyloom as ll
 from lazyloom.evaluate import cuts
@@ -137,6 +138,7 @@ def test_stats_are_a_copy() -> None:
     assert ll.stats() == copy
 
 
+@pytest.mark.xla
 def test_the_command_line_tells_versions_and_the_cache(tmp_path: Any) -> None:
     code = "import runpy; runpy.run_module('lazyloom', run_name='__main__')"
     out = script(code, "info", cache=tmp_path / "c").stdout

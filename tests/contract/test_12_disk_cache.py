@@ -73,6 +73,7 @@ SECOND = """
 """
 
 
+@pytest.mark.xla
 def test_a_second_process_compiles_and_traces_nothing(fresh_cache: Path) -> None:
     first = json.loads(script(SECOND, cache=fresh_cache).stdout)
     second = json.loads(script(SECOND, cache=fresh_cache).stdout)
@@ -259,6 +260,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     assert "cannot be used" in done.stderr and "LAZYLOOM_CACHE_DIR" in done.stderr
 
 
+@pytest.mark.xla
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """No file may grow beyond 1 KB: each write of an entry fails half way."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))"
@@ -351,6 +353,7 @@ def test_what_is_no_file_of_ours_is_not_opened(
     assert delta.programs_from_disk == 1  # what was there has been replaced
 
 
+@pytest.mark.xla
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("how", ["writable", "link", "another's"])
 def test_folders_below_the_root_have_to_be_private(
@@ -428,6 +431,7 @@ def test_a_writer_that_is_killed(tmp_path: Path) -> None:
     assert after["programs_compiled"] == 1 and after["disk_errors"] == 0
 
 
+@pytest.mark.xla
 def test_the_size_is_bounded(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = 400_000
     monkeypatch.setenv("LAZYLOOM_CACHE_LIMIT", str(limit))
@@ -450,6 +454,7 @@ def test_no_module_of_the_runtime_unpickles() -> None:
             assert word not in text, f"{path}: {word}"
 
 
+@pytest.mark.xla
 def test_another_environment_uses_none_of_it(fresh_cache: Path) -> None:
     script(SECOND, cache=fresh_cache)
     other = json.loads(script(

@@ -12,6 +12,8 @@ import pytest
 import lazyloom as ll
 from tests.contract.helpers import host
 
+pytestmark = pytest.mark.xla
+
 F = np.float32
 RNG = np.random.default_rng(0)
 M = RNG.normal(size=(4, 4)).astype(F)
@@ -78,7 +80,7 @@ def of_runtime(op: str, operands: list[np.ndarray], attributes: dict[str, Any]) 
     assert record is not None and record.program is not None
     assert record.program.structure is not None
     (entry,) = [e for e in memory.entries() if e.structure == record.program.structure]
-    return heavy("\n".join(m.to_string() for m in entry.executable.hlo_modules()))
+    return heavy("\n".join(m.to_string() for m in entry.program.executable.hlo_modules()))
 
 
 def of_jax(op: str, operands: list[np.ndarray], attributes: dict[str, Any]) -> Counter[str]:

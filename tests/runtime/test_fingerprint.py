@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import lazyloom
-from lazyloom.backends.xla import assemble, compilation_cache, lowering, run
+from lazyloom.backends import fingerprint, programs, run
+from lazyloom.backends.xla import assemble, backend, lowering
 from lazyloom.ops import derived, table
 from lazyloom.ops.spec import OpDef
 
@@ -83,7 +84,7 @@ def reached(start: Iterable[Any]) -> set[str]:
 def covered() -> set[str]:
     """The modules whose source is in the fingerprint."""
     return {"lazyloom." + name.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-            for name in compilation_cache.sources()}
+            for name in fingerprint.sources()}
 
 
 def test_all_that_definitions_of_ops_reach_is_in_the_fingerprint() -> None:
@@ -102,16 +103,17 @@ def test_all_that_derived_ops_reach_is_in_the_fingerprint(suffix: str) -> None:
 
 
 def test_all_that_assembles_and_compiles_is_in_the_fingerprint() -> None:
-    found = reached([assemble.module_text, lowering.lower, lowering.lower_placed, run.run])
+    found = reached([assemble.module_text, lowering.lower, lowering.lower_placed, run.run,
+                     programs.ready, backend.Xla])
     assert {"lazyloom.backends.xla.fusion_barriers", "lazyloom.backends.xla.products",
             "lazyloom.trace.scalars"} <= found  # fmt: skip
     assert found - KEPT_AS_THEY_ARE <= covered()
 
 
 def test_whole_packages_are_in_the_fingerprint() -> None:
-    for layer in compilation_cache.LAYERS:
+    for layer in fingerprint.LAYERS:
         files = {p.relative_to(PACKAGE).as_posix() for p in (PACKAGE / layer).rglob("*.py")}
-        assert files and files <= set(compilation_cache.sources())
+        assert files and files <= set(fingerprint.sources())
 
 
 def test_a_module_outside_is_noticed() -> None:
@@ -126,10 +128,10 @@ def test_the_fingerprint_follows_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change anywhere in a file gives another fingerprint, so stored code is not found."""
-    names = dict(compilation_cache.sources())
-    before = compilation_cache.fingerprint()
+    names = dict(fingerprint.sources())
+    before = fingerprint.fingerprint()
     changed = tmp_path / "jvp.py"
     changed.write_text(Path(names["ops/derived/jvp.py"]).read_text() + "# changed\n")
     names["ops/derived/jvp.py"] = str(changed)
-    monkeypatch.setattr(compilation_cache, "sources", lambda: names)
-    assert compilation_cache.fingerprint.__wrapped__() != before
+    monkeypatch.setattr(fingerprint, "sources", lambda: names)
+    assert fingerprint.fingerprint.__wrapped__() != before

@@ -12,11 +12,11 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_torch as torch
+from lazyloom.backends.run import scalar_vector
 from lazyloom.backends.xla import jax_compat, layout_assignment
 from lazyloom.backends.xla.assemble import module_text
 from lazyloom.backends.xla.layouts import channels_last, identity
 from lazyloom.backends.xla.physical import Replayed, replay
-from lazyloom.backends.xla.run import scalar_vector
 from lazyloom.dtypes import as_dtype
 from lazyloom.ops import lookup
 from lazyloom.ops.samples import samples

@@ -1,1 +1,5 @@
-"""What programs are compiled and run by."""
+"""What compiles and runs programs: one seam, and XLA behind it.
+
+:mod:`.backend` is the interface that a backend implements, :mod:`.selection` says which one runs,
+:mod:`.run` and :mod:`.programs` are what all of them share, and :mod:`.xla` is the one that ships.
+"""

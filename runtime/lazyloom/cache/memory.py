@@ -14,7 +14,7 @@ from ..program.program import Program, Structure
 #: programs kept in memory, of those that donate and of those that do not; the least recently
 #: used go first
 CAPACITY = 4096
-#: XLA maps a program's machine code in 12 pieces or more, and a process may have so many
+#: machine code is mapped, by XLA in 12 pieces or more a program, and a process may have so many
 #: mappings (65,530 by default on Linux): programs go when this part of them is in use
 MAPPED = 0.5
 #: how many programs are made between two looks at the mappings
@@ -28,7 +28,7 @@ class Ready:
 
     Attributes:
         wanted, donatable: what was asked for; a run that asks for the same can use this.
-        loaded: the compiled program, a :class:`~lazyloom.backends.xla.jax_compat.Program`.
+        loaded: the compiled program, a :class:`~lazyloom.backends.backend.Executable`.
         position: the number of the program's output for each wanted result.
         taken: leaves whose memory the program takes.
         copied: leaves whose memory it would take and which are alive: it gets copies.
@@ -89,11 +89,6 @@ class Entry:
         self.lock = threading.Lock()
         self.site = ""
         self.looked = False
-
-    @property
-    def executable(self) -> Any:
-        """XLA's loaded executable, or None before there is one."""
-        return None if self.program is None else self.program.executable
 
     def ready_for(self, wanted: list[tuple[int, int]], donatable: list[int]) -> Ready | None:
         """What a run needs that asks for this, if one did before."""

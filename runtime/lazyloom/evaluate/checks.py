@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..backends.selection import backend
 from ..errors import ArgumentError, IndexRangeError, LoomError
 from ..interrupts import let_pass
 from ..trace.graph import Buffer, Node
@@ -51,13 +52,10 @@ class Check:
     def seen_to_pass(self) -> bool:
         """Whether nothing is wrong, as far as that can be told without waiting."""
         if not self.passed and self.error is None:
-            # slow to import, and there when there is a flag
-            from ..backends.xla import jax_compat
-
             array = self.flag.array
             try:
-                if array is not None and jax_compat.is_ready(array):
-                    self.passed = not jax_compat.to_host(array).any()
+                if array is not None and backend().is_ready(array):
+                    self.passed = not backend().download(array).any()
             except Exception as error:
                 let_pass(error)
                 return False  # a run that failed has an error of its own
@@ -67,8 +65,6 @@ class Check:
         """The error, if there is one; waits for the flag."""
         if self.passed or self.error is not None:
             return self.error
-        from ..backends.xla import jax_compat  # as above
-
         array = self.flag.array
         if array is None:
             return None  # as above
@@ -76,7 +72,7 @@ class Check:
             if self.passed or self.error is not None:
                 return self.error
             try:
-                data = jax_compat.to_host(array)
+                data = backend().download(array)
             except Exception as error:
                 let_pass(error)
                 return None  # as above

@@ -13,6 +13,9 @@ from threading import get_ident
 from typing import Any
 
 from .. import settings
+from ..backends.backend import NotLowered
+from ..backends.run import run
+from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType
 from ..errors import (
@@ -153,19 +156,6 @@ def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
     evaluation.timings["collect"] = time.perf_counter() - started
 
 
-_run: Any = None
-
-
-def _execution() -> Any:
-    """The module that runs programs, imported by the first one: it is slow to import."""
-    global _run
-    if _run is None:
-        from ..backends.xla import run
-
-        _run = run
-    return _run
-
-
 def _dispatch(plan: Plan) -> None:
     """Run one plan; its failure becomes its values' error."""
     evaluation: Evaluation = plan.evaluation
@@ -179,10 +169,9 @@ def _dispatch(plan: Plan) -> None:
                 if leaves[k].holds != 1:
                     plan.donatable = [i for i in plan.donatable if leaves[i].holds == 1]
                     break
-            execution = _execution()
             try:
-                execution.run(plan, settings.get_option("donate"))
-            except execution.NotLowered as error:
+                run(plan, settings.get_option("donate"))
+            except NotLowered as error:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
         evaluation.settled = plan.attached and not evaluation.fallible
     except Exception as error:
@@ -220,7 +209,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
         if buffer.array is not None:
             if origin.fallible:
                 try:
-                    _execution().jax_compat.wait(buffer.array)
+                    backend().wait(buffer.array)
                     buffer.origin = None
                 except Exception as raised:
                     let_pass(raised)
@@ -254,14 +243,13 @@ def _run_what_is_left(
     plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
 ) -> None:
     """Run the plan less what depends on failed leaves, or on ops that have an error."""
-    execution = _execution()
     while True:
         rest, kept = _without(plan, failed, errors)
         try:
             if rest.wanted:
-                execution.run(rest, settings.get_option("donate"))
+                run(rest, settings.get_option("donate"))
             break
-        except execution.NotLowered as error:
+        except NotLowered as error:
             errors[kept[error.number]] = _definition_error(rest, error)
     plan.attached = True
 
@@ -346,7 +334,11 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     lost = (
         " The inputs that the run had taken over are lost; options(donate=False) keeps them"
         if evaluation.bytes_donated else "")
-    kind = OutOfMemoryError if out_of_memory(error) else ExecutionError
+    kind = ExecutionError
+    if out_of_memory(error):
+        kind = OutOfMemoryError
+        if "out of memory" not in what.lower():
+            what = f"out of memory: {what}"
     wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
@@ -403,7 +395,7 @@ def read(value: Value, reason: str = "read") -> Any:
     if host is not None:
         return host.copy()
     try:
-        data = _execution().jax_compat.to_host(buffer.array)
+        data = backend().download(buffer.array)
     except Exception as error:
         let_pass(error)
         if out_of_memory(error):
@@ -427,7 +419,7 @@ def read_for_shape(value: Value, function: str) -> Any:
 def _not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
     """Raise OutOfMemoryError if the value was computed, and only its copy found no memory."""
     try:
-        _execution().jax_compat.wait(buffer.array)
+        backend().wait(buffer.array)
     except Exception as raised:
         let_pass(raised)
         return
@@ -494,7 +486,7 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                 buffer = materialize(value, reason, site)
                 if buffer.array is not None:
                     try:
-                        _execution().jax_compat.wait(buffer.array)
+                        backend().wait(buffer.array)
                     except Exception as error:
                         let_pass(error)
                         raise _failed_at_read(value, buffer, error) from error

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..backends.run import device_array
+from ..backends.selection import backend
 from ..dtypes import as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.evaluate import materialize
@@ -56,15 +58,12 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
         raise ArgumentError(
             f"from_dlpack: a {type_name(source)} was given, expected an object with "
             "__dlpack__ and __dlpack_device__")
-    # slow to import, and not needed before there is data on a device
-    from ..backends.xla import jax_compat
-
     try:
-        array = jax_compat.from_dlpack(source, copy)
+        array = backend().from_dlpack(source, copy)
     except Exception as error:
         if copy is False or source.__dlpack_device__()[0] != _HOST:
             raise ArgumentError(f"from_dlpack: {error}") from error
-        # what NumPy can take over and XLA cannot: memory with gaps, repeated elements, read-only
+        # what only NumPy can take over: memory with gaps, repeated elements, read-only
         return from_host(np.from_dlpack(source))
     dtype = dtype_named(str(array.dtype))
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
@@ -122,8 +121,6 @@ def _range_of(node: Node, index: int) -> tuple[int, int] | None:
 
 def to_device_array(value: Value) -> Any:
     """The device array of a value, evaluated; it is shared from now on, so never donated."""
-    from ..backends.xla.run import device_array  # as above
-
     buffer = materialize(value, "dlpack")
     buffer.shared = True
     return device_array(buffer)
@@ -143,6 +140,4 @@ def dlpack_device(value: Value) -> tuple[int, int]:
 def platform() -> str:
     """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use."""
     check_process()
-    from ..backends.xla import jax_compat  # as above
-
-    return str(jax_compat.device().platform)
+    return backend().describe()["platform"]

@@ -11,13 +11,14 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
 
 from ...interrupts import Postponed
-from . import memory_limits
+from ..backend import Executable
+from . import start_memory
 
 _loaded = False
 _lock = threading.Lock()
@@ -49,7 +50,7 @@ def _load() -> None:
     global _loaded
     if _loaded:
         return
-    memory_limits.to_start("jaxlib.xla_client" in sys.modules)
+    start_memory.require("jaxlib.xla_client" in sys.modules)
     if threading.current_thread() is threading.main_thread():
         importing = threading.Thread(target=_import, name="lazyloom-import")
         importing.start()
@@ -127,7 +128,6 @@ def compile_text(text: str) -> Any:
         _find_lapack()
     options = xla_client.CompileOptions()
     options.env_option_overrides = XLA_OPTIONS
-    memory_limits.to_compile()
     return client().compile_and_load(text, _device_list, options)
 
 
@@ -160,7 +160,6 @@ def deserialize(data: bytes) -> Any:
     c = client()
     if b"lapack_" in data:
         _find_lapack()
-    memory_limits.to_compile()
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
@@ -170,24 +169,23 @@ fast_dispatch = True
 _fast_proven = False
 
 
-class Program:
+class Program(Executable):
     """A loaded executable that runs as cheaply as what ``jax.jit`` makes.
 
-    ``run(*arguments)`` takes one device array a parameter and returns the list of results
-    without waiting. It is the C++ dispatch of ``jax.jit`` built around the executable, where
-    this jaxlib has it in the shape that is known here; otherwise, and once for each kind of
-    argument, the executable's own ``execute_sharded``. ``direct`` says whether ``run`` is the
-    C++ dispatch itself, and ``needs`` how much memory a run asks for, 0 where that is little.
+    ``run`` is the C++ dispatch of ``jax.jit`` built around the executable, where this jaxlib has
+    it in the shape that is known here; otherwise, and once for each kind of argument, the
+    executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "run", "direct", "needs", "_slow", "_fast")
+    __slots__ = ("executable", "_slow", "_fast")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
-        needs: int = 0,
+        needs: int = 0, timings: Mapping[str, float] | None = None,
     ) -> None:
         self.executable = executable
         self.needs = needs
+        self.timings = timings or {}
         self._slow = slow = _Slow(executable, inputs, outputs)
         self._fast: Any = _dispatcher(slow) if fast_dispatch else None
         self.run: Any = slow.run
@@ -219,6 +217,10 @@ class Program:
                 _first.results = None
         self.run = self._slow.run
         return self._slow.run(*arguments)
+
+    def serialize(self) -> bytes:
+        """The executable's machine code; no pickle, no trace."""
+        return serialize(self.executable)
 
 
 _first = threading.local()
@@ -379,11 +381,12 @@ def _cpu_features() -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def copy(array: Any) -> Any:
+def device_copy(array: Any) -> Any:
     """A device array of the same data in memory of its own."""
-    import jax.numpy as jnp
+    with x64():
+        import jax.numpy as jnp
 
-    return jnp.array(array, copy=True)
+        return jnp.array(array, copy=True)
 
 
 #: whether results are read by the C++ function below ``numpy.asarray``, which copies once
@@ -421,7 +424,7 @@ def _row_major(array: Any) -> bool:
     return tuple(order) == tuple(range(array.ndim))
 
 
-def from_dlpack(source: Any, copied: bool | None) -> Any:
+def from_dlpack(source: Any, copy: bool | None) -> Any:
     """A device array of the data of any object of the DLPack protocol.
 
     It shares memory where it can for None, always for False (or raises), never for True.
@@ -429,13 +432,13 @@ def from_dlpack(source: Any, copied: bool | None) -> Any:
     with x64():
         import jax.dlpack
 
-        if not copied:
-            found = jax.dlpack.from_dlpack(source, copy=copied)
+        if not copy:
+            found = jax.dlpack.from_dlpack(source, copy=copy)
             # another order of the elements in memory is kept, which no program asks about
             if found.ndim < 2 or _row_major(found):
                 return found
-            if copied is False:
+            if copy is False:
                 raise ValueError("the memory is not in row-major order")
-            return copy(found).block_until_ready()
+            return device_copy(found).block_until_ready()
         # JAX's own copy may be none; it has to be finished before the source is written to
-        return copy(jax.dlpack.from_dlpack(source)).block_until_ready()
+        return device_copy(jax.dlpack.from_dlpack(source)).block_until_ready()

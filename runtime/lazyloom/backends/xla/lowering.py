@@ -14,7 +14,8 @@ from ...dtypes import ALL, dtype_named
 from ...ops.spec import OpDef
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
-from . import compilation_cache, jax_compat
+from .. import fingerprint
+from . import jax_compat
 from .layouts import Form
 from .physical import Replayed, replay
 
@@ -46,16 +47,6 @@ class Placed(NamedTuple):
     forms: tuple[Form, ...]
     moved: int
     wanted: tuple[tuple[int, Form], ...]
-
-
-class NotLowered(Exception):
-    """The op of instruction ``number`` could not be lowered; the cause says why."""
-
-    def __init__(self, number: int, cause: Exception) -> None:
-        super().__init__(number)
-        self.number: Final = number
-        # compiled code that raises does not set it
-        self.__cause__ = cause
 
 
 _FROM_MLIR: Final = {d.mlir: d for d in ALL}
@@ -125,7 +116,7 @@ def _placed_from_disk_or_jax(
     description = _description(spec, types) + f"\n{forms}".encode()
     storable = spec.op.version is not None
     if storable:
-        data = compilation_cache.load("lowering", description)
+        data = fingerprint.load("lowering", description)
         known = _unpack_placed(data) if data is not None else None
         if known is not None:
             return known
@@ -141,7 +132,7 @@ def _placed_from_disk_or_jax(
         Lowered(name, text, results), found.forms, found.moved,
         tuple(sorted((present[k][0], form) for k, form in found.wanted.items())))
     if storable:
-        compilation_cache.store("lowering", description, json.dumps(placed).encode())
+        fingerprint.store("lowering", description, json.dumps(placed).encode())
     return placed
 
 
@@ -175,7 +166,7 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     description = _description(spec, types)
     storable = spec.op.version is not None
     if storable:
-        data = compilation_cache.load("lowering", description)
+        data = fingerprint.load("lowering", description)
         found = _unpack(data) if data is not None else None
         if found is not None:
             return found
@@ -184,7 +175,7 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     text, results = _text(_function(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
-        compilation_cache.store("lowering", description, json.dumps([name, results, text]).encode())
+        fingerprint.store("lowering", description, json.dumps([name, results, text]).encode())
     return lowered
 
 

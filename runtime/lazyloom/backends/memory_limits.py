@@ -1,10 +1,11 @@
 """Whether there is memory for what is about to be done, asked before it is begun.
 
-XLA reports memory that it could not have for a result when the program is under way, with the
-inputs that it was given lost. Where its own parts find no memory (threads, machine code, scratch
-memory of a product) it ends the process or, close to a limit of the address space (``ulimit -v``),
-leaves a result as it found it, as it does under ``jax.jit``. So what is known to be needed is asked
-for, and given back, before; where the address space is limited, so is some room for those parts.
+A backend reports memory that it could not have for a result when the program is under way, with
+the inputs that it was given lost. Where its own parts find no memory (threads, machine code,
+scratch memory of a product) XLA ends the process or, close to a limit of the address space
+(``ulimit -v``), leaves a result as it found it, as it does under ``jax.jit``. So what is known to
+be needed is asked for, and given back, before; where the address space is limited, so is some room
+for those parts.
 
 Only address space can be asked for: what the system promises and does not have (overcommitted
 memory, the limit of a control group) nobody knows before it is touched.
@@ -13,8 +14,6 @@ memory, the limit of a control group) nobody knows before it is touched.
 from __future__ import annotations
 
 import mmap
-import os
-import sys
 from typing import Final
 
 try:
@@ -25,17 +24,11 @@ except ImportError:  # no such limits on this system
 #: room for a run, and for a compilation, where the address space is limited
 TO_RUN: Final = 32 << 20
 TO_COMPILE: Final = 96 << 20
-#: what XLA's client takes at least: its libraries, and threads with their stacks and arenas
-#: (measured on two processors: 1,241 MB, of which this is 1,164)
-_LIBRARIES: Final = 300 << 20
-_THREADS: Final = 8 + 2 * min(os.cpu_count() or 1, 2)
-_ARENA: Final = 64 << 20
-
 #: the address space of the process is limited; as of the last compilation
 limited = False
 
 
-def _limit(name: str) -> int | None:
+def limit_of(name: str) -> int | None:
     """A limit of the process in bytes, None where there is none."""
     if resource is None or not hasattr(resource, name):
         return None
@@ -43,21 +36,16 @@ def _limit(name: str) -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def to_start(loaded: bool) -> None:
-    """Raise MemoryError if XLA's client, whose libraries may be loaded, cannot start."""
+def look() -> bool:
+    """Look whether the address space of the process is limited."""
     global limited
-    limited = _limit("RLIMIT_AS") is not None
-    if limited:
-        stack = _limit("RLIMIT_STACK") or 2 << 20
-        arena = _ARENA if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ else 0
-        require(_THREADS * (stack + arena) + (0 if loaded else _LIBRARIES), "to start XLA")
+    limited = limit_of("RLIMIT_AS") is not None
+    return limited
 
 
 def to_compile() -> None:
     """Raise MemoryError if there is too little room to compile a program, or to load one."""
-    global limited
-    limited = _limit("RLIMIT_AS") is not None
-    if limited:
+    if look():
         require(TO_COMPILE, "to compile a program")
 
 

@@ -1,4 +1,4 @@
-"""What is kept on disk of lowerings and compiled programs.
+"""What is kept on disk of compiled programs and their parts.
 
 It is found only where everything that changes machine code is as it was when it was stored.
 """
@@ -10,8 +10,8 @@ import os
 from functools import lru_cache
 from typing import Final
 
-from ...cache import disk
-from . import jax_compat
+from ..cache import disk
+from .selection import backend
 
 #: the layers that define what programs are compiled to: all that this package may import, itself
 #: included, less the cache, which keeps bytes as they are
@@ -23,7 +23,7 @@ def sources() -> dict[str, str]:
 
     Those of ``LAYERS``, recursively, and the modules below all layers.
     """
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found: dict[str, str] = {}
     for folder, inner, files in os.walk(here):
         if folder == here:
@@ -38,8 +38,9 @@ def sources() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> bytes:
-    """A digest of all that changes machine code: our source, versions, flags, processor."""
-    digest = hashlib.sha256(jax_compat.environment().encode())
+    """A digest of all that changes machine code: our source, and what the backend names."""
+    current = backend()
+    digest = hashlib.sha256(f"{current.name}\n{current.fingerprint()}".encode())
     for name, path in sources().items():
         with open(path, "rb") as f:
             digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())

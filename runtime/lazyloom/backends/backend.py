@@ -1,0 +1,152 @@
+"""The interface of a backend: what compiles programs and holds the data that they work on.
+
+The runtime above calls nothing else of it. Programs come as a
+:class:`~lazyloom.program.program.Structure`, whose instructions are ops of the table with their
+operand types; arrays are whatever the backend makes them, and nothing above looks inside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..ops.spec import OpDef
+from ..program.program import Instruction, ScalarSlot, Structure
+from ..trace.scalars import Baked
+from ..types import TensorType
+
+__all__ = ["Backend", "Baked", "Executable", "Instruction", "NotLowered", "Request", "ScalarSlot"]
+
+
+class Request(NamedTuple):
+    """A program to compile.
+
+    Attributes:
+        structure: the instructions, in order, and the types of the leaves.
+        outputs: the results to return, as (instruction, result), in order.
+        aliases: leaves that the run may overwrite: number of the leaf -> position in ``outputs``
+            of the result, of equal type, that may take its memory.
+    """
+
+    structure: Structure
+    outputs: tuple[tuple[int, int], ...]
+    aliases: Mapping[int, int]
+
+
+class NotLowered(Exception):
+    """The op of instruction ``number`` could not be lowered; the cause says why.
+
+    What does not depend on the instruction runs without it.
+    """
+
+    def __init__(self, number: int, cause: Exception) -> None:
+        super().__init__(number)
+        self.number: int = number
+        # compiled code that raises does not set it
+        self.__cause__ = cause
+
+
+class Executable(ABC):
+    """A compiled program.
+
+    Attributes:
+        run: ``run(*arguments)`` takes one array a leaf, then one vector of run-time scalars for
+            each dtype of ``structure.scalar_counts``, in that order. It returns the list of
+            results, and need not wait for them; what goes wrong before or after it returns is
+            raised by it, or by whatever waits for a result.
+        direct: ``run`` is one call into foreign code, which runs no Python code (so no handler of
+            a signal) before it has returned the results.
+        needs: how many bytes to look for before each run, 0 where that is little or not known.
+        timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
+    """
+
+    __slots__ = ("run", "direct", "needs", "timings")
+
+    run: Callable[..., list[Any]]
+    direct: bool
+    needs: int
+    timings: Mapping[str, float]
+
+    @abstractmethod
+    def serialize(self) -> bytes:
+        """The program as :meth:`Backend.load` takes it. Raises where it cannot be kept."""
+
+
+class Backend(ABC):
+    """A compiler with a device. One object serves the process; all threads call it.
+
+    Attributes:
+        name: part of the disk cache's keys, so that no backend finds another's programs.
+    """
+
+    name: str
+
+    @abstractmethod
+    def compile(self, request: Request) -> Executable:
+        """Compile a program. Raises NotLowered for an op that it cannot do, MemoryError."""
+
+    @abstractmethod
+    def load(self, data: bytes, request: Request) -> Executable:
+        """The executable of that request from :meth:`Executable.serialize`'s bytes.
+
+        They were stored under the same fingerprint. Whatever this raises has the program compiled.
+        """
+
+    @abstractmethod
+    def upload(self, array: Any) -> Any:
+        """An array of a NumPy array's data, of exactly its dtype, the elements in row-major order.
+
+        The NumPy array belongs to the backend from then on.
+        """
+
+    @abstractmethod
+    def download(self, array: Any) -> Any:
+        """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
+
+    @abstractmethod
+    def copy(self, array: Any) -> Any:
+        """An array of the same data in memory of its own."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Everything outside a program that changes what it is compiled to, as text.
+
+        Versions, flags, the device. The runtime's own source is added to it. A program that was
+        stored under another fingerprint is not found.
+        """
+
+    @abstractmethod
+    def describe(self) -> Mapping[str, str]:
+        """Name and value of what users are told: ``device`` ("cpu: cpu"), versions.
+
+        Must have ``platform``: "cpu", "gpu", "tpu" or a vendor's own word.
+        """
+
+    def wait(self, array: Any) -> None:
+        """Wait until the array is computed; raises the run's error if it failed."""
+        self.download(array)
+
+    def is_ready(self, array: Any) -> bool:
+        """Whether the array is computed, or failed; does not wait."""
+        return True
+
+    def from_dlpack(self, source: Any, copy: bool | None) -> Any:
+        """An array of the data of an object of the DLPack protocol.
+
+        It shares memory where it can for None, always for False, never for True. The array has
+        ``shape`` and ``dtype``, and itself the methods of the protocol. Raises ValueError where it
+        cannot take the data over.
+        """
+        raise ValueError(f"the backend {self.name} takes no data over by DLPack")
+
+    def lowered_types(
+        self, op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+    ) -> tuple[TensorType, ...]:
+        """The types of an op's results, for ops without a shape rule of their own.
+
+        Those are ops added at run time, which are defined by a JAX function and nothing else.
+        """
+        raise TypeError(
+            f"{op.name} has no shape rule, and the backend {self.name} does not know its result "
+            "types; register the op with a rule")

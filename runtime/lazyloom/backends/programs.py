@@ -1,0 +1,174 @@
+"""Finding the executable of a program: in memory, on disk, or by compiling it."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from typing import Final, NamedTuple
+
+from ..cache import disk, memory
+from ..counters import counters
+from ..interrupts import let_pass
+from ..ops.spec import TABLE
+from ..program.difference import explain
+from ..program.donation import match_donations
+from ..program.evaluations import Evaluation
+from ..program.plan import Plan
+from ..program.program import Program, Structure
+from . import fingerprint, memory_limits
+from .backend import Executable, Request
+from .selection import backend
+
+_LENGTH: Final = struct.Struct("<Q")
+
+Outputs = tuple[tuple[int, int], ...]
+
+
+class _Stored(NamedTuple):
+    outputs: Outputs
+    aliases: dict[int, int]
+    code: bytes
+
+
+def ready(entry: memory.Entry, plan: Plan, donate: bool) -> memory.Ready:
+    """What a run of the plan needs; finds or compiles its program.
+
+    Raises NotLowered, and whatever the backend raises that cannot compile the program.
+    """
+    with entry.lock:
+        _find(entry, plan, donate)
+        position = entry.position
+        aliases = entry.aliases
+        donatable = set(plan.donatable)
+        taken = [k for k in aliases if k in donatable]
+        copied = [k for k in aliases if k not in donatable]
+        # the entry's structure is equal to the plan's and decoded once for all runs
+        structure = entry.structure
+        record = Program(structure, plan.wanted, sorted(match_donations(
+            structure, plan.wanted, plan.donatable if donate else [])))
+        found = memory.Ready(
+            plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
+            taken, copied, record)
+        entry.keep(found)
+        return found
+
+
+def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    """Have the entry's program return what the plan wants; the caller holds its lock."""
+    evaluation: Evaluation = plan.evaluation
+    if entry.program is not None and all(p in entry.position for p in plan.wanted):
+        evaluation.found = "memory"
+        counters["program_hits"] += 1
+        return
+    description = _description(plan.structure, donate)
+    stored: Outputs = ()
+    if description is not None and not (entry.looked and entry.program is None):
+        kept = _from_disk(description, evaluation)
+        if kept is not None:
+            stored = kept.outputs
+            if set(plan.wanted) <= set(stored) and _load(entry, kept, evaluation):
+                return
+        # not before: the handler of a signal may have raised meanwhile, so that the next run looks
+        entry.looked = True
+    made = _compile(entry, plan, donate, stored)
+    if description is not None and disk.enabled():
+        _store(description, entry.outputs, entry.aliases, made)
+
+
+def _description(structure: Structure, donate: bool) -> bytes | None:
+    """What an executable on disk is found by; None where the program cannot be told from others."""
+    ops = {i.spec.op for i in structure.instructions}
+    if any(op.version is None for op in ops):
+        return None
+    description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+    # what the structure does not say: the definitions of ops from outside the package
+    for name, version in sorted((op.name, str(op.version)) for op in ops):
+        if version != TABLE:
+            description += f"\n{name} {version}".encode()
+    return description
+
+
+def _from_disk(description: bytes, evaluation: Evaluation) -> _Stored | None:
+    """What is stored for a description, if anything that can be read."""
+    started = time.perf_counter()
+    data = fingerprint.load("program", description)
+    evaluation.timings["lookup"] = time.perf_counter() - started
+    if data is None:
+        return None
+    found = _unpack(data)
+    if found is None:
+        counters["disk_errors"] += 1
+    return found
+
+
+def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
+    """Whether the stored program could be loaded; then it is the entry's."""
+    started = time.perf_counter()
+    request = Request(entry.structure, stored.outputs, stored.aliases)
+    memory_limits.to_compile()
+    try:
+        executable = backend().load(stored.code, request)
+    except Exception as error:
+        let_pass(error)
+        # Verified bytes that the backend still refuses, such as from another build: compile again.
+        counters["disk_errors"] += 1
+        return False
+    entry.set(stored.outputs, stored.aliases, executable)
+    evaluation.found = "disk"
+    entry.site = str(evaluation.site)
+    evaluation.timings["load"] = time.perf_counter() - started
+    counters["programs_from_disk"] += 1
+    return True
+
+
+def _compile(entry: memory.Entry, plan: Plan, donate: bool, stored: Outputs) -> Executable:
+    """Compile the entry's program, to return what was ever wanted of it."""
+    evaluation: Evaluation = plan.evaluation
+    evaluation.difference = _difference(entry)
+    outputs = tuple(sorted({*plan.wanted, *entry.outputs, *stored}))
+    if entry.program is not None:
+        donatable = [k for k in entry.aliases if k in plan.donatable]
+    else:
+        donatable = plan.donatable if donate else []
+    aliases = match_donations(plan.structure, outputs, donatable)
+    memory_limits.to_compile()
+    executable = backend().compile(Request(plan.structure, outputs, aliases))
+    evaluation.timings.update(executable.timings)
+    evaluation.found = "compiled"
+    counters["programs_compiled"] += 1
+    entry.set(outputs, aliases, executable)
+    entry.site = str(evaluation.site)
+    return executable
+
+
+def _difference(entry: memory.Entry) -> str:
+    """Why the entry's program has to be compiled."""
+    if entry.program is not None:
+        return "a result was wanted that the known program does not return"
+    return explain(
+        entry.structure, [(e.structure, e.site) for e in memory.entries() if e is not entry])
+
+
+def _store(
+    description: bytes, outputs: Outputs, aliases: dict[int, int], executable: Executable
+) -> None:
+    try:
+        code = executable.serialize()
+    except Exception as error:
+        let_pass(error)
+        counters["disk_errors"] += 1
+        return
+    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
+    fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+
+
+def _unpack(data: bytes) -> _Stored | None:
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        head = json.loads(data[_LENGTH.size : _LENGTH.size + length])
+        outputs = tuple((int(a), int(b)) for a, b in head["outputs"])
+        aliases = {int(a): int(b) for a, b in head["aliases"]}
+    except (struct.error, ValueError, KeyError, TypeError):
+        return None
+    return _Stored(outputs, aliases, data[_LENGTH.size + length :])

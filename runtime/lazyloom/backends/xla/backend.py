@@ -1,0 +1,94 @@
+"""XLA as a backend: programs are lowered through JAX and run on JAX's default device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...interrupts import let_pass
+from ...ops.spec import OpDef
+from ...types import TensorType
+from ..backend import Backend, NotLowered, Request
+from . import jax_compat, lowering
+from .assemble import module_text
+
+#: programs of values smaller than this altogether are not asked how much memory they need
+_SMALL: Final = 1 << 16
+#: a run that asks for less is not checked
+_LITTLE: Final = 1 << 24
+
+
+class Xla(Backend):
+    """XLA, by way of JAX. Importing JAX and starting its client wait for the first use."""
+
+    name = "xla"
+
+    upload = staticmethod(jax_compat.upload)
+    download = staticmethod(jax_compat.to_host)
+    copy = staticmethod(jax_compat.device_copy)
+    wait = staticmethod(jax_compat.wait)
+    is_ready = staticmethod(jax_compat.is_ready)
+    from_dlpack = staticmethod(jax_compat.from_dlpack)
+    fingerprint = staticmethod(jax_compat.environment)
+
+    def compile(self, request: Request) -> jax_compat.Program:
+        """Lower each op, assemble the module's text, and compile it."""
+        started = time.perf_counter()
+        for number, i in enumerate(request.structure.instructions):
+            try:
+                lowering.lower(i.spec, i.operand_types)
+            except Exception as error:
+                let_pass(error)
+                raise NotLowered(number, error) from error
+        with jax_compat.x64():
+            text = module_text(request.structure, request.outputs, request.aliases)
+            assembled = time.perf_counter()
+            executable = jax_compat.compile_text(text)
+        return _program(request, executable, {
+            "lower": assembled - started, "compile": time.perf_counter() - assembled})
+
+    def load(self, data: bytes, request: Request) -> jax_compat.Program:
+        """The program of machine code that was stored under this fingerprint."""
+        return _program(request, jax_compat.deserialize(data), {})
+
+    def describe(self) -> Mapping[str, str]:
+        """Versions of jax and jaxlib, the platform, and the device with its kind."""
+        return {**jax_compat.versions(), "platform": str(jax_compat.device().platform),
+                "device": jax_compat.device_text()}
+
+    def lowered_types(
+        self, op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+    ) -> tuple[TensorType, ...]:
+        """The types that the op's lowering says its results have."""
+        return lowering.lowered_types(op, types, attrs)
+
+
+def _program(
+    request: Request, executable: Any, timings: Mapping[str, float]
+) -> jax_compat.Program:
+    structure = request.structure
+    instructions = structure.instructions
+    types = [instructions[n].types[r] for n, r in request.outputs]
+    size = sum(t.nbytes for t in structure.leaf_types)
+    for i in instructions:
+        size += sum(t.nbytes for t in i.types)
+    return jax_compat.Program(
+        executable, len(structure.leaf_types) + len(structure.scalar_counts),
+        [(t.shape, t.dtype.numpy) for t in types],
+        _memory_needed(executable, size), timings)
+
+
+def _memory_needed(executable: Any, size: int) -> int:
+    """How much memory a run of an executable asks for; 0 if that is little or not known.
+
+    ``size`` is that of all its values together.
+    """
+    if size < _SMALL or jax_compat.client().platform != "cpu":
+        return 0
+    try:
+        found = jax_compat.memory_needed(executable)
+    except Exception as error:
+        let_pass(error)
+        return 0  # a backend that does not tell
+    return found if found >= _LITTLE else 0
