@@ -99,18 +99,24 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         version = self.version
         if own[0] == version:
             return own[1]
+        # it is kept for readers that do record gradients
+        with lazyloom.grad_mode(True):
+            value = self._read_again(own[1])
+        self._own = (version, value)
+        return value
+
+    def _read_again(self, before: Value) -> Value:
+        """The contents of an alias with a history of its own, after the storage was written."""
         if self._leaf is not None:
-            value = self.value.as_leaf(self._leaf)
-        elif self._parent is not None:
+            return self.value.as_leaf(self._leaf)
+        if self._parent is not None:
             parent, steps = self._parent
             value = parent._operand()
             for step in steps:
                 value = step.forward(value)
-        else:
-            # written through another tensor of the storage: the data is new, the history its own
-            value = _recorded("straight_through", [own[1], self.value.detach()])
-        self._own = (version, value)
-        return value
+            return value
+        # written through another tensor of the storage: the data is new, the history its own
+        return _recorded("straight_through", [before, self.value.detach()])
 
     def _keep_own(self, own: tuple[int, Value] | None) -> None:
         """Set ``_own``; a tensor with one takes the general way of the operators."""

@@ -124,3 +124,20 @@ def test_a_view_of_what_requires_a_gradient_requires_one_whatever_is_written() -
         assert [t.is_leaf for t in (base, row, part)] == [False] * 3
     base.sum().backward()
     assert leaf.grad.tolist() == [[1, 0, 0, 1], [1] * 4, [1] * 4]
+
+
+@pytest.mark.parametrize("read", [lambda v: v.sigmoid(), lambda v: v.tolist()])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_view_of_data_that_is_read_without_gradients_keeps_its_own(
+    read: Any, shape: tuple[int, ...]
+) -> None:
+    leaf = torch.full(shape, 0.5).requires_grad_()
+    alias = leaf.data
+    view, data = alias.reshape(-1), leaf.data
+    alias.mul_(leaf)
+    with torch.no_grad():
+        read(view)
+        read(data)
+    assert view.requires_grad and not view.is_leaf and not data.requires_grad
+    view.sum().backward()
+    assert leaf.grad.flatten().tolist() == [0.5] * view.numel()
