@@ -44,6 +44,7 @@ from numpy import exceptions as exceptions
 from numpy import iterable as iterable
 
 from ._array import ScalarArray, ndarray
+from . import _methods
 from . import _ufuncs
 from . import emath, fft, lib, linalg, random
 from ._creation import (
@@ -149,6 +150,6 @@ def __getattr__(name: str) -> _Any:
         from importlib import import_module
 
         return import_module(f"lazyloom_numpy.{name}")
-    from ._absent import refuse
+    from ._absent import refuse  # for start-up time
 
     return refuse(name)

@@ -61,12 +61,12 @@ def operand_key(x: Any) -> DType | type:
 def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
     """Host data as a NumPy array of a supported dtype; TypeError for another."""
     if isinstance(given, onp.ndarray) and hasattr(given, "_mask"):
-        from ._absent import REASONS
+        from ._absent import REASONS  # for start-up time
 
         raise TypeError(f"array: {REASONS['ma']}")
     array = onp.asarray(given, None if dtype is None else dt.internal(dtype).numpy)
     if array.dtype == object:
-        from ._absent import why_no_dtype
+        from ._absent import why_no_dtype  # for start-up time
 
         raise TypeError(
             f"array: {type_name(given)} gives {why_no_dtype(array.dtype)}; expected nested "

@@ -15,9 +15,12 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
+from ._counting import coordinates
 from ._info import check_device
 from ._layout import ViewInfo, keep_order, lay_out, set_info
+from ._manipulation import broadcast_arrays, diagonal
 from ._options import memory_order, row_or_column
+from ._ufuncs import TABLE
 
 record = lazyloom.record
 source = lazyloom.source
@@ -33,7 +36,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     """
     order = memory_order(order, "K")
     if isinstance(object, ndarray) and hasattr(type(object), "__array_finalize__"):
-        from ._subclasses import plain, recast
+        from ._subclasses import plain, recast  # for start-up time
 
         if subok and copy is not True and dtype in (None, object.dtype) and ndmin <= object.ndim:
             return object
@@ -139,8 +142,6 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *,
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
     """As :func:`asarray`; reads, and raises ValueError for NaN or infinity."""
-    from ._ufuncs import TABLE
-
     result = asarray(a, dtype, order)
     if not bool(TABLE["isfinite"](result).all()):
         raise ValueError("array must not contain infs or NaNs")
@@ -364,8 +365,6 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Coordinate arrays from coordinate vectors. See ``numpy.meshgrid``."""
-    from ._manipulation import broadcast_arrays
-
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     count = len(xi)
@@ -381,8 +380,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> ndarray:
     """The Vandermonde matrix. See ``numpy.vander``."""
-    from ._ufuncs import TABLE
-
     base = asarray(x)
     if base.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -423,8 +420,6 @@ def diag(v: Any, k: int = 0) -> ndarray:
             record("diag_embed", (value,), {"offset": k, "axis1": 0, "axis2": 1}))
     if ndim != 2:
         raise ValueError("Input must be 1- or 2-d.")
-    from ._manipulation import diagonal
-
     return diagonal(v if isinstance(v, ndarray) else ndarray.from_value(value), k)
 
 
@@ -435,8 +430,6 @@ def diagflat(v: Any, k: int = 0) -> ndarray:
 
 def _triangle(n: int, k: int, m: int | None, lower: bool) -> tuple[ndarray, ndarray]:
     """Indices of a triangle of an (n, m) array; how many is known without looking."""
-    from ._counting import coordinates
-
     rows, columns, first = operator.index(n), operator.index(n if m is None else m), int(k)
     below = first + 1 if lower else first  # the first column that is not below, in row 0
     size = sum(min(max(i + below, 0), columns) for i in range(rows))

@@ -55,7 +55,7 @@ def internal(given: Any) -> DType:
     try:
         return as_dtype(given)
     except lazyloom.errors.DTypeError:
-        from ._absent import why_no_dtype
+        from ._absent import why_no_dtype  # for start-up time
 
         raise lazyloom.errors.DTypeError(why_no_dtype(given)) from None
 

@@ -12,9 +12,13 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, is_number, operand, operand_key, param, value_of
+from ._joining import concatenate
 from ._layout import keep_order, lay_out
 from ._options import memory_order
-from ._reductions import finish
+from ._outputs import finish
+from ._selecting import nonzero
+from ._sequences import diff
+from ._sorting import argsort, searchsorted, take
 from ._ufuncs import TABLE, store
 
 record = lazyloom.record
@@ -32,8 +36,6 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     See ``numpy.where``.
     """
     if x is _MISSING and y is _MISSING:
-        from ._selecting import nonzero
-
         return nonzero(condition)
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
@@ -283,8 +285,6 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
            period: Any = None) -> Any:  # fmt: skip
     """Piecewise linear interpolation at ``x`` of points ``(xp, fp)``. See ``numpy.interp``."""
-    from ._sorting import argsort, searchsorted, take
-
     given = value_of(x)
     if given.type.dtype.kind == "c":
         raise TypeError("Cannot cast array data from dtype('complex128') to dtype('float64') "
@@ -297,8 +297,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
         raise ValueError("fp and xp are not of the same length.")
     values = values.astype(dt.promote(values.type.dtype, dt.FLOAT64).numpy)
     if period is not None:
-        from ._joining import concatenate
-
         if not isinstance(period, lazyloom.Tensor) and period == 0:
             raise ValueError("period must be a non-zero value")
         period = abs(period)
@@ -338,9 +336,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * onp.pi) -> Any:
     """Differences larger than half a period taken out. See ``numpy.unwrap``."""
-    from ._joining import concatenate
-    from ._sequences import diff
-
     a = wrap(value_of(p))
     d = diff(a, axis=axis)
     if discont is None:

@@ -286,7 +286,7 @@ def watch(name: str, operands: Any, result: Any, named: str = "") -> Any:
         return result
     if getattr(_local, "scalars", False):
         name, named = f"scalar {name}", f"scalar {named or name}"
-    seen, given = result, tuple(operands)
+    seen, given = result, list(operands)
     mask = getattr(_local, "mask", None)
     if mask is not None:
         seen, *given = [_one_outside(mask, x) for x in (seen, *given)]

@@ -89,9 +89,9 @@ def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_impor
             "device; use numpy.load, or leave mmap_mode out")
     # NumPy takes a header of any length of a file that is trusted
     longest = 2**64 if allow_pickle else max_header_size
+    options: dict[str, Any] = {"encoding": encoding, "max_header_size": longest}
     with _no_objects(allow_pickle):
-        loaded = onp.load(file, allow_pickle=False, fix_imports=fix_imports,
-                          encoding=encoding, max_header_size=longest)  # type: ignore[call-overload]
+        loaded = onp.load(file, allow_pickle=False, fix_imports=fix_imports, **options)
     return array(loaded) if isinstance(loaded, onp.ndarray) else NpzFile(loaded, allow_pickle)
 
 
@@ -117,8 +117,9 @@ def loadtxt(fname: Any, dtype: Any = float, comments: Any = "#", delimiter: Any 
             ndmin: int = 0, encoding: Any = None, max_rows: Any = None, *, quotechar: Any = None,
             like: Any = None) -> Any:  # fmt: skip
     """An array of a text file's numbers. See ``numpy.loadtxt``."""
+    given: dict[str, Any] = {"ndmin": ndmin, "encoding": encoding, "quotechar": quotechar}
     loaded = onp.loadtxt(fname, dt.internal(dtype).numpy, comments, delimiter, converters, skiprows,
-                         usecols, False, ndmin, encoding, max_rows, quotechar=quotechar)
+                         usecols, max_rows=max_rows, **given)
     result = array(loaded)
     return result.T if unpack else result
 

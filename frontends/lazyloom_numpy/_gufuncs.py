@@ -17,7 +17,8 @@ from . import _errstate
 from ._array import ndarray, wrap
 from ._convert import as_value, value_of
 from ._loops import Compute
-from ._ufuncs import PUBLIC, TABLE, store, ufunc
+from ._manipulation import moveaxis
+from ._ufuncs import store, ufunc
 
 record = lazyloom.record
 
@@ -156,14 +157,10 @@ class gufunc(ufunc):
 
 
 def _to_end(x: ndarray, axes: tuple[int, ...]) -> ndarray:
-    from ._manipulation import moveaxis
-
     return moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x
 
 
 def _from_end(x: Any, axes: tuple[int, ...]) -> Any:
-    from ._manipulation import moveaxis
-
     return moveaxis(x, tuple(range(-len(axes), 0)), axes) if axes else x
 
 
@@ -207,7 +204,7 @@ def _vecmat(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
     return record("squeeze", (product,), {"axes": (len(product.type.shape) - 2,)})
 
 
-_FUNCTIONS: Final = {
+FUNCTIONS: Final = {
     "matmul": gufunc("matmul", _of_bools(_matmul)),
     "vecdot": gufunc(
         "vecdot", _of_bools(_vecdot),
@@ -220,5 +217,3 @@ _FUNCTIONS: Final = {
         "vecmat", _of_bools(_vecmat),
         "Conjugated vectors of the last axis times matrix. See ``numpy.vecmat``."),
 }  # fmt: skip
-TABLE.update(_FUNCTIONS)
-PUBLIC.update(_FUNCTIONS)

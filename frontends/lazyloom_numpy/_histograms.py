@@ -203,7 +203,7 @@ def _checked(a: Any, weights: Any) -> tuple[ndarray, Any]:
 def _edges(x: ndarray, bins: Any, range: Any, weights: Any) -> ndarray:
     if isinstance(bins, str):
         return _even_edges(x, _estimated(x, bins, range, weights), range, "histogram")
-    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0):
+    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
         return _given_edges(bins)
     try:
         count = operator.index(bins)
@@ -279,7 +279,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     for i in _range(ndim):
         x = points[:, i]
         given = wanted[i]
-        if isinstance(given, (list, tuple)) or getattr(given, "ndim", 0):
+        if isinstance(given, (list, tuple)) or getattr(given, "ndim", 0) > 0:
             e = _given_edges(given, f"`bins[{i}]`")
         else:
             try:

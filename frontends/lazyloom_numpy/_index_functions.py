@@ -14,16 +14,15 @@ from . import _dtypes as dt
 from ._array import wrap
 from ._convert import as_value, host_array, operand, value_of
 from ._counting import coordinates
+from ._creation import asarray
 from ._options import clip_mode, row_or_column
+from ._selecting import nonzero
 
 record = lazyloom.record
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
     """An open mesh from sequences, as ``numpy.ix_``; how many of a mask are true is read."""
-    from ._creation import asarray
-    from ._selecting import nonzero
-
     arrays = []
     for i, given in enumerate(args):
         a = asarray(given)

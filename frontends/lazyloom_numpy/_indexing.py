@@ -34,6 +34,7 @@ from ._layout import (
 )  # fmt: skip
 from ._plans import keep, key_of, known, view_of
 from ._selection import full_for, select
+from ._ufuncs import TABLE
 
 record = lazyloom.record
 
@@ -295,8 +296,6 @@ def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
         # the second half of x[key] += y: the view was written in place already
         return
     if mode != "set":
-        from ._ufuncs import TABLE
-
         name = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}[mode]
         assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
     elif isinstance(value, ndarray) and value.tensor_type is target.tensor_type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,17 +11,15 @@ import numpy as onp
 import lazyloom
 
 from ._array import ScalarArray, ndarray, wrap
+from ._elementwise import clip
+from ._ufuncs import PUBLIC
 
 
 def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``numpy.add(numpy_array, ours)`` and its kind: our function of the same name."""
-    from ._ufuncs import PUBLIC
-
     ours = PUBLIC.get(function.__name__)
     if ours is None:
         if function is onp._core.umath.clip:  # type: ignore[attr-defined]
-            from ._elementwise import clip
-
             return clip(*inputs, **kwargs)
         return NotImplemented
     if method == "at" and isinstance(inputs[0], onp.ndarray):
@@ -48,9 +47,7 @@ def _into_numpy(ours: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
 
 def array_function(func: Any, args: Any, kwargs: Any) -> Any:
     """``numpy.concatenate([ours, ...])`` and its kind: our function of the same name."""
-    import lazyloom_numpy
-
-    module: Any = lazyloom_numpy
+    module: Any = sys.modules[__package__]
     for part in func.__module__.split(".")[1:]:
         if part.startswith("_"):
             continue

@@ -13,6 +13,7 @@ import numpy as onp
 
 from ._array import ndarray
 from ._creation import asarray, empty
+from ._manipulation import broadcast_to
 
 #: flags that say how NumPy moves data, where nothing is moved
 _OF_BUFFERS: Final = frozenset({"buffered", "delay_bufalloc", "grow_inner", "copy_if_overlap"})
@@ -72,9 +73,9 @@ class nditer:
         self._shown = "multi_index" in flags
         if not self._shown:
             flags.append("multi_index")
-        self._places: Any = onp.nditer(
-            stand_ins if several else stand_ins[0], flags, op_flags, order=order,  # type: ignore[arg-type]
-            casting=casting)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"flags": flags, "order": order, "casting": casting}
+        first: Any = stand_ins if several else stand_ins[0]
+        self._places: Any = onp.nditer(first, op_flags=op_flags, **options)
         made = self._places.operands
         self.operands: tuple[ndarray, ...] = tuple(
             _like(stand_in) if x is None else x for x, stand_in in zip(given, made, strict=True))
@@ -236,8 +237,6 @@ class broadcast:
     @property
     def iters(self) -> tuple[Any, ...]:
         """A ``flat`` of each array, broadcast."""
-        from ._manipulation import broadcast_to
-
         return tuple(broadcast_to(x, self.shape).flat for x in self._arrays)
 
     def reset(self) -> None:

@@ -20,6 +20,7 @@ from ._manipulation import (
     transpose,
 )  # fmt: skip
 from ._options import casting_rule
+from ._outputs import finish
 
 record = lazyloom.record
 
@@ -53,8 +54,6 @@ def _sequence(arrays: Any) -> Sequence[Any]:
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
                 casting: str = "same_kind") -> ndarray:  # fmt: skip
     """Arrays joined along an axis, flattened for None. See ``numpy.concatenate``."""
-    from ._reductions import finish
-
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were "
                         "provided.")  # fmt: skip
@@ -85,8 +84,6 @@ concat = concatenate
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None,
           casting: str = "same_kind") -> ndarray:  # fmt: skip
     """Arrays of one shape joined along a new axis. See ``numpy.stack``."""
-    from ._reductions import finish
-
     values = _common(_sequence(arrays), dtype, casting) if len(arrays) else []
     if not values:
         raise ValueError("need at least one array to stack")

@@ -18,6 +18,7 @@ from ._array import ScalarArray, ndarray
 from ._bounds import check, check_host, out_of_bounds
 from ._convert import contains_tensor, operand
 from ._counting import coordinates, flat_positions, host_positions
+from ._creation import array
 from ._layout import is_array
 
 _MASK: Final = "an index by a boolean array"
@@ -74,8 +75,6 @@ def _prepared(k: Any) -> Any:
     """An item as an int, slice, None, Ellipsis, tensor or NumPy array."""
     kind = type(k)
     if isinstance(k, lazyloom.Tensor) and not is_array(k):
-        from ._creation import array
-
         return array(k)
     if (
         k is None or k is Ellipsis or kind is int or kind is slice
@@ -84,8 +83,6 @@ def _prepared(k: Any) -> Any:
         return k
     if isinstance(k, (list, tuple)):
         if contains_tensor(k):
-            from ._creation import array
-
             return array(k)
         try:
             host = onp.asarray(k)
@@ -97,8 +94,6 @@ def _prepared(k: Any) -> Any:
             raise IndexError(_NO_INDEX)
         return host
     if hasattr(k, "__dlpack__") and not isinstance(k, onp.generic):
-        from ._creation import array
-
         return array(k)  # a mask or indices of another library
     if hasattr(k, "__index__"):
         return k.__index__()

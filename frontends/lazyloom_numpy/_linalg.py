@@ -13,9 +13,11 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, value_of
+from ._joining import concatenate, zeros_after
 from ._layout import lay_out
+from ._manipulation import diagonal, diagonal_view, moveaxis
 from ._options import memory_order
-from ._reductions import finish
+from ._outputs import finish
 from ._ufuncs import TABLE, cast_values
 
 record = lazyloom.record
@@ -156,8 +158,6 @@ def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K",
 
 def _einsum_view(equation: str, x: Any) -> ndarray | None:
     """The writeable view where an array's axes are put in order or on a diagonal, not summed."""
-    from ._manipulation import diagonal_view
-
     given, _, wanted = equation.partition("->")
     if (not isinstance(x, ndarray) or not wanted.isalpha() or set(given) != set(wanted)
             or len(given) != x.ndim or len(set(wanted)) < len(wanted)):  # fmt: skip
@@ -183,17 +183,12 @@ def kron(a: Any, b: Any) -> Any:
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
           out: Any = None) -> Any:  # fmt: skip
     """The sum along the diagonal. See ``numpy.trace``."""
-    from ._manipulation import diagonal
-
     return diagonal(a, offset, axis1, axis2).sum(-1, dtype=dtype, out=out)
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
           axis: int | None = None) -> Any:  # fmt: skip
     """The cross product of vectors of 2 or 3 elements. See ``numpy.cross``."""
-    from ._joining import concatenate, zeros_after
-    from ._manipulation import moveaxis
-
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = moveaxis(_array(a), axisa, -1), moveaxis(_array(b), axisb, -1)

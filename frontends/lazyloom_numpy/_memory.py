@@ -32,6 +32,7 @@ from lazyloom.frontend import (
 
 from . import _dtypes as dt
 from ._array import alias, c_strides, element_strides, ndarray
+from ._creation import asarray
 from ._layout import ViewInfo, base_of, set_info, view_info
 from ._manipulation import reshape_strides, resolve_shape, view_as
 
@@ -92,7 +93,8 @@ def _bitcast(t: onp.ndarray[Any, Any], dtype: Any) -> onp.ndarray[Any, Any]:
         return t.view(dtype)
     if t.dtype.itemsize > onp.dtype(dtype).itemsize:
         return t[..., None].view(dtype)
-    return t.view(dtype)[..., 0]
+    wider: onp.ndarray[Any, Any] = t.view(dtype)
+    return wider.reshape(wider.shape[:-1])
 
 
 def _ask(a: Any, b: Any, question: Any) -> bool:
@@ -209,8 +211,6 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     See ``numpy.lib.stride_tricks.as_strided``; leaving that array is a ValueError. An array
     whose elements do not lie one after another can be given if it is a slice of such a one.
     """
-    from ._creation import asarray
-
     a = asarray(x)
     wanted = a.shape if shape is None else dt.shape_tuple(shape)
     given = a.strides if strides is None else tuple(operator.index(s) for s in strides)
@@ -239,8 +239,6 @@ def _place(a: ndarray) -> tuple[int, ndarray]:
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False,
                         writeable: bool = False) -> ndarray:  # fmt: skip
     """All windows of a shape, a read-only view. See NumPy's, in ``lib.stride_tricks``."""
-    from ._creation import asarray
-
     a = asarray(x)
     window = dt.shape_tuple(window_shape)
     if any(n < 0 for n in window):

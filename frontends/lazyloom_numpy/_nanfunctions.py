@@ -14,7 +14,7 @@ from ._array import ndarray, wrap
 from ._conditions import unless
 from ._elementwise import where as _where
 from ._manipulation import _array
-from ._reductions import finish
+from ._outputs import finish
 from ._ufuncs import TABLE
 
 record = lazyloom.record

@@ -12,6 +12,7 @@ from . import _dtypes as dt
 from . import _manipulation
 from ._array import ndarray, wrap
 from ._convert import as_value, value_of
+from ._matrices import svdvals
 
 record = lazyloom.record
 
@@ -61,8 +62,6 @@ def _vector(a: ndarray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _matrix(a: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
-    from .linalg import svdvals
-
     if ord in (None, "fro", "f"):
         return _length(a, (row, column), 2.0, keepdims)
     if ord in (1, -1, onp.inf, -onp.inf):

@@ -18,6 +18,7 @@ from ._joining import concatenate
 from ._manipulation import _array, broadcast_to, moveaxis
 from ._quantiles import median
 from ._sorting import take
+from ._spaced import linspace
 from ._ufuncs import TABLE
 
 record = lazyloom.record
@@ -44,7 +45,8 @@ def _pairs(given: Any, ndim: int) -> Pairs:
             filled[axis] = tuple(pair) if isinstance(pair, (tuple, list)) else (pair, pair)
         return filled
     if isinstance(given, (list, tuple)):
-        shape = onp.shape(onp.empty(onp.shape(given), object)) if _plain(given) else (len(given),)
+        plain = _plain(given)
+        shape: tuple[int, ...] = onp.shape(given) if plain else (len(given),)
     else:
         shape = getattr(given, "shape", ())
     if shape == ():
@@ -164,8 +166,6 @@ def _statistic(x: ndarray, axis: int, widths: tuple[int, int], mode: str,
 
 
 def _ramp(x: ndarray, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]) -> ndarray:
-    from ._spaced import linspace
-
     n = x.shape[axis]
     parts = [x]
     for side, (width, end) in enumerate(zip(widths, ends)):

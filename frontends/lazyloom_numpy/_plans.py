@@ -60,8 +60,7 @@ def keep(key: Any, x: Any, view: Any, scalar: bool = False) -> None:
 
 def view_of(x: Any, plan: Plan) -> Any:
     """The view of an array of the type and strides that the plan was made for."""
-    cls = type(x)
-    view = view_of_type(cls, x, plan.steps, plan.type)
+    view = view_of_type(type(x), x, plan.steps, plan.type)
     info = getattr(x, "_info", None)
     base, writeable = x, plan.writeable
     if info is not None:

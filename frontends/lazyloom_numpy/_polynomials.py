@@ -22,8 +22,11 @@ from ._elementwise import where
 from ._joining import concatenate
 from ._linalg import outer
 from ._manipulation import atleast_1d
+from ._matrices import least_squares, precise
+from ._sequences import convolve
+from ._sorting import sort
 from ._ufuncs import TABLE
-from .linalg import eigvals, inv, least_squares, lstsq
+from .linalg import eigvals, inv, lstsq
 
 record = lazyloom.record
 
@@ -75,8 +78,6 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def polymul(a1: Any, a2: Any) -> Any:
     """The product of two polynomials, without leading zeros. See ``numpy.polymul``."""
-    from ._sequences import convolve
-
     return _as_given(convolve(_trimmed(a1, "polymul"), _trimmed(a2, "polymul")), a1, a2)
 
 
@@ -187,8 +188,6 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 def _sorted(x: Any) -> Any:
-    from ._sorting import sort
-
     return sort(x)
 
 
@@ -211,7 +210,7 @@ def roots(p: Any) -> Any:
     if n > 1:
         companion = diag(ones(n - 2, here.dtype), -1)
         companion[0] = -here[1:] / here[0]
-        found = eigvals(companion)
+        found: Any = eigvals(companion)
     else:
         found = zeros(0)
     return concatenate((found, zeros(len(host) - last - 1, found.dtype)))
@@ -284,8 +283,6 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
 
 def _fit(left: Any, right: Any, rcond: Any) -> tuple[Any, Any, Any]:
     """Solution, sums of squared residuals (of each column) and rank; nothing is read."""
-    from .linalg import precise
-
     (a, b), target = precise(left, right)
     x, y = wrap(a), wrap(b)
     columns = y[:, None] if y.ndim == 1 else y
@@ -418,7 +415,8 @@ class poly1d:
         return polydiv(poly1d(other), self)
 
     def __pow__(self, val: Any) -> poly1d:
-        if not onp.isscalar(val) or int(val) != val or val < 0:
+        known: bool = onp.isscalar(val)  # which would narrow the type to one without an order
+        if not known or int(val) != val or val < 0:
             raise ValueError("Power to non-negative integers only.")
         result: Any = array([1])
         for _ in range(val):

@@ -15,7 +15,7 @@ from ._conditions import unless
 from ._convert import as_value, operand
 from ._elementwise import rounded, where
 from ._manipulation import _array, broadcast_to
-from ._reductions import finish
+from ._outputs import finish
 from ._sorting import argsort, sort, take, take_along_axis
 from ._ufuncs import TABLE
 

@@ -15,7 +15,10 @@ from . import _dtypes as dt
 from . import _errstate
 from ._array import ndarray, wrap
 from ._convert import as_value, param, value_of
-from ._ufuncs import TABLE, cast_values, full_value, store
+from ._folds import reduced as fold
+from ._joining import concatenate
+from ._outputs import finish, output
+from ._ufuncs import TABLE, cast_values, full_value
 
 record = lazyloom.record
 
@@ -35,38 +38,6 @@ def _axes(axis: Any, ndim: int, strict: bool = False) -> tuple[int, ...] | None:
     if not ndim and axis in (0, -1) and not strict:
         return None
     return None if axis is None else dt.normalize_axes(axis, ndim)
-
-
-#: what NumPy casts to an output of any dtype
-_ANY_CAST: Final = frozenset({
-    "mean", "median", "var", "sum", "prod", "max", "min", "cumsum", "cumprod", "nanmax", "nanmin",
-    "nanquantile", "argmax", "argmin", "take", "choose", "compress"})
-#: what NumPy computes in an output of the result's dtype, and copies back
-_COPIED_BACK: Final = frozenset({"argmax", "argmin", "take", "choose", "compress"})
-
-
-def _output(out: Any, name: str) -> ndarray:
-    """The array that is given as ``out``, by itself or in a tuple."""
-    given = out[0] if type(out) is tuple and len(out) == 1 else out
-    if not isinstance(given, ndarray):
-        raise TypeError(f"{name}: return arrays must be of ArrayType, not {type(given).__name__}")
-    return given
-
-
-def finish(value: Any, out: Any, name: str, spread: bool = False) -> Any:
-    """The result as an array, or written into ``out``, broadcast to it with ``spread``."""
-    if out is None:
-        return wrap(value)
-    out = _output(out, name)
-    if out.shape != value.type.shape and not spread:
-        raise ValueError(
-            f"{name}: output parameter has shape {out.shape}, expected {value.type.shape}")
-    if name in _COPIED_BACK and not dt.can_cast(out.type.dtype, value.type.dtype, "safe"):
-        raise TypeError(
-            f"{name}: Cannot cast array data from {out.dtype!r} to {value.type.dtype.numpy!r} "
-            "according to the rule 'safe'")
-    store(name, out, value, "unsafe" if name in _ANY_CAST else "same_kind")
-    return out
 
 
 def _masked(value: Any, where: Any, identity: Any) -> Any:
@@ -116,7 +87,7 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
     value = value_of(a)
     source = value.type.dtype
     if dtype is None and out is not None:
-        target: DType | None = dt.promote(source, _output(out, name).type.dtype)
+        target: DType | None = dt.promote(source, output(out, name).type.dtype)
     else:
         target = _INT_SUM.get(source.kind) if dtype is None else dt.internal(dtype)
     value = _masked(value, where, identity)
@@ -176,10 +147,8 @@ def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: A
                      if keepdims or i not in reduced)  # fmt: skip
         return finish(full_like_value(left, param(initial, d)), out, name)
     if d.kind == "c":
-        from ._ufunc_methods import reduced as reduced_by
-
         every = tuple(range(len(shape))) if axes is None else axes
-        result = reduced_by(TABLE[f"{name}imum"], None, value, every, keepdims)
+        result = fold(TABLE[f"{name}imum"], None, value, every, keepdims)
         if initial is not None:
             first = as_value(param(initial, d))
             result = TABLE[f"{name}imum"].compute_values([result, first])
@@ -244,7 +213,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         if found is not None:
             return found
     if dtype is None and out is not None:
-        dtype = dt.promote(value_of(a).type.dtype, _output(out, "mean").type.dtype).numpy
+        dtype = dt.promote(value_of(a).type.dtype, output(out, "mean").type.dtype).numpy
         dtype = dtype if dtype.kind in "fc" else None
     if dtype is not None and dt.internal(dtype).kind in "iub":
         # NumPy sums in that dtype, divides, and cuts the quotient
@@ -454,8 +423,6 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 
 def _cumulative_array_api(op: str, start: int, x: Any, axis: Any, dtype: Any, out: Any,
                           include_initial: bool) -> Any:  # fmt: skip
-    from ._joining import concatenate
-
     x = wrap(value_of(x))
     if not x.ndim:
         x = x.reshape(1)

@@ -21,6 +21,7 @@ from ._bounds import check
 from ._convert import as_value, operand, value_of
 from ._counting import coordinates, flat_positions
 from ._layout import is_writeable
+from ._outputs import finish
 from ._sorting import _along
 
 record = lazyloom.record
@@ -83,8 +84,6 @@ def _chosen(condition: Any, a: Any, axis: Any, function: str) -> Any:
 
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """The slices whose condition is true; reads how many. See ``numpy.compress``."""
-    from ._reductions import finish
-
     return finish(_chosen(condition, a, axis, "compress"), out, "compress")
 
 

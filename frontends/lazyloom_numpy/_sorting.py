@@ -16,11 +16,14 @@ from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
 from ._assigning import assigned, fitted
 from ._bounds import check, check_host
+from ._conditions import unless
 from ._convert import as_value, host_array, operand, operand_key, value_of
 from ._flat import repeated
+from ._joining import stack
 from ._layout import is_writeable, keep_order
+from ._manipulation import broadcast_arrays
 from ._options import clip_mode, search_side, selection_kind, sorts_stably
-from ._reductions import finish
+from ._outputs import finish
 
 record = lazyloom.record
 
@@ -335,10 +338,6 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each element the choice of that number. See ``numpy.choose``."""
-    from ._conditions import unless
-    from ._joining import stack
-    from ._manipulation import broadcast_arrays
-
     operands = [operand(c) for c in choices]
     if not operands:
         raise ValueError("invalid number of arguments")

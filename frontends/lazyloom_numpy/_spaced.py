@@ -13,8 +13,8 @@ from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._conditions import unless
 from ._convert import as_value, operand, operand_key, param, value_of
-from ._creation import check_device
-from ._manipulation import _array, moveaxis
+from ._info import check_device
+from ._manipulation import _array, expand_dims, moveaxis
 from ._ufuncs import TABLE
 
 record = lazyloom.record
@@ -60,8 +60,6 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
         ndim = max(_array(x).ndim for x in (start, stop, base))
         start, stop, base = (
             x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in map(_array, (start, stop, base)))
-        from ._manipulation import expand_dims
-
         base = expand_dims(base, axis)
     result = TABLE["power"](base, linspace(start, stop, num, endpoint, axis=axis))
     return result if dtype is None else result.astype(dtype)

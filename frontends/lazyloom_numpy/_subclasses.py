@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -338,16 +339,15 @@ for _name, _function in _REDUCING.items():
 
 def _start() -> None:
     """From now on ufuncs and functions look for derived classes."""
-    import lazyloom_numpy
-
+    namespace = sys.modules[__package__]
     for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
         setattr(_u.ufunc, name, _ufunc_method(name))
     looking: dict[Any, Any] = {}  # of two names of one function, both get one
     for name in _KEEPING:
-        function = getattr(lazyloom_numpy, name)
+        function = getattr(namespace, name)
         if function not in looking:
             looking[function] = _looking(function)
-        setattr(lazyloom_numpy, name, looking[function])
+        setattr(namespace, name, looking[function])
     usual = operators_of(ndarray)
     assert usual is not None
     set_operators(Subclassable, Operators(

@@ -12,8 +12,9 @@ from . import _dtypes as dt
 from ._array import ndarray
 from ._convert import is_number
 from ._creation import arange, array, asarray, indices, ones
-from ._joining import concatenate
+from ._joining import concatenate, stack
 from ._manipulation import ravel, transpose
+from ._selecting import nonzero
 from ._spaced import linspace
 
 
@@ -70,8 +71,6 @@ class _Grid:
             placed.append(grid * width + start)
         if self._sparse:
             return tuple(placed)
-        from ._joining import stack
-
         return stack(placed) if placed else indices((), d.numpy)
 
 
@@ -189,8 +188,6 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
 
     See ``numpy.mask_indices``.
     """
-    from ._selecting import nonzero
-
     return nonzero(mask_func(ones((n, n), int), k) != 0)
 
 

@@ -13,17 +13,16 @@ from . import _dtypes as dt
 from . import _errstate, _reductions
 from ._array import ScalarArray, assign, ndarray, wrap
 from ._convert import as_value, contains_tensor, host_array, operand, value_of
+from ._creation import asarray
+from ._folds import reduced, rows
 from ._indexing import set_item
-from ._ufuncs import _MISSING, cast_values, full_value, ufunc
+from ._outputs import finish
+from ._ufuncs import MISSING, cast_values, ufunc
 
 record = lazyloom.record
 
 #: ufuncs without an identity whose order does not matter
 _REORDERABLE: Final = frozenset({"maximum", "minimum", "fmax", "fmin"})
-#: associative ones that are reduced by halves
-_BY_HALVES: Final = frozenset({
-    "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "logaddexp",
-    "logaddexp2", "logical_xor", "maximum", "minimum"})  # fmt: skip
 #: what changes nothing as the second operand of ufuncs without an identity
 _NEUTRAL: Final = {"subtract": 0, "divide": 1, "power": 1, "float_power": 1, "left_shift": 0,
                    "right_shift": 0, "lcm": 1}  # fmt: skip
@@ -82,7 +81,7 @@ def reduce(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdim
     """``ufunc.reduce``."""
     _check(function, "reduce")
     name = function.__name__
-    given = None if initial is _MISSING else initial
+    given = None if initial is MISSING else initial
     if name in ("add", "multiply"):
         if initial is None and _empty(array, axis):
             raise ValueError(
@@ -117,99 +116,13 @@ def reduce(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdim
             value = record("where", (mask, value, as_value(operand(neutral), d)))
             mask = None
     result = reduced(function, op, value, axes, keepdims, identity, given, mask, d)
-    return _reductions.finish(result, out, name)
+    return finish(result, out, name)
 
 
 def _empty(array: Any, axis: Any) -> bool:
     shape = value_of(array).type.shape
     axes = range(len(shape)) if axis is None else dt.normalize_axes(axis, len(shape))
     return _reductions.any_zero(shape, axes)
-
-
-def reduced(
-    function: ufunc, op: str | None, value: Any, axes: tuple[int, ...], keepdims: bool,
-    identity: Any = None, initial: Any = None, mask: Any = None, d: DType | None = None,
-) -> Any:  # fmt: skip
-    """The function over axes of a Value in the loop's dtype, starting from ``initial``.
-
-    Elements where a mask is false are left out; ``d`` is the result's dtype, if it is another.
-    """
-    shape = value.type.shape
-    d = d or value.type.dtype
-    kept = [i for i in range(len(shape)) if i not in axes]
-    rest = tuple(shape[i] for i in kept)
-    count = 1
-    for i in axes:
-        count *= shape[i]
-
-    def in_front(x: Any) -> Any:
-        x = record("transpose", (x,), {"axes": (*axes, *kept)})
-        return record("reshape", (x,), {"shape": (count, *rest)})
-
-    if mask is not None:
-        mask = in_front(record("broadcast_to", (mask,), {"shape": shape}))
-    value = in_front(value)
-    first = None if initial is None else record(
-        "broadcast_to", (as_value(operand(initial), d),), {"shape": rest})
-    if count == 0:
-        if identity is None and first is None:
-            raise ValueError(
-                f"zero-size array to reduction operation {function.__name__} which has no identity")
-        value = first if first is not None else full_value(rest, identity, d)
-    elif mask is not None or d is not value.type.dtype or op is None and (
-        function.__name__ not in _BY_HALVES
-    ):
-        value = _by_rows(function, value, first, mask, d)
-    else:
-        if first is not None:
-            row = record("reshape", (first,), {"shape": (1, *rest)})
-            value = record("concatenate", (row, value), {"axis": 0})
-        if function.__name__ in _BY_HALVES:
-            value = _by_halves(function, value)
-            value = record("reshape", (value,), {"shape": rest})
-        else:
-            before = value
-            value = record("fold", (value,), {"function": op, "axis": 0})
-            value = _errstate.watch_reduction(before, value, (0,), False, "reduce")
-    if keepdims:
-        full = tuple(1 if i in axes else n for i, n in enumerate(shape))
-        value = record("reshape", (value,), {"shape": full})
-    return value
-
-
-def _by_rows(function: ufunc, value: Any, total: Any, mask: Any, d: DType) -> Any:
-    """Row after row, where the running result has another dtype or rows are left out."""
-    rest = value.type.shape[1:]
-    for i in range(value.type.shape[0]):
-        row = record("reshape", (rows(value, i, i + 1),), {"shape": rest})
-        if total is None:
-            total = cast_values(row, d)
-            continue
-        following = function.compute_values([total, row])
-        if mask is not None:
-            taken = record("reshape", (rows(mask, i, i + 1),), {"shape": rest})
-            following = record("where", (taken, following, total))
-        total = following
-    return total
-
-
-def _by_halves(function: ufunc, value: Any) -> Any:
-    count = value.type.shape[0]
-    while count > 1:
-        half = count // 2
-        merged = function.compute_values([rows(value, 0, half), rows(value, half, 2 * half)])
-        if count % 2:
-            merged = record("concatenate", (merged, rows(value, 2 * half, count)), {"axis": 0})
-        value, count = merged, half + count % 2
-    return value
-
-
-def rows(value: Any, start: int, stop: int) -> Any:
-    """Part of a Value along axis 0."""
-    shape = value.type.shape
-    return record("slice", (value,), {
-        "starts": (start,) + (0,) * (len(shape) - 1), "stops": (stop, *shape[1:]),
-        "strides": (1,) * len(shape)})  # fmt: skip
 
 
 def accumulate(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
@@ -229,7 +142,7 @@ def accumulate(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> 
     if op is not None:
         result = record("running_fold", (value,), {"function": op, "axis": position})
         result = _errstate.watch_reduction(value, result, None, False, "accumulate")
-        return _reductions.finish(result, out, name)
+        return finish(result, out, name)
     moved = record("moveaxis", (value,), {"source": (position,), "destination": (0,)})
     results = [rows(moved, i, i + 1) for i in range(moved.type.shape[0])]
     for i in range(1, len(results)):
@@ -237,7 +150,7 @@ def accumulate(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> 
     if results:
         value = record("concatenate", results, {"axis": 0})
         value = record("moveaxis", (value,), {"source": (0,), "destination": (position,)})
-    return _reductions.finish(value, out, name)
+    return finish(value, out, name)
 
 
 def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out: Any) -> Any:
@@ -269,10 +182,10 @@ def reduceat(function: ufunc, array: Any, indices: Any, axis: Any, dtype: Any, o
             raise TypeError(
                 f"{name}.reduceat: of dtype {d.numpy} it takes only indices that the host knows; "
                 "read them first")
-        return _reductions.finish(_part_by_part(function, value, known, position), out, name)
+        return finish(_part_by_part(function, value, known, position), out, name)
     result = record("segment_fold", (value, starts), {"function": op, "axis": position})
     result = _errstate.watch_reduction(value, result, None, False, "reduceat")
-    return _reductions.finish(result, out, name)
+    return finish(result, out, name)
 
 
 def _in_range(numbers: Any, size: int, name: str) -> None:
@@ -308,8 +221,6 @@ def _part_by_part(function: ufunc, value: Any, starts: Any, axis: int) -> Any:
 
 def outer(function: ufunc, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """``ufunc.outer``."""
-    from ._creation import asarray
-
     if function.nin != 2:
         raise ValueError("outer product only supported for binary functions")
     _check(function, "outer")
@@ -333,13 +244,13 @@ def at(function: ufunc, a: Any, indices: Any, b: Any) -> None:
             f"{name} has signature {function.signature}.")
     if function.nin > 2 or function.nout > 1:
         raise ValueError("Only single output ufuncs supported at this time")
-    if (b is _MISSING) != (function.nin == 1):
+    if (b is MISSING) != (function.nin == 1):
         raise ValueError("second operand needed for ufunc" if function.nin == 2 else
                          "second operand provided when ufunc is unary")  # fmt: skip
     if not isinstance(a, ndarray) or type(a) is ScalarArray:
         raise TypeError("first operand must be array")
     # the second operand is no weak number here, and everything is cast as it has to be
-    operands = [a.value] if b is _MISSING else [a.value, value_of(b)]
+    operands = [a.value] if b is MISSING else [a.value, value_of(b)]
     plan = function._plan_unchecked(tuple([x.type.dtype for x in operands]), None)
     if _at_once(name, plan, *operands):
         update = as_value(operands[1], a.type.dtype)

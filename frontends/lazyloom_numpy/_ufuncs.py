@@ -7,7 +7,7 @@ ones, once per combination; a call then casts, records one op, and wraps the res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as onp
 
@@ -22,8 +22,8 @@ from ._convert import operand, operand_key, param
 from ._layout import keep_order, lay_out
 from ._loops import Compute
 from ._loops import full_value as full_value
+from ._numbers import of_number
 from ._options import casting_rule, memory_order
-from ._scalars import of_number
 
 record = lazyloom.record
 record_one, record_two = lazyloom.record_one, lazyloom.record_two
@@ -67,7 +67,7 @@ class Loop:
             self.signature, self.casting) == (other.signature, other.casting)
 
 
-_MISSING: Any = object()
+MISSING: Any = object()
 
 
 def _order(order: str, args: Any) -> str:
@@ -78,7 +78,13 @@ def _order(order: str, args: Any) -> str:
     return order
 
 
-class ufunc:
+if TYPE_CHECKING:
+    from ._methods import UfuncMethods as _Base
+else:
+    _Base = object
+
+
+class ufunc(_Base):
     """A function that works element by element, with broadcasting and NumPy's promotion.
 
     Signature of a call: ``f(*operands, out=None, where=True, dtype=None, casting="same_kind",
@@ -105,7 +111,8 @@ class ufunc:
         #: those of two, of which one may be int or float
         self.ready: dict[Any, lazyloom.Spec] = {}
         self._unchecked: Final = (self.plans, self.ready)
-        self._checked: Final = ({}, _errstate.Never())
+        self._checked: Final[tuple[dict[Any, Plan], dict[Any, lazyloom.Spec]]] = (
+            {}, _errstate.Never())
         self.__doc__: str | None = doc or (
             f"{name}: element by element, as ``numpy.{name}`` (its reference documentation holds).")
 
@@ -165,11 +172,9 @@ class ufunc:
                 if ready is not None:
                     return wrap(record_one(ready, first.value))
         if any(decides_itself(a) for a in args):
-            from ._subclasses import asked
-
             options = {"out": out, "where": where, "dtype": dtype, **options}
             usual = {"out": None, "where": True, "dtype": None}
-            return asked(self, "__call__", args, {
+            return self.asked("__call__", args, {
                 k: v for k, v in options.items() if k not in usual or v is not usual[k]})
         if len(args) > self.nin:
             if len(args) > self.nargs:
@@ -305,7 +310,7 @@ class ufunc:
         return (*(loop,) * self.nin, *outputs)
 
     def _call_general(
-        self, args: Any, out: Any, where: Any, dtype: Any, casting: str = "same_kind",
+        self, args: Any, out: Any, where: Any, dtype: Any, *, casting: str = "same_kind",
         order: str = "K", subok: bool = True, signature: Any = None, sig: Any = None,
     ) -> Any:  # fmt: skip
         loop = None
@@ -377,7 +382,8 @@ class ufunc:
                 not isinstance(target, ndarray) or type(target) is ScalarArray
             ):
                 raise TypeError("return arrays must be of ArrayType")
-        return out
+        outs: tuple[Any, ...] = out
+        return outs
 
     def _masked(self, value: Any, mask: Any, target: Any, casting: str) -> Any:
         if target is None:
@@ -387,48 +393,6 @@ class ufunc:
             other = target.value
             value = cast_output(self.__name__, value, other.type.dtype, casting)
         return record("where", (mask, value, other))
-
-    # ---------------------------------------------------------------- methods
-
-    def reduce(
-        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None,
-        keepdims: bool = False, initial: Any = _MISSING, where: Any = True,
-    ) -> Any:  # fmt: skip
-        """Reduce along axes by the function, as ``numpy.ufunc.reduce``."""
-        from . import _ufunc_methods as methods
-
-        return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
-
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """The running results of the function along an axis, as ``numpy.ufunc.accumulate``."""
-        from . import _ufunc_methods as methods
-
-        return methods.accumulate(self, array, axis, dtype, out)
-
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None,
-                 out: Any = None) -> Any:  # fmt: skip
-        """Reductions of segments that start at the indices, as ``numpy.ufunc.reduceat``.
-
-        IndexError for indices outside the axis, of computed ones when the result is read.
-        """
-        from . import _ufunc_methods as methods
-
-        return methods.reduceat(self, array, indices, axis, dtype, out)
-
-    def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
-        """The function of all pairs, shape ``A.shape + B.shape``; ``numpy.ufunc.outer``."""
-        from . import _ufunc_methods as methods
-
-        return methods.outer(self, A, B, kwargs)
-
-    def at(self, a: Any, indices: Any, b: Any = _MISSING, /) -> None:
-        """Unbuffered operation in place at indices, as ``numpy.ufunc.at``.
-
-        An index that is repeated is operated on as often.
-        """
-        from . import _ufunc_methods as methods
-
-        methods.at(self, a, indices, b)
 
 
 class _Power(ufunc):

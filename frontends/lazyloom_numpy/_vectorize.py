@@ -9,7 +9,7 @@ import numpy as onp
 
 import lazyloom
 
-from ._array import wrap
+from ._array import ndarray, wrap
 from ._convert import host_value
 from ._interop import asnumpy
 
@@ -25,7 +25,7 @@ class vectorize:
     Raises TypeError where ``otypes`` or a result is of an unsupported dtype, such as object.
     """
 
-    def __init__(self, pyfunc: Any = onp._NoValue, otypes: Any = None, doc: str | None = None,  # type: ignore[attr-defined]
+    def __init__(self, pyfunc: Any = onp._NoValue, otypes: Any = None, doc: str | None = None,
                  excluded: Any = None, cache: bool = False,
                  signature: str | None = None) -> None:  # fmt: skip
         self._options: Final = {
@@ -33,7 +33,7 @@ class vectorize:
             "signature": signature}  # fmt: skip
         self.pyfunc: Any = pyfunc
         self._inner: Any = None
-        if pyfunc is not onp._NoValue:  # type: ignore[attr-defined]
+        if pyfunc is not onp._NoValue:
             self._take(pyfunc)
 
     def _take(self, pyfunc: Callable[..., Any]) -> None:
@@ -85,8 +85,6 @@ def _on_host(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _array(result: Any) -> Any:
-    from ._array import ndarray
-
     value = host_value(result)
     # NumPy gives a 0-d array here, not a scalar
     return ndarray.from_value(value) if isinstance(result, onp.ndarray) else wrap(value)

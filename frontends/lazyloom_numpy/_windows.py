@@ -11,6 +11,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import wrap
 from ._convert import as_value, value_of
+from ._creation import arange, ones
 from ._elementwise import where
 from ._ufuncs import TABLE
 
@@ -19,16 +20,12 @@ record = lazyloom.record
 
 def _places(M: Any) -> tuple[Any, float]:
     """Twice the distances from the middle of a window of M points, and M."""
-    from ._creation import arange
-
     count = float(M)
     return (arange(1.0 - count, count, 2) if count > 1 else None), count
 
 
 def _short(count: float) -> Any:
     """The window of one point, or of none."""
-    from ._creation import ones
-
     return ones(int(count >= 1))
 
 
@@ -64,8 +61,6 @@ def blackman(M: Any) -> Any:
 
 def kaiser(M: Any, beta: Any) -> Any:
     """The Kaiser window of shape ``beta``. See ``numpy.kaiser``."""
-    from ._creation import arange
-
     count, shape = float(M), float(beta)
     if count == 1:
         return _short(count)

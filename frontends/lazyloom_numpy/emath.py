@@ -17,9 +17,9 @@ from ._reductions import any as _any
 _f = _ufuncs.PUBLIC
 
 
-def _complex_if(outside: Callable[[Any], Any], x: Any) -> ndarray:
+def _complex_if(outside: Callable[[Any], Any], given: Any) -> ndarray:
     """``x``, in the complex dtype of its precision where ``outside`` holds for an element."""
-    x = asarray(x)
+    x = asarray(given)
     if x.dtype.kind == "c" or not bool(_any(outside(x))):
         return x
     single = x.dtype.itemsize <= (4 if x.dtype.kind == "f" else 2)

@@ -18,7 +18,9 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, value_of
-from ._reductions import finish
+from ._creation import arange
+from ._manipulation import roll
+from ._outputs import finish
 
 record = lazyloom.record
 
@@ -263,8 +265,6 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: A
 
 
 def _frequencies(n: Any, d: Any, dtype: Any, device: Any, whole: bool) -> Any:
-    from ._creation import arange
-
     if not isinstance(n, (int, onp.integer)):
         raise ValueError("n should be an integer")
     step = 1.0 / (n * d)
@@ -290,8 +290,6 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
-    from ._manipulation import roll
-
     a = x if isinstance(x, ndarray) else ndarray.from_value(value_of(x))
     if axes is None:
         places = list(range(a.ndim))

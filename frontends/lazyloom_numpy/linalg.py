@@ -15,19 +15,33 @@ from typing import Any, NamedTuple
 import numpy as onp
 
 import lazyloom
-from lazyloom.dtypes import DType
 
 from . import _dtypes as dt
 from . import _linalg, _manipulation
 from ._array import ndarray, wrap
-from ._convert import as_value, is_number, operand, value_of
+from ._convert import is_number, value_of
+from ._creation import eye
 from ._elementwise import where
+from ._matrices import (
+    MESSAGES,
+    LinAlgError,
+    adjoint,
+    checked,
+    has_nan,
+    in_precision,
+    least_squares,
+    matrix,
+    precise,
+    shape_of,
+    singular_vectors,
+    svdvals,
+)  # fmt: skip
 from ._norms import matrix_norm, norm, vector_norm
-from ._reductions import finish
+from ._outputs import finish
+from ._sorting import argsort, sort, take_along_axis
 from ._ufuncs import TABLE
 
 record = lazyloom.record
-LinAlgError = onp.linalg.LinAlgError
 
 
 class EigResult(NamedTuple):
@@ -66,88 +80,6 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-# ------------------------------------------------- failures that depend on the data
-
-
-class _FailedError(lazyloom.errors.ExecutionError, LinAlgError):
-    """A ``LinAlgError`` that became known when the program had run."""
-
-
-_MESSAGES = {
-    "solve": "Singular matrix", "inv": "Singular matrix",
-    "cholesky": "Matrix is not positive definite",
-    "eig": "Array must not contain infs or NaNs",
-    "eigvals": "Array must not contain infs or NaNs",
-    "eigh": "Eigenvalues did not converge", "eigvalsh": "Eigenvalues did not converge",
-    "svd": "SVD did not converge", "svdvals": "SVD did not converge",
-    "pinv": "SVD did not converge",
-}  # fmt: skip
-
-
-def _judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
-    return _FailedError(f"{_MESSAGES[check.of]} (linalg.{check.of}, called at {check.site})",
-                        op=check.of, site=str(check.site))  # fmt: skip
-
-
-lazyloom.register_check("linalg", _judge)
-
-
-def _checked(of: str, bad: Any, *values: Any) -> list[Any]:
-    """The values, whose readers get a LinAlgError where an element of ``bad`` is true."""
-    if bad.type.shape:
-        bad = record("any", (bad,))
-    return [record("checked", (v, bad), {"kind": "linalg", "of": of})[0] for v in values]
-
-
-def _nan(value: Any) -> Any:
-    """Whether NaN is among the elements."""
-    return record("any", (record("isnan", (value,)),))
-
-
-# ------------------------------------------------------------------------ arguments
-
-
-def precise(*arrays: Any) -> tuple[list[Any], DType]:
-    """The arguments in float64 or complex128, and the dtype of the result."""
-    values = [value_of(a) for a in arrays]
-    keys: list[DType] = []
-    for v in values:
-        d = v.type.dtype
-        if d.name in ("float16", "bfloat16"):
-            raise TypeError(f"array type {d.name} is unsupported in linalg")
-        keys.append(d if d.kind in "fc" else dt.FLOAT64)
-    target = dt.promote(*keys)
-    wide = dt.promote(target, dt.FLOAT64)
-    return [as_value(v, wide) for v in values], target
-
-
-def _matrix(a: Any, square: bool = False) -> tuple[Any, DType]:
-    """One argument, matrices in the last two axes, and the dtype of the result."""
-    shape = _shape(a)
-    if len(shape) < 2:
-        raise LinAlgError(
-            f"{len(shape)}-dimensional array given. Array must be at least two-dimensional")
-    if square and shape[-1] != shape[-2]:
-        raise LinAlgError("Last 2 dimensions of the array must be square")
-    (value,), target = precise(a)
-    return value, target
-
-
-def _shape(a: Any) -> tuple[int, ...]:
-    shape: tuple[int, ...] = a.shape if isinstance(a, ndarray) else value_of(a).type.shape
-    return shape
-
-
-def _as(value: Any, target: DType) -> Any:
-    """The array of a result in the precision asked for; real results stay real."""
-    return wrap(as_value(value, target.real if value.type.dtype.kind == "f" else target))
-
-
-def _adjoint(x: Any) -> Any:
-    turned = _manipulation.swapaxes(x, -1, -2)
-    return turned.conj() if x.dtype.kind == "c" else turned
-
-
 # -------------------------------------------------------------- equations, inverses
 
 
@@ -156,7 +88,7 @@ def solve(a: Any, b: Any) -> Any:
 
     A read of what depends on it raises LinAlgError if ``a`` is singular.
     """
-    _matrix(a, True)
+    matrix(a, True)
     (x, y), target = precise(a, b)
     if not y.type.shape:
         raise ValueError("solve: Input operand 1 does not have enough dimensions (has 0, gufunc "
@@ -167,10 +99,10 @@ def solve(a: Any, b: Any) -> Any:
     bad = record("is_singular", (x,))
     batch = onp.broadcast_shapes(x.type.shape[:-2], y.type.shape[:-2])
     x, y = (_batched(v, batch) for v in (x, y))
-    (result,) = _checked("solve", bad, record("solve", (x, y)))
+    (result,) = checked("solve", bad, record("solve", (x, y)))
     if vector:
         result = record("reshape", (result,), {"shape": result.type.shape[:-1]})
-    return _as(result, target)
+    return in_precision(result, target)
 
 
 def _batched(value: Any, batch: tuple[int, ...]) -> Any:
@@ -185,8 +117,8 @@ def inv(a: Any) -> Any:
 
     A read of what depends on it raises LinAlgError if ``a`` is singular.
     """
-    x, target = _matrix(a, True)
-    return _as(*_checked("inv", record("is_singular", (x,)), record("inv", (x,))), target)
+    x, target = matrix(a, True)
+    return in_precision(*checked("inv", record("is_singular", (x,)), record("inv", (x,))), target)
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
@@ -226,14 +158,12 @@ def matrix_power(a: Any, n: int) -> Any:
     """A square matrix to an integer power. See ``numpy.linalg.matrix_power``."""
     x = a if isinstance(a, ndarray) else wrap(value_of(a))
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        _matrix(x, True)
+        matrix(x, True)
     try:
         exponent = operator.index(n)
     except TypeError:
         raise TypeError("exponent must be an integer") from None
     if exponent == 0:
-        from ._creation import eye
-
         return _manipulation.broadcast_to(eye(x.shape[-1], dtype=x.dtype), x.shape).copy()
     if exponent < 0:
         x, exponent = inv(x), -exponent
@@ -252,15 +182,15 @@ def matrix_power(a: Any, n: int) -> Any:
 
 def det(a: Any) -> Any:
     """The determinant. See ``numpy.linalg.det``."""
-    x, target = _matrix(a, True)
-    return _as(record("det", (x,)), target)
+    x, target = matrix(a, True)
+    return in_precision(record("det", (x,)), target)
 
 
 def slogdet(a: Any) -> SlogdetResult:
     """Sign and log of the absolute determinant. See ``numpy.linalg.slogdet``."""
-    x, target = _matrix(a, True)
+    x, target = matrix(a, True)
     sign, logarithm = record("slogdet", (x,))
-    return SlogdetResult(_as(sign, target), _as(logarithm, target))
+    return SlogdetResult(in_precision(sign, target), in_precision(logarithm, target))
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
@@ -268,10 +198,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
     A read of what depends on it raises LinAlgError if ``a`` is not positive definite.
     """
-    x, target = _matrix(a, True)
+    x, target = matrix(a, True)
     factor = record("cholesky", (x,), {"upper": bool(upper)})
-    bad = record("logical_and", (_nan(factor), record("logical_not", (_nan(x),))))
-    return _as(*_checked("cholesky", bad, factor), target)
+    bad = record("logical_and", (has_nan(factor), record("logical_not", (has_nan(x),))))
+    return in_precision(*checked("cholesky", bad, factor), target)
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -282,13 +212,14 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         mode = "reduced" if mode in ("f", "full") else "economic"
     elif mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
-    x, target = _matrix(a)
+    x, target = matrix(a)
     if mode in ("raw", "economic"):
-        h, tau = (_as(v, target) for v in record("qr_raw", (x,)))
+        h, tau = (in_precision(v, target) for v in record("qr_raw", (x,)))
         return (h, tau) if mode == "raw" else _manipulation.swapaxes(h, -1, -2)
     kind = "complete" if mode == "complete" else "reduced"
     q, r = record("qr", (x,), {"mode": kind})
-    return _as(r, target) if mode == "r" else QRResult(_as(q, target), _as(r, target))
+    right = in_precision(r, target)
+    return right if mode == "r" else QRResult(in_precision(q, target), right)
 
 
 def _is_real(x: Any, values: Any, of: str) -> bool:
@@ -298,22 +229,22 @@ def _is_real(x: Any, values: Any, of: str) -> bool:
     finite = record("all", (record("isfinite", (x,)),))
     known = lazyloom.read_for_shape(record("stack", (real, finite)), f"{of}, real or complex")
     if not known[1]:
-        raise LinAlgError(_MESSAGES[of])
+        raise LinAlgError(MESSAGES[of])
     return bool(known[0])
 
 
 def _eigen(a: Any, op: str) -> list[Any]:
-    x, target = _matrix(a, True)
+    x, target = matrix(a, True)
     found = record(op, (x,))
     results = list(found) if op == "eig" else [found]
     if x.type.dtype.kind == "c":
         bad = record("any", (record("logical_not", (record("isfinite", (x,)),)),))
-        results = _checked(op, bad, *results)
+        results = checked(op, bad, *results)
     elif _is_real(x, results[0], op):
         results = [record("real", (r,)) for r in results]
     else:
         target = dt.promote(target, complex)
-    return [_as(r, target) for r in results]
+    return [in_precision(r, target) for r in results]
 
 
 def eig(a: Any) -> EigResult:
@@ -340,14 +271,14 @@ def _upper(UPLO: str) -> bool:
 
 def _eigh(a: Any, UPLO: str, op: str) -> list[Any]:
     upper = _upper(UPLO)
-    x, target = _matrix(a, True)
+    x, target = matrix(a, True)
     found = record(op, (x,), {"upper": upper})
     results = list(found) if op == "eigh" else [found]
     # a matrix whose eigenvalues LAPACK did not find has nothing but NaN
     if x.type.size:
         lost = record("all", (record("isnan", (results[0],)),), {"axes": (-1,)})
-        results = _checked(op, lost, *results)
-    return [_as(r, target) for r in results]
+        results = checked(op, lost, *results)
+    return [in_precision(r, target) for r in results]
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
@@ -365,17 +296,12 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
     """The singular value decomposition. See ``numpy.linalg.svd``."""
     if hermitian:
         return _svd_hermitian(a, compute_uv)
-    x, target = _matrix(a)
     if not compute_uv:
-        s = record("svdvals", (x,))
-        return _as(*_checked("svdvals", _nan(s), s), target)
-    u, s, vh = record("svd_full" if full_matrices else "svd", (x,))
-    return SVDResult(*(_as(v, target) for v in _checked("svd", _nan(s), u, s, vh)))
+        return svdvals(a)
+    return SVDResult(*singular_vectors(a, full_matrices))
 
 
 def _svd_hermitian(a: Any, compute_uv: bool) -> Any:
-    from ._sorting import argsort, sort, take_along_axis
-
     if not compute_uv:
         return _manipulation.flip(sort(abs(eigvalsh(a))), -1)
     w, u = eigh(a)
@@ -384,12 +310,7 @@ def _svd_hermitian(a: Any, compute_uv: bool) -> Any:
     u = take_along_axis(u, order[..., None, :], -1)
     # singular values have no sign, that of the eigenvalues goes into the right vectors
     signs = TABLE["sign"](w)
-    return SVDResult(u, abs(w), _adjoint(u * signs[..., None, :]))
-
-
-def svdvals(x: Any, /) -> Any:
-    """The singular values, largest first. See ``numpy.linalg.svdvals``."""
-    return svd(x, compute_uv=False)
+    return SVDResult(u, abs(w), adjoint(u * signs[..., None, :]))
 
 
 # ------------------------------------------------------------ ranks, least squares
@@ -404,7 +325,7 @@ def cond(x: Any, p: Any = None) -> Any:
         s = svdvals(a)
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        value, target = _matrix(a, True)
+        value, target = matrix(a, True)
         inverse = wrap(record("inv", (value,)))
         result = norm(wrap(value), p, (-2, -1)) * norm(inverse, p, (-2, -1))
         result = result.astype(target.real.numpy)
@@ -454,15 +375,15 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if x.size == 0 and not _product(x.shape[-2:]):
         return _manipulation.swapaxes(x, -1, -2).copy()
-    value, target = _matrix(x)
+    value, target = matrix(x)
     if is_number(rcond) and rcond >= 0 and not hermitian:
         result = record("pinv", (value,), {"rtol": float(rcond)})
-        return _as(*_checked("pinv", _nan(result), result), target)
+        return in_precision(*checked("pinv", has_nan(result), result), target)
     u, s, vh = svd(wrap(value), full_matrices=False, hermitian=hermitian)
     large = s > _per_matrix(rcond) * s.max(-1, keepdims=True)
     inverse = where(large, 1.0 / where(large, s, 1.0), 0.0)
-    result = TABLE["matmul"](_adjoint(vh), inverse[..., None] * _adjoint(u))
-    return _as(result.value, target)
+    result = TABLE["matmul"](adjoint(vh), inverse[..., None] * adjoint(u))
+    return in_precision(result.value, target)
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -490,23 +411,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         residuals = wrap(record("full", (dt.scalar(0, dt.FLOAT64),), {"shape": (0,)}))
     if vector:
         solution = solution[:, 0]
-    return (_as(solution.value, target), _as(residuals.value, target), rank,
-            _as(s.value, target))  # fmt: skip
-
-
-def least_squares(x: Any, y: Any, rcond: Any) -> tuple[Any, Any, Any]:
-    """Solution, singular values and rank for matrices in double precision."""
-    m, n = x.shape
-    if rcond is None:
-        rcond = float(onp.finfo(onp.float64).eps) * max(m, n)
-    elif not isinstance(rcond, lazyloom.Tensor):
-        rcond = float(rcond) if rcond >= 0 else float(onp.finfo(onp.float64).eps)
-    u, s, vh = svd(x, full_matrices=False)
-    large = s > s.max(initial=0) * operand(rcond)
-    inverse = where(large, 1.0 / where(large, s, 1.0), 0.0)
-    matmul = TABLE["matmul"]
-    solution = matmul(_adjoint(vh), inverse[:, None] * matmul(_adjoint(u), y))
-    return solution, s, large.sum().astype(onp.int32)
+    return (in_precision(solution.value, target), in_precision(residuals.value, target), rank,
+            in_precision(s.value, target))  # fmt: skip
 
 
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
@@ -576,7 +482,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of 3-vectors. See ``numpy.linalg.cross``."""
-    sizes = [_shape(x)[axis] for x in (x1, x2)]
+    sizes = [shape_of(x)[axis] for x in (x1, x2)]
     if sizes != [3, 3]:
         raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they "
                          f"are {sizes[0]} and {sizes[1]} dimensional instead.")  # fmt: skip

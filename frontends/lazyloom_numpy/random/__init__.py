@@ -15,6 +15,8 @@ NaN, -1 in integers, or numbers without a meaning.
 
 from __future__ import annotations
 
+from numpy.random import SeedSequence
+
 from ._bits import (
     MT19937,
     PCG64,
@@ -22,7 +24,6 @@ from ._bits import (
     SFC64,
     BitGenerator,
     Philox,
-    SeedSequence,
     Threefry,
 )  # fmt: skip
 from ._generator import Generator, default_rng

@@ -332,13 +332,14 @@ def _matrix(given: Any) -> ndarray:
     x = _array(given)
     if x.type.dtype.kind == "c":
         raise TypeError("mean and cov must not be complex")
-    return wrap(value_of(x, dt.FLOAT64))
+    found: ndarray = wrap(value_of(x, dt.FLOAT64))
+    return found
 
 
 def _weights(p: Any, n: int, count: int | None) -> ndarray:
     """Probabilities of n elements; checked if the host has them."""
     if on_device(p):
-        weights = wrap(value_of(p, dt.FLOAT64))
+        weights: ndarray = wrap(value_of(p, dt.FLOAT64))
     else:
         host = onp.asarray(p, onp.float64)
         if host.ndim == 1 and host.size == n:

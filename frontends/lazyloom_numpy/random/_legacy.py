@@ -7,12 +7,13 @@ import warnings
 from typing import Any, Final
 
 import numpy as onp
+from numpy.random import SeedSequence
 
 from lazyloom.errors import type_name
 
 from .._array import ndarray
 from . import _checks as checks
-from ._bits import MT19937, BitGenerator, SeedSequence
+from ._bits import MT19937, BitGenerator
 from ._checks import whole
 from ._distributions import Distributions
 from ._generator import Generator
