@@ -1,9 +1,10 @@
-"""Write the type stubs of the NumPy-like frontend, from what its modules hold.
+"""Write the type stubs of the frontends, from what their modules hold.
 
 Functions that take anything array-like are annotated ``Any`` in the source; for editors and type
 checkers it matters that their results are arrays, and that ufuncs, which a table makes, are
-there. ``make docs`` runs it; ``python docs/stubs.py --check`` only tells whether the stubs are as
-it would write them, and the tests do that.
+there. Those of the torch-like frontend are made in stubs_torch.py. ``make docs`` runs it;
+``python docs/stubs.py --check`` only tells whether the stubs are as it would write them, and the
+tests do that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as onp
+import stubs_torch
 
 import lazyloom_numpy as np
 
@@ -248,7 +250,7 @@ def submodule(name: str) -> str:
 def stubs() -> dict[Path, str]:
     return {
         FOLDER / "__init__.pyi": package(), FOLDER / "fft.pyi": submodule("fft"),
-        FOLDER / "linalg.pyi": submodule("linalg"),
+        FOLDER / "linalg.pyi": submodule("linalg"), **stubs_torch.stubs(NOTICE),
     }  # fmt: skip
 
 

@@ -180,7 +180,7 @@ class _Finder:
 def install() -> None:
     """Let the modules that are not here be imported."""
     if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)  # type: ignore[arg-type]
+        sys.meta_path.append(_Finder)
 
 
 def dtypes() -> dict[str, AbsentDtype]:

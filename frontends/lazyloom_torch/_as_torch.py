@@ -144,7 +144,7 @@ def _install() -> None:
         return
     import multiprocessing.spawn  # slow to import, and needed here alone
 
-    sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Finder)
     for name in _aliases():  # entries of None, which forbid an import
         del sys.modules[name]
     # libraries look for some of PyTorch's modules there, which it has imported itself
@@ -163,7 +163,7 @@ def _uninstall() -> None:
         return
     import multiprocessing.spawn
 
-    sys.meta_path.remove(_Finder)  # type: ignore[arg-type]
+    sys.meta_path.remove(_Finder)
     multiprocessing.spawn.get_preparation_data = _preparation
     if _safe_open is not None:
         sys.modules["safetensors"].safe_open = _safe_open  # type: ignore[attr-defined]

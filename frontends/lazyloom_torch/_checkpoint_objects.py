@@ -196,8 +196,8 @@ def _known() -> dict[str, Any]:
         found[f"{module}.multiarray.scalar"] = _numpy_scalar
     for name, kind in STORAGES.items():
         found[f"torch.{name}Storage"] = StorageType(_dtypes.NAMES[kind])
-    for kind in _dtypes.ALL:
-        found[f"torch.{kind.name}"] = kind
+    for dtype in _dtypes.ALL:
+        found[f"torch.{dtype.name}"] = dtype
     return found
 
 

@@ -48,7 +48,11 @@ def _named(module: str, name: str) -> _Global:
     return _NAMES.setdefault(f"{module}.{name}", _Global(module, name))
 
 
-class Pickler(pickle._Pickler):
+#: the one in Python, of which typeshed does not say what can be overridden
+_Base: Any = pickle._Pickler
+
+
+class Pickler(_Base):  # type: ignore[misc]
     """Writes an object as ``torch.save`` does.
 
     The arrays of the storages that its tensors use are collected in ``storages`` by key.
@@ -195,7 +199,7 @@ class _Machine:
         if isinstance(target, objects.NumpyArray):
             self._replace(target, target.filled(state))
         elif isinstance(target, np.dtype):
-            order = state[1] if isinstance(state, tuple) and len(state) > 1 else "|"
+            order: Any = state[1] if isinstance(state, tuple) and len(state) > 1 else "|"
             self._replace(target, target.newbyteorder(order) if order in "<>" else target)
         elif type(target) in (OrderedDict, Counter):
             target.__dict__.update(state)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import lazyloom
 from lazyloom import Scalar, Value
@@ -13,6 +14,9 @@ from lazyloom.dtypes import DType
 from lazyloom.errors import LoomError, type_name
 
 from . import _errors
+
+#: what a decorator is given and gives back
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _record = lazyloom.record
 _source = lazyloom.source
@@ -129,7 +133,7 @@ def starred(function: Callable[..., Any]) -> str:
                  if p.kind is p.VAR_POSITIONAL), "")
 
 
-def sequence_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+def sequence_by_name(function: Function) -> Function:
     """The function, called ``f(size=(2, 3))`` too where it is defined as ``f(*size)``."""
     name = starred(function)
 
@@ -141,7 +145,7 @@ def sequence_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
             args = (*args, kwargs.pop(name))
         return function(*args, **kwargs)
 
-    return wrapper
+    return typing.cast(Function, wrapper)
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -178,10 +178,13 @@ class device:  # noqa: N801
     """
 
     __slots__ = ("type", "index")
+    type: str
+    index: int | None
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index
+            given: device = type
+            type, index = given.type, given.index
         if isinstance(type, int):
             type, index = "cuda", type
         name, _, number = str(type).partition(":")
@@ -251,7 +254,7 @@ class Size(tuple):  # type: ignore[type-arg]
     def __radd__(self, other: Any) -> Size:
         return Size((*other, *self))
 
-    def __mul__(self, times: Any) -> Size:  # type: ignore[override]
+    def __mul__(self, times: Any) -> Size:
         return Size(tuple.__mul__(self, times))
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    __rmul__ = __mul__

@@ -104,10 +104,10 @@ def mixing_fast(function: Callable[..., Any]) -> Callable[..., Any]:
          f"    except (TypeError, AttributeError) as _error:\n"
          f"        return _again({again_with})\n",
          found)
-    wrapper = functools.wraps(function)(found["wrapper"])
+    wrapper: Any = functools.wraps(function)(found["wrapper"])
     wrapper.mixes = True
     wrapper.__defaults__, wrapper.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    return wrapper  # type: ignore[no-any-return]
+    return wrapper
 
 
 def naming(function: Callable[..., Any]) -> Callable[..., Any]:

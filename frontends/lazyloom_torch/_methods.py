@@ -114,14 +114,22 @@ def _adjoint_of_matrix(self: Tensor) -> Tensor:
     return views.adjoint(self)
 
 
+def _set_real(self: Tensor, value: Any) -> None:
+    pointwise.real(self).copy_(value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    pointwise.imag(self).copy_(value)
+
+
 def _properties() -> None:
     cls: Any = Tensor
     cls.T = property(lambda self: views.permute(self, *reversed(range(self.ndim))))
     cls.mT = property(_matrix_transpose)
     cls.H = property(_adjoint_of_matrix)
     cls.mH = property(lambda self: views.adjoint(self))
-    cls.real = property(pointwise.real, lambda self, v: pointwise.real(self).copy_(v))
-    cls.imag = property(pointwise.imag, lambda self, v: pointwise.imag(self).copy_(v))
+    cls.real = property(pointwise.real, _set_real)
+    cls.imag = property(pointwise.imag, _set_imag)
 
 
 def attach() -> None:

@@ -14,7 +14,7 @@ in ``_own``, with the version of the storage for which it holds.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,13 @@ class Leaf:
 _new = lazyloom.Tensor.__new__
 
 
-class Tensor(lazyloom.Tensor):  # type: ignore[misc]
+if TYPE_CHECKING:  # what _methods attaches
+    from ._attached import Attached as _Base
+else:
+    _Base = lazyloom.Tensor
+
+
+class Tensor(_Base):
     """A multi-dimensional array that is computed when it is needed, with gradients.
 
     ``Tensor(data)`` makes a float32 copy of nested lists or an array, as in PyTorch;
@@ -189,7 +195,8 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         """The alias with a history of its own that this is a view of, and the steps from there."""
         top, steps = self, ()
         while top._parent is not None:
-            top, steps = top._parent[0], (*top._parent[1], *steps)
+            parent, own = top._parent
+            top, steps = parent, (*own, *steps)
         return top, steps
 
     def _check_no_leaf(self) -> None:
@@ -640,7 +647,7 @@ class Tensor(lazyloom.Tensor):  # type: ignore[misc]
         if self._leaf is not None:
             made._make_leaf()
             if self._leaf.grad is not None:
-                made._leaf.grad = self._leaf.grad.__deepcopy__(memo)
+                made.grad = self._leaf.grad.__deepcopy__(memo)
         for name, value in self.__dict__.items():
             if not name.startswith("_"):
                 setattr(made, name, value)

@@ -130,7 +130,7 @@ class Generator:
             upper = number >> 32
             key = self._key
             if key is None or upper != self._upper:
-                words = np.array([self._seed >> 32, self._seed & 0xFFFFFFFF], np.uint32)
+                words: Any = np.array([self._seed >> 32, self._seed & 0xFFFFFFFF], np.uint32)
                 if upper:
                     words = np.random.SeedSequence([*words.tolist(), upper]).generate_state(2)
                 self._key = key = lazyloom.from_host(words)
@@ -337,11 +337,11 @@ def _truths(shape: tuple[int, ...], p: Any, generator: Generator | None) -> Any:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         odds = scalar(float(p), float32)
         return drawn("random_bernoulli", [odds], {"shape": shape}, generator)
-    odds = operand(p).detach()
-    if not odds.dtype.is_floating:
+    given = operand(p).detach()
+    if not given.dtype.is_floating:
         raise RuntimeError(f"expected probabilities of a floating-point dtype, not {p.dtype!r}")
-    return require(drawn("random_bernoulli", [odds], {"shape": shape}, generator),
-                   _outside(odds, 0, 1), "torch.bernoulli")
+    return require(drawn("random_bernoulli", [given], {"shape": shape}, generator),
+                   _outside(given, 0, 1), "torch.bernoulli")
 
 
 def _outside(value: Any, low: float, high: float) -> Any:
@@ -585,10 +585,10 @@ class fork_rng:  # noqa: N801
             default_generator._place(*self._before)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm,
     rand_like, randn_like, randint_like, bernoulli, normal, multinomial, poisson,
     binomial)}
-METHODS = {f.__name__: f for f in (
+METHODS: dict[str, Any] = {f.__name__: f for f in (
     uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
     bernoulli, multinomial)}

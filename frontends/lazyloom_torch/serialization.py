@@ -77,7 +77,7 @@ def _write_archive(obj: Any, out: Any, name: str) -> None:
         record(".storage_alignment", str(_ALIGNMENT).encode())
         record("byteorder", sys.byteorder.encode())
         for key, array in pickler.storages.items():
-            record(f"data/{key}", memoryview(array.reshape(-1).view(np.uint8)))
+            record(f"data/{key}", array.reshape(-1).view(np.uint8).data)
         record("version", b"3\n")
 
 

@@ -78,7 +78,7 @@ def assert_close(
             x, y = a.detach().read(), b.detach().read()
         else:
             x, y = np.asarray(a), np.asarray(b)
-            kinds = tuple(_number_dtype(v) for v in (x, y))
+            kinds = (_number_dtype(x), _number_dtype(y))
             if check_dtype and type(a) is not type(b):
                 refuse(f"The types do not match: {type_name(a)} != {type_name(b)}.{where}")
         relative, absolute = _tolerance(kinds, rtol, atol)
@@ -143,9 +143,8 @@ def make_tensor(
     if dtype is _dtypes.bool_:
         made = random["randint"](0, 2, sizes, dtype=dtype)
     elif dtype.category == 1:
-        begin = int(low) if low is not None else -9 if dtype.is_signed else 0
-        end = int(high) if high is not None else 10
-        made = random["randint"](begin, end, sizes, dtype=dtype)
+        first = int(low) if low is not None else -9 if dtype.is_signed else 0
+        made = random["randint"](first, 10 if high is None else int(high), sizes, dtype=dtype)
     else:
         begin, end = (-9.0 if low is None else low), (9.0 if high is None else high)
         real = dtype.to_real() if dtype.is_complex else dtype

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import _absent
+from .._absent_names import MODULES
 from ..compiler import (  # noqa: F401
     allow_in_graph,
     assume_constant_result,
@@ -47,4 +48,4 @@ def mark_dynamic(*args: Any, **kwargs: Any) -> None:
 mark_static = mark_static_address = maybe_mark_dynamic = mark_unbacked = graph_break = mark_dynamic
 disallow_in_graph = forbid_in_graph = allow_in_graph
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["_dynamo"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["_dynamo"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _absent
+from .._absent_names import MODULES
 from ..compiler import is_compiling as is_compiling
 
 
@@ -11,4 +12,4 @@ def is_compile_supported(device_type: str) -> bool:
     return True
 
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["_dynamo"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["_dynamo"])

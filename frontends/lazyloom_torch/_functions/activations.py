@@ -181,7 +181,7 @@ _GELU: dict[str, Spec] = {}
 def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; approximate "none" or "tanh"."""
     if out is not None:
-        return into(out, gelu(input, approximate))  # type: ignore[no-any-return]
+        return into(out, gelu(input, approximate))
     ready = _GELU.get(approximate)
     if ready is None:
         if approximate not in ("none", "tanh"):

@@ -51,7 +51,8 @@ def scaled_dot_product_attention(
         q, k, v = [x if x.shape[:-2] == lead else record(
             "broadcast_to", [x], {"shape": (*lead, *x.shape[-2:])}) for x in (q, k, v)]
     mask = None if attn_mask is None else operand(attn_mask)
-    if mask is not None and mask.dtype.kind != "b" and mask.dtype is not q.dtype:
+    if attn_mask is not None and mask is not None and (
+            mask.dtype.kind != "b" and mask.dtype is not q.dtype):
         if q.dtype.itemsize != 2 or mask.dtype.name != "float32":
             raise RuntimeError(
                 "Expected attn_mask dtype to be bool or to match query dtype, but got "

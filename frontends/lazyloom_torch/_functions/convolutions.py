@@ -27,7 +27,7 @@ def linear(
     if casting:
         input, weight, bias = lowered(input, weight, bias)
     if out is not None:
-        return into(out, linear(input, weight, bias))  # type: ignore[no-any-return]
+        return into(out, linear(input, weight, bias))
     x, w = operand(input), operand(weight)
     plan = _linears.get((x.type, w.type))
     if plan is None:
@@ -201,11 +201,13 @@ def _conv_transpose(n: int) -> Callable[..., Tensor]:
         if casting:
             input, weight, bias = lowered(input, weight, bias)
         x, w = operand(input), operand(weight)
-        given = tuple(map(hashable, (stride, padding, output_padding, dilation)))
-        key = (x.type, w.type, given, groups)
+        stride, padding, output_padding, dilation = map(
+            hashable, (stride, padding, output_padding, dilation))
+        key = (x.type, w.type, stride, padding, output_padding, dilation, groups)
         plan = plans.get(key)
         if plan is None:
-            plan = plans[key] = make(input, weight, *given, groups)
+            plan = plans[key] = make(
+                input, weight, stride, padding, output_padding, dilation, groups)
         return _recorded(plan, name, input, x, w, bias, n)
 
     def make(

@@ -48,7 +48,7 @@ def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     return found
 
 
-_VIEWS: dict[str, Callable[..., Any]] = {
+_VIEWS: dict[str, Any] = {
     "alias": _alias, "as_strided": strided.as_strided, "detach": Tensor.detach,
     "diagonal": views.diagonal, "expand": views.expand, "narrow": views.narrow,
     "permute": views.permute, "select": views.select, "slice": _slice,
@@ -59,7 +59,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "view_as_real": strided.view_as_real,
 }  # fmt: skip
 
-FUNCTIONS = {f"{n}_copy": _copy(f"{n}_copy", f) for n, f in _VIEWS.items()}
+FUNCTIONS: dict[str, Any] = {f"{n}_copy": _copy(f"{n}_copy", f) for n, f in _VIEWS.items()}
 
 
 def _written(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -79,11 +79,12 @@ def _written(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return function
 
 
-FUNCTIONS.update({n: _written(n, f) for n, f in {
+_PARTS: dict[str, Any] = {
     "diagonal_scatter": views.diagonal, "select_scatter": views.select, "slice_scatter": _slice,
-    "as_strided_scatter": strided.as_strided}.items()})
+    "as_strided_scatter": strided.as_strided}
+FUNCTIONS.update({n: _written(n, f) for n, f in _PARTS.items()})
 
 
 #: those that are methods of a tensor too
-METHODS = {n: FUNCTIONS[n] for n in (
+METHODS: dict[str, Any] = {n: FUNCTIONS[n] for n in (
     "narrow_copy", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter")}

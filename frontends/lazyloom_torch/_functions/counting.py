@@ -149,7 +149,8 @@ def _edges(v: Any, bins: Any, ends: tuple[Any, Any] | None, name: str) -> Any:
         return operand(bins)
     if bins <= 0:
         raise RuntimeError(f"{name}: bins must be > 0, but got {bins}")
-    low, high = _limits(v, *(ends or (None, None)), name)
+    first, last = ends or (None, None)
+    low, high = _limits(v, first, last, name)
     if ends is not None and ends[0] == ends[1]:
         low, high = _apart(_full((), float(ends[0]), v.dtype), _full((), float(ends[1]), v.dtype),
                            0.5)  # fmt: skip
@@ -423,6 +424,6 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return _results(_taken(moved, first, at), inverse, counts if return_counts else None)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     nonzero, argwhere, nonzero_static, bincount, histc, histogram, histogramdd, unique,
     unique_consecutive)}

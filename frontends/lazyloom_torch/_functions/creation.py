@@ -353,7 +353,7 @@ def range_(
 def _ends(name: str, ends: tuple[Any, Any], kind: dtype, wide: dtype) -> list[Any]:
     """The two ends as operands, whole for an integer dtype; RuntimeError for tensors with
     dimensions."""
-    found = []
+    found: list[Any] = []
     for end in ends:
         if not isinstance(end, Tensor):
             numbers = _numbers((end,))
@@ -478,10 +478,10 @@ new_zeros, new_ones, new_empty, new_full = (
     _new(f"new_{f.__name__}", f) for f in (zeros, ones, empty, full))
 new_empty_strided = _new("new_empty_strided", empty_strided)
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     tensor, as_tensor, from_numpy, from_dlpack, scalar_tensor, full, zeros, ones, empty, full_like,
     zeros_like, ones_like, arange, linspace, logspace, eye, empty_strided, empty_permuted)}
 FUNCTIONS.update(asarray=asarray, empty_like=empty_like, range=range_)
-METHODS = {f.__name__: f for f in (
+METHODS: dict[str, Any] = {f.__name__: f for f in (
     new_tensor, new_zeros, new_ones, new_empty, new_full, new_empty_strided)}
 METHODS["__array_wrap__"] = _array_wrap

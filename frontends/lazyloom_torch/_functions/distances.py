@@ -37,7 +37,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         length = reductions.norm(x, 2, dim, True)
         # the divisor of a short vector is constant: it has no derivative of its own
         units.append(pointwise.div(x, pointwise.clamp(length, min=eps)))
-    return pointwise.mul(*units).sum(dim)  # type: ignore[no-any-return]
+    return pointwise.mul(*units).sum(dim)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:

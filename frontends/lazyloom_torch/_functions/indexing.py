@@ -14,7 +14,7 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.frontend import Pick, index_key, same_view
+from lazyloom.frontend import Pick, Reshape, index_key, same_view
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._elementwise import alike
@@ -221,7 +221,7 @@ class _Entries:
             if strides is None and len(self.kept) != len(whole):
                 strides = found.stride()
             found = found._share(
-                views.Reshape(tuple(1 if d is None else sizes[d] for d in self.kept)),
+                Reshape(tuple(1 if d is None else sizes[d] for d in self.kept)),
                 None if strides is None else self._strides(strides), found._offset)
         for at, value in reversed(self.picks):
             dim = self.kept[at]
@@ -504,5 +504,5 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return alike(_wrap(made), copy)
 
 
-FUNCTIONS = {"index_put": index_put}
+FUNCTIONS: dict[str, Any] = {"index_put": index_put}
 INPLACE = ("index_put",)

@@ -139,7 +139,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     values, common = pointwise.promoted((input, vec2))
     if common.category == 0:
         return pointwise.mul(input.unsqueeze(1), vec2)
-    return _wrap(record("outer", values))  # type: ignore[no-any-return]
+    return _wrap(record("outer", values))
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -191,7 +191,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 y = record("sum", [y], {"axes": (j,), "keepdims": True})
             else:
                 x = record("sum", [x], {"axes": (i,), "keepdims": True})
-    return _wrap(record("dot_general", [x, y], {  # type: ignore[no-any-return]
+    return _wrap(record("dot_general", [x, y], {
         "lhs_contract": tuple(left), "rhs_contract": tuple(right), "lhs_batch": (),
         "rhs_batch": ()}))
 
@@ -248,9 +248,9 @@ def einsum(*args: Any) -> Tensor:
         # what the dots stand for is summed over, as PyTorch does
         found = _einsum(values, f"{left}->...{right}")
         extra = len(found.shape) - len(right)
-        return _wrap(record("sum", [found], {  # type: ignore[no-any-return]
+        return _wrap(record("sum", [found], {
             "axes": tuple(range(extra)), "keepdims": False}))
-    return _wrap(_einsum(values, f"{left}->{right}"))  # type: ignore[no-any-return]
+    return _wrap(_einsum(values, f"{left}->{right}"))
 
 
 def _summed_alone(left: str, right: str | None) -> bool:
@@ -306,7 +306,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     values = [cast(operand(x), common.lazy) for x in (input, other)]
     if common.category == 0:
         return kron(input.byte(), other.byte()).bool()
-    return _wrap(record("kron", values))  # type: ignore[no-any-return]
+    return _wrap(record("kron", values))
 
 
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
@@ -321,7 +321,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got "
             f"{input.size(at)} and {other.size(at)}")
     values, _ = pointwise.promoted((input, other))
-    return _wrap(record("cross", values, {"axis": at}))  # type: ignore[no-any-return]
+    return _wrap(record("cross", values, {"axis": at}))
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

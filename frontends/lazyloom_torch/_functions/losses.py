@@ -304,7 +304,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
         raise RuntimeError(
             f"smooth_l1_loss does not support negative values for beta, got {beta}")
     if beta == 0:
-        return l1_loss(input, target, reduction=reduction)  # type: ignore[no-any-return]
+        return l1_loss(input, target, reduction=reduction)
     values = _pair(input, target, "smooth_l1_loss")
     found = _wrap(record("huber_loss", values, {"delta": float(beta), "reduction": reduction}))
     return found if beta == 1 else pointwise.div(found, float(beta))

@@ -7,10 +7,10 @@ is taken from and on the arguments, so a loop that takes the same views works th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import typing
 from typing import Any
 
-from .._core import starred
+from .._core import Function, starred
 from .._tensor import Tensor
 
 #: (function, type, strides, arguments) -> the plan of the view, or a tuple of plans
@@ -73,7 +73,7 @@ def _ints(args: Any) -> bool:
     return {*map(type, args)} <= _INT
 
 
-def planned(function: Callable[..., Any]) -> Callable[..., Any]:
+def planned(function: Function) -> Function:
     """A view function that keeps what it found for arguments that are all ints."""
 
     sequence = starred(function)
@@ -98,4 +98,4 @@ def planned(function: Callable[..., Any]) -> Callable[..., Any]:
             keep(key, input, found)
         return found
 
-    return wrapper
+    return typing.cast(Function, wrapper)

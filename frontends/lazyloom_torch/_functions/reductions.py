@@ -28,7 +28,7 @@ def _reduce(op: str, v: Any, dim: Any, keepdim: bool, **attributes: Any) -> Tens
     axes = None if dim is None else _axes(dim, len(v.shape))
     if attributes or type(keepdim) is not bool:
         attributes.update(axes=axes, keepdims=keepdim)
-        return _wrap(record(op, [v], attributes))  # type: ignore[no-any-return]
+        return _wrap(record(op, [v], attributes))
     ready = _specs.get((op, axes, keepdim))
     if ready is None:
         ready = _specs[op, axes, keepdim] = spec(op, 1, {"axes": axes, "keepdims": keepdim})
@@ -205,7 +205,7 @@ all, any = _truth("all"), _truth("any")  # noqa: A001
 
 
 def count_nonzero(
-    input: Tensor, dim: Any = None, *more: int  # type: ignore[valid-type]
+    input: Tensor, dim: Any = None, *more: int
 ) -> Tensor:
     """The number of elements that are not zero, over dimensions or of all; int64."""
     return _reduce("count_nonzero", operand(input), (dim, *more) if more else dim, False)
@@ -333,7 +333,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     return bool(all(representation.isclose(input, other, rtol, atol, equal_nan)).item())
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     sum, prod, mean, nansum, nanmean, amax, amin, aminmax, max, min, argmax, argmin, all, any,
     count_nonzero, var, std, var_mean, std_mean, logsumexp, norm, dist, cumsum, cumprod,
     logcumsumexp, cummax, cummin, equal, allclose)}

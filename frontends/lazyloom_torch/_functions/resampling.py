@@ -65,7 +65,7 @@ def interpolate(
             "a 4-D tensor as input")
     _check(v, n, mode, antialias, sizes, input)
     if mode == "area":
-        return pooling.FUNCTIONS[f"adaptive_avg_pool{n}d"](input, sizes)  # type: ignore[no-any-return]
+        return pooling.FUNCTIONS[f"adaptive_avg_pool{n}d"](input, sizes)
     return _wrap(_resized(v, sizes, factors, mode, bool(align_corners), antialias))
 
 

@@ -413,7 +413,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return _wrap(found)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     index_select, take, put, gather, take_along_dim, scatter, scatter_add, scatter_reduce,
     index_add, index_copy, index_fill, index_reduce, masked_fill, masked_select, masked_scatter)}
 INPLACE = ("put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",

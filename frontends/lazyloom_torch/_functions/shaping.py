@@ -477,14 +477,14 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     cat, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, flip,
     fliplr, flipud, roll, rot90, tile, repeat_interleave, broadcast_tensors, meshgrid,
     cartesian_prod, tril, triu, tril_indices, triu_indices, diag_embed, diag, diagflat,
     constant_pad_nd, unravel_index)}
 make_elementwise(FUNCTIONS, ("flip", "fliplr", "flipud"))
 FUNCTIONS.update(concat=cat, concatenate=cat, row_stack=vstack)
-METHODS = {"repeat": repeat, "sum_to_size": sum_to_size}
+METHODS: dict[str, Any] = {"repeat": repeat, "sum_to_size": sum_to_size}
 METHOD_NAMES = ("flip", "fliplr", "flipud", "roll", "rot90", "tile", "repeat_interleave", "tril",
                 "triu", "diag_embed", "diag", "diagflat")
 INPLACE = ("tril", "triu")

@@ -386,7 +386,7 @@ def _at_ranks(ordered: Any, ranks: Any, last: int) -> Any:
 
 quantile, nanquantile = _quantile("quantile", False), _quantile("nanquantile", True)
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, searchsorted, bucketize, isin,
     quantile, nanquantile)}
 make_elementwise(FUNCTIONS, ("sort", "argsort", "msort"))

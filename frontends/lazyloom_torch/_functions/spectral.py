@@ -227,4 +227,4 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
     stft, istft, hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window)}
-METHODS = {"stft": stft, "istft": istft}
+METHODS: dict[str, Any] = {"stft": stft, "istft": istft}

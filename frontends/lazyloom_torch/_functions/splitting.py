@@ -145,6 +145,6 @@ def _along(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]
 
 hsplit, vsplit, dsplit = _along("hsplit", 1, 1), _along("vsplit", 2, 0), _along("dsplit", 3, 2)
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     unbind, split, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit)}
 FUNCTIONS.update(unsafe_split=split, unsafe_split_with_sizes=split_with_sizes, unsafe_chunk=chunk)

@@ -296,10 +296,10 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.tensor_type.shape)
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     as_strided, as_strided_, view_as_real, view_as_complex, conj, is_conj, resolve_conj,
     conj_physical, is_neg, resolve_neg, resize_as_)}
-METHODS = {f.__name__: f for f in (
+METHODS: dict[str, Any] = {f.__name__: f for f in (
     as_strided, as_strided_, unfold, conj, is_conj, resolve_conj, conj_physical, is_neg,
     resolve_neg, resize_, resize_as_)}
 INPLACE = ("conj_physical",)

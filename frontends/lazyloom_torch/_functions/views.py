@@ -399,7 +399,7 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
     return made.requires_grad_() if require_grad else made
 
 
-FUNCTIONS = {f.__name__: f for f in (
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     as_subclass, view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t,
     movedim,
     unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, diagonal, contiguous,

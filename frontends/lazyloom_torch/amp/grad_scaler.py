@@ -372,8 +372,8 @@ def _contents(optimizer: RecordedOptimizer) -> dict[Any, tuple[Any, Value]]:
     for group in optimizer.param_groups:
         for p in group["params"]:
             found[id(p)] = (_Held(p), p.value.detach())
-            state = optimizer.state.get(p)
-            for name, held in state.items() if state else ():
+            state: dict[str, Any] = optimizer.state.get(p) or {}
+            for name, held in state.items():
                 place = _Entry(state, name) if name in optimizer.counters else _Held(held)
                 found[id(p), name] = (place, held.value.detach())
     return found

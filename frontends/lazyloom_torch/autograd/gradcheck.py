@@ -107,6 +107,7 @@ def _check(
     outputs = _outputs(func, args)
     numeric = [_differences(func, args, i, eps) for i in places]
     for number, out in enumerate(outputs):
+        found: Any
         if not out.requires_grad:
             found = [np.zeros_like(n[number]) for n in numeric]
         else:
@@ -121,8 +122,9 @@ def _check(
     if forward:
         for i in places:
             pushed = _pushed(func, args, i)
-            for number, (a, n) in enumerate(zip(pushed, numeric[places.index(i)], strict=True)):
-                _agree(number, i, a, n, atol, rtol, " (forward mode)")
+            for number, (a, near) in enumerate(
+                    zip(pushed, numeric[places.index(i)], strict=True)):
+                _agree(number, i, a, near, atol, rtol, " (forward mode)")
 
 
 def _agree(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent
+from .._absent_names import MODULES
 
 
 def is_available() -> bool:
@@ -58,4 +59,4 @@ class QueueEmptyError(DistStoreError):
     """Never raised."""
 
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["distributed"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["distributed"])

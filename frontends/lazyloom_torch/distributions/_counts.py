@@ -92,6 +92,7 @@ class Poisson(ExponentialFamily):
 class Binomial(ByProbabilityOrLogit):
     """How many of ``total_count`` trials succeed, each with probability ``probs``."""
 
+    total_count: Any
     arg_constraints = {"total_count": constraints.nonnegative_integer,
                        **ByProbabilityOrLogit.arg_constraints}
     has_enumerate_support = True
@@ -135,6 +136,7 @@ class Binomial(ByProbabilityOrLogit):
 class NegativeBinomial(ByProbabilityOrLogit):
     """How many trials succeed, each with probability ``probs``, before ``total_count`` fail."""
 
+    total_count: Any
     arg_constraints = {"total_count": constraints.greater_than_eq(0),
                        "probs": constraints.half_open_interval(0.0, 1.0),
                        "logits": constraints.real}

@@ -133,6 +133,8 @@ class InverseGamma(Mapped):
 class Pareto(Mapped):
     """Numbers above ``scale`` with density ~ ``x**-(alpha + 1)``."""
 
+    alpha: Any
+    scale: Any
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     mode = derived(lambda d: d.scale)
 
@@ -146,7 +148,7 @@ class Pareto(Mapped):
     mean = derived(lambda d: d.scale * (1 + 1 / (d.alpha - 1).clamp(min=0)))
 
     @property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return (self.scale / (a - 1)).square() * (a / (a - 2))
 
@@ -156,6 +158,7 @@ class Pareto(Mapped):
 class Weibull(Mapped):
     """Positive numbers with the cdf ``1 - exp(-(x / scale)**concentration)``."""
 
+    scale: Any
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     concentration_reciprocal = derived(lambda d: 1 / d.concentration)
@@ -181,6 +184,8 @@ class Weibull(Mapped):
 class Kumaraswamy(Mapped):
     """Numbers between 0 and 1 with the cdf ``1 - (1 - x**a)**b``."""
 
+    concentration0: Any
+    concentration1: Any
     arg_constraints = {"concentration1": constraints.positive,
                        "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -202,7 +207,7 @@ class Kumaraswamy(Mapped):
         return b * (b.lgamma() + c.lgamma() - (b + c).lgamma()).exp()
 
     @property
-    def mode(self) -> Tensor:  # type: ignore[override]
+    def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         exists = (a >= 1) & (b >= 1) & (a * b > 1)
         return torch.where(exists, ((a - 1).log() - (a * b - 1).log()).div(a).exp(), math.nan)

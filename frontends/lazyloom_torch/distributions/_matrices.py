@@ -209,7 +209,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
     def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None,
                  scale_tril: Any = None, validate_args: Any = None) -> None:
         matrix = self._take(covariance_matrix, precision_matrix, scale_tril)
-        given = torch.as_tensor(df, dtype=matrix.dtype)
+        given: Any = torch.as_tensor(df, dtype=matrix.dtype)
         batch = torch.broadcast_shapes(given.shape, matrix.shape[:-2])
         self.df = given.expand(batch)
         if is_number(df):
@@ -219,7 +219,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
         self._unbroadcasted_scale_tril = _TO_FACTOR[self._given](matrix)
 
     @property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         own = diagonal_of(self.covariance_matrix)
         products = own.unsqueeze(-1) * own.unsqueeze(-2)
         return self._count * (self.covariance_matrix.square() + products)

@@ -53,6 +53,8 @@ class Exponential(ExponentialFamily):
 class Gamma(ExponentialFamily):
     """Positive numbers of density ~ ``x**(concentration - 1) * exp(-rate * x)``."""
 
+    concentration: Any
+    rate: Any
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
@@ -103,6 +105,8 @@ class Chi2(Gamma):
 class FisherSnedecor(Distribution):
     """The ratio of two mean squares of ``df1`` and ``df2`` standard normal numbers."""
 
+    df1: Any
+    df2: Any
     arg_constraints = dict.fromkeys(("df1", "df2"), constraints.positive)
     support = constraints.positive
     has_rsample = True
@@ -114,7 +118,7 @@ class FisherSnedecor(Distribution):
         self._parametrise(validate_args, df1=df1, df2=df2)
 
     @property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         m, n = self.df1, torch.where(self.df2 > 4, self.df2, math.nan)
         return 2 * (n / (n - 2)).square() * (m + n - 2) / (m * (n - 4))
 
@@ -157,7 +161,7 @@ class Dirichlet(ExponentialFamily):
         torch.xlogy(d.concentration - 1, value).sum(-1) - d._log_normalizer(d.concentration)))
 
     @property
-    def mode(self) -> Tensor:  # type: ignore[override]
+    def mode(self) -> Tensor:
         a = self.concentration
         above = (a - 1).clamp(min=0)
         # where every corner is a mode, that of the largest concentration

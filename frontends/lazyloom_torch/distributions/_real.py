@@ -108,6 +108,9 @@ class Gumbel(LocationScale):
 class StudentT(LocationScale):
     """``loc + scale * t`` with t of ``df`` degrees of freedom."""
 
+    df: Any
+    loc: Any
+    scale: Any
     arg_constraints = {"df": constraints.positive, **LocationScale.arg_constraints}
     mean = derived(lambda d: torch.where(d.df > 1, d.loc, math.nan))
 
@@ -116,7 +119,7 @@ class StudentT(LocationScale):
         self._parametrise(validate_args, df=df, loc=loc, scale=scale)
 
     @property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         found = torch.where(self.df > 2, self.scale.square() * self.df / (self.df - 2), math.inf)
         return torch.where(self.df > 1, found, math.nan)
 
@@ -142,6 +145,8 @@ class StudentT(LocationScale):
 class Uniform(Distribution):
     """Numbers of ``[low, high)``, each as probable as another."""
 
+    low: Any
+    high: Any
     arg_constraints = {"low": constraints.real, "high": constraints.real}
     has_rsample = True
     mean = derived(lambda d: (d.low + d.high) / 2)
@@ -171,6 +176,9 @@ class Uniform(Distribution):
 class GeneralizedPareto(Distribution):
     """Excesses over the threshold ``loc``, of the tail index ``concentration``."""
 
+    loc: Any
+    scale: Any
+    concentration: Any
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive,
                        "concentration": constraints.real}
     has_rsample = True
@@ -218,13 +226,13 @@ class GeneralizedPareto(Distribution):
     _draw = formula(lambda d, shape: d.icdf(uniform(shape, d.loc.dtype)))
 
     @property
-    def mean(self) -> Tensor:  # type: ignore[override]
+    def mean(self) -> Tensor:
         exists = self.concentration < 1
         kept = torch.where(exists, self.concentration, 0.5)
         return torch.where(exists, self.loc + self.scale / (1 - kept), math.inf)
 
     @property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         exists = self.concentration < 0.5
         kept = torch.where(exists, self.concentration, 0.25)
         found = (self.scale / (1 - kept)).square() / (1 - 2 * kept)
@@ -236,6 +244,8 @@ class GeneralizedPareto(Distribution):
 class VonMises(Distribution):
     """Angles around ``loc`` with density ~ ``exp(concentration * cos(x - loc))``."""
 
+    loc: Any
+    concentration: Any
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     mean = mode = derived(lambda d: d.loc)

@@ -190,7 +190,7 @@ class ComposeTransform(Transform):
 
     def _end(self, at: int, which: str) -> Constraint:
         if not self.parts:
-            return constraints.real  # type: ignore[no-any-return]
+            return constraints.real
         found = getattr(self.parts[at], which)
         return with_more(found, self._dims()[at] - found.event_dim)
 

@@ -273,7 +273,7 @@ class stack(_Parts):
     """A constraint for each place of a dimension."""
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         inner: int = max(c.event_dim for c in self.cseq)
         return inner + (self.dim + inner < 0)
 

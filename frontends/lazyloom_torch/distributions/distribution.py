@@ -85,7 +85,7 @@ class Distribution:
 
     def _known_constraints(self) -> dict[str, Any] | None:
         try:
-            return self.arg_constraints  # type: ignore[no-any-return]
+            return self.arg_constraints
         except NotImplementedError:
             return None
 

@@ -46,6 +46,6 @@ class ExponentialFamily(Distribution):
 
 def inner_product(xs: list[Tensor], ys: list[Tensor], ndim: int) -> Tensor:
     """The sum of the products over all but the first ``ndim`` dimensions, pair by pair."""
-    found: Tensor = sum(  # type: ignore[assignment]
+    found: Tensor = sum(
         sum_rightmost(x * y, x.ndim - ndim) for x, y in zip(xs, ys))
     return found

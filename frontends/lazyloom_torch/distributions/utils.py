@@ -86,7 +86,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects "
                 f"implementing __torch_function__, not {type_name(v)}.")
-    found = torch.broadcast_tensors(*(
+    found: Any = torch.broadcast_tensors(*(
         torch.full((), v, dtype=kind) if is_number(v) else v for v in values))
     for v, t in zip(values, found):
         if is_number(v):

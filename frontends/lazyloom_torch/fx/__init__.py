@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent
+from .._absent_names import MODULES
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -12,4 +13,4 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["fx"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["fx"])

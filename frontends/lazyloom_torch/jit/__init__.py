@@ -70,4 +70,4 @@ def is_tracing() -> bool:
 __getattr__ = _absent.missing(__name__)
 
 # in the place of what the first line of this module put there
-from . import annotations as annotations  # noqa: E402, F811
+from . import annotations as annotations  # type: ignore[assignment]  # noqa: E402, F811

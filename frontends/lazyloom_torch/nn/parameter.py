@@ -42,7 +42,7 @@ class Parameter(Tensor):
         made: Any = super().__deepcopy__(memo)
         if made._leaf is not None:
             made._leaf.grad = None
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -75,7 +75,7 @@ class UninitializedTensorMixin:
         _dtypes.check_device(device)
         kind = self.dtype if dtype is None else dtype  # type: ignore[attr-defined]
         self.__class__ = self._becomes  # type: ignore[assignment]
-        self.data = empty(tuple(shape), dtype=kind)
+        self.data: Any = empty(tuple(shape), dtype=kind)
 
     @property
     def shape(self) -> Size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent
+from .._absent_names import MODULES
 
 
 def is_in_onnx_export() -> bool:
@@ -26,4 +27,4 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     """Accepted: nothing is exported."""
 
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["onnx"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["onnx"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent
+from .._absent_names import MODULES
 
 
 def parse_args(*arg_descriptors: str) -> Any:
@@ -12,4 +13,4 @@ def parse_args(*arg_descriptors: str) -> Any:
     return lambda f: f
 
 
-__getattr__ = _absent.missing(__name__, reason=_absent.MODULES["onnx"])
+__getattr__ = _absent.missing(__name__, reason=MODULES["onnx"])

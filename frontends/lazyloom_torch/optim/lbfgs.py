@@ -292,7 +292,7 @@ class _Search:
             near, far = sorted((low.step, high.step))
             if (far - near) * size < self.tolerance:
                 break
-            step = _cubic_minimum(*ends)
+            step = _cubic_minimum(ends[0], ends[1])
             margin = 0.1 * (far - near)
             if min(far - step, step - near) < margin:
                 # near an end: the second time, or beyond it, go inside by a tenth

@@ -42,7 +42,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
             else:
                 average.copy_(average * decay + p * (1 - decay))
 
-    return ema_update  # type: ignore[no-any-return]
+    return ema_update
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
@@ -60,7 +60,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
             else:
                 average.copy_(average + (p - average) * weight)
 
-    return swa_update  # type: ignore[no-any-return]
+    return swa_update
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
@@ -71,7 +71,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     def ema_update(average: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
         return decay * average + (1 - decay) * current
 
-    return ema_update  # type: ignore[no-any-return]
+    return ema_update
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
@@ -81,7 +81,7 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     def swa_update(average: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
         return average + (current - average) / (num_averaged + 1)
 
-    return swa_update  # type: ignore[no-any-return]
+    return swa_update
 
 
 class AveragedModel(Module):

@@ -62,7 +62,7 @@ class Hardtanh(Declared, function="hardtanh", passes=("min_val", "max_val", "inp
 class ReLU6(Hardtanh):
     """The input limited to [0, 6]."""
 
-    shown = ()
+    shown: Any = ()
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)

@@ -57,9 +57,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """New random values."""
         self.head.reset_parameters()
-        for first, second in self.tail:  # type: ignore[misc]
-            first.reset_parameters()
-            second.reset_parameters()
+        for pair in self.tail:
+            for layer in pair.children():
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> Any:
         single = target_.dim() == 0

@@ -361,9 +361,11 @@ class Module(Hooked, Stateful):
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
         for name, b in self._buffers.items():
+            if b is None:
+                continue
             if is_lazy(b):
-                b.data = fn(b)  # type: ignore[union-attr]
-            elif b is not None:
+                b.data = fn(b)
+            else:
                 self._buffers[name] = fn(b)
         return self
 

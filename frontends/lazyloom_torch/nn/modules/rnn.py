@@ -58,7 +58,8 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for suffix in ("", "_reverse")[:self._directions]:
                 size = below * self._directions if layer else input_size
-                shapes = {"weight_ih": (gates, size), "weight_hh": (gates, below)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (gates, size), "weight_hh": (gates, below)}
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:

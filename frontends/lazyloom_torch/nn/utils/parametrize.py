@@ -89,8 +89,8 @@ class ParametrizationList(ModuleList):
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
                 f"Got {type_name(new)}")
         self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
             if new.dtype is not original.dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype: it was "

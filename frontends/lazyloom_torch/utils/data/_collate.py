@@ -70,7 +70,7 @@ def _no_batch(kind: Any) -> TypeError:
 def _stacked(batch: Sequence[Tensor]) -> Tensor:
     if get_worker_info() is None:
         apart(batch)
-        return stack(list(batch))  # type: ignore[no-any-return]
+        return stack(list(batch))
     try:
         joined = np.stack([t.detach().read() for t in batch])
     except ValueError as error:
@@ -98,7 +98,7 @@ def _mapping(first: Any, batch: Sequence[Any]) -> Any:
             made = copy.copy(first)
             made.update(members)
             return made
-        return type(first)(members)  # type: ignore[call-arg]
+        return type(first)(members)
     except TypeError:
         return members  # a mapping that cannot be made of another
 

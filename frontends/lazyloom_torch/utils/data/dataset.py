@@ -183,7 +183,7 @@ def random_split(
     from ...random import randperm
 
     total = len(dataset)  # type: ignore[arg-type]
-    sizes = list(lengths)
+    sizes: list[Any] = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
         for i, part in enumerate(sizes):
             if not 0 <= part <= 1:
