@@ -24,8 +24,8 @@ FOLDER: Final = Path(__file__).resolve().parents[1] / "frontends" / "lazyloom_to
 ROOT: Final = "lazyloom_torch"
 #: modules whose names are made when they are imported
 MODULES: Final = (
-    "", "accelerator", "cuda", "cuda.random", "fft", "linalg", "mps", "mtia", "nn.functional",
-    "special", "xpu")  # fmt: skip
+    "", "accelerator", "cuda", "cuda.random", "fft", "linalg", "mps", "mtia", "nn",
+    "nn.functional", "nn.modules", "special", "xpu")  # fmt: skip
 
 _BUILTINS: Final = ("bool", "complex", "dict", "float", "int", "list", "object", "str", "tuple",
                     "type")  # fmt: skip

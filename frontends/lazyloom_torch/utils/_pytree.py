@@ -68,7 +68,7 @@ class _Key:
     """A step of a path: one field, which is written in ``text`` and read by ``read``."""
 
     text: ClassVar[str] = "[{!r}]"
-    read: ClassVar[Callable[[Any, Any], Any]] = staticmethod(operator.getitem)
+    read: ClassVar[Any] = staticmethod(operator.getitem)
 
     def _field(self) -> Any:
         (only,) = vars(self).values()

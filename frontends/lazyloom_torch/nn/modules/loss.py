@@ -1,5 +1,8 @@
 """Losses."""
 
+# a loss of three tensors is one of PyTorch's losses, too
+# mypy: disable-error-code="override"
+
 from __future__ import annotations
 
 import warnings
@@ -35,8 +38,8 @@ class _Loss(Declared, declared=True):
 
     def _take(self, arguments: dict[str, Any]) -> None:
         if "size_average" in arguments:
-            older = [arguments.pop(name) for name in _OLDER]
-            arguments["reduction"] = reduction_of(*older, arguments["reduction"])
+            size_average, reduce = [arguments.pop(name) for name in _OLDER]
+            arguments["reduction"] = reduction_of(size_average, reduce, arguments["reduction"])
         for name in ("weight", "pos_weight"):
             if name in arguments:
                 self.register_buffer(name, arguments.pop(name))
