@@ -234,7 +234,7 @@ def module_stub(name: str, notice: str) -> str:
     first: list[str] = []
     lines: list[str] = []
     for public, thing in sorted(vars(module).items()):
-        if public.startswith("_") and not isinstance(thing, types.FunctionType):
+        if public.startswith("_") and getattr(thing, "__name__", "") != public:
             continue
         if public in inner or public in ("annotations", "Any") or public.startswith("__"):
             continue

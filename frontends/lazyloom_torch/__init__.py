@@ -20,8 +20,7 @@ from . import (  # noqa: E402, F401
     _dtypes,
     _internals,
     _methods,
-    _numpy_names,
-    _symbols,
+    _namespace,
     accelerator,
     autograd,
     backends,
@@ -36,10 +35,11 @@ from . import (  # noqa: E402, F401
     version,
 )
 from ._as_torch import as_torch  # noqa: E402, F401
+from ._core import broadcast_shapes as _broadcast_shapes  # noqa: E402
 from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
 from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
+from ._filling import fill as _fill  # noqa: E402
 from ._foreign import naming  # noqa: E402, F401
-from ._formats import FUNCTIONS as _formats  # noqa: E402, F401
 from ._functions import (  # noqa: E402, F401
     copies,
     counting,
@@ -74,28 +74,10 @@ from ._out import taking_out  # noqa: E402, F401
 from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
 from ._publishing import publish as _publish  # noqa: E402
 from ._repr import set_printoptions  # noqa: E402, F401
-from ._settings import FUNCTIONS as _settings  # noqa: E402, F401
 from ._tensor import Tensor  # noqa: E402, F401
 from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
 
 _methods.attach()
-
-for _module in (pointwise, representation, reductions, views, splitting, strided, copies, storages,
-                shaping, linear, indexing, scattering, sorting, counting, creation, random,
-                matrices, statistics, spectral, recurrent):
-    for _name, _function in _module.FUNCTIONS.items():
-        if _name not in getattr(_module, "METHODS_ONLY", ()):
-            _function = _numpy_names.taking(_name, _function)
-            if _name in TAKES_OUT:
-                _function = taking_out(_function)
-            elif _module is not pointwise:  # which checks each operand itself
-                _function = naming(_function)
-            globals()[_name] = _function
-for _name, _dtype in _dtypes.NAMES.items():
-    globals()[_name] = _dtype
-
-globals().update(_settings)
-globals().update(_formats)
 
 __version__ = torch_version.TorchVersion(version.__version__)
 
@@ -149,9 +131,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The common shape. Raises RuntimeError if there is none."""
-    from ._core import broadcast_shapes as find
-
-    return Size(find(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
+    return Size(_broadcast_shapes(*[(s,) if hasattr(s, "__index__") else s for s in shapes]))
 
 
 #: loaded when they are first used, or imported by name
@@ -159,9 +139,6 @@ _LAZY_MODULES = frozenset((
     "_C", "_dynamo", "distributed", "distributions", "fx", "library", "mps", "mtia",
     "multiprocessing", "onnx", "overrides", "profiler", "xpu"))
 _absent.install()
-globals().update(_absent.dtypes())
-globals().update(_symbols.FUNCTIONS)
-globals().update(_internals.FUNCTIONS)
 torch = _sys.modules[__name__]  # as PyTorch's package has itself among its names
 __getattr__ = _absent.missing(__name__)
 
@@ -180,9 +157,6 @@ from . import (  # noqa: E402, F401
     types,
     utils,
 )
-from ._functions.layers import FUNCTIONS as _layers  # noqa: E402, F401
-from ._functions.special import FUNCTIONS as _special  # noqa: E402, F401
-from ._functions.typed import FUNCTIONS as _typed  # noqa: E402, F401
 from .amp import GradScaler, autocast  # noqa: E402, F401
 from .amp.autocast_mode import (  # noqa: E402, F401
     autocast_decrement_nesting,
@@ -210,23 +184,13 @@ from .cuda import amp as _cuda_amp  # noqa: E402, F401
 from .func import vmap  # noqa: E402, F401
 from .serialization import load, save  # noqa: E402, F401
 
-for _name, _function in _special.items():
-    globals()[_name] = taking_out(_function)
-for _name in _methods.INPLACE_FUNCTIONS:
-    if hasattr(Tensor, _name):
-        globals()[_name] = getattr(Tensor, _name)
-globals().update(_layers)
-globals().update(_typed)
-Tensor.hardshrink = _layers["hardshrink"]  # type: ignore[attr-defined]
-Tensor._make_subclass = staticmethod(views.make_subclass)  # type: ignore[attr-defined]
-Tensor.prelu = _layers["prelu"]  # type: ignore[attr-defined]
-_autocast.apply(globals(), _autocast.GENERAL)
+_fill(__name__, _namespace.names())
 
 for _name, _module in (
     ("", None), (".nn.functional", nn.functional), (".linalg", linalg), (".fft", fft),
     (".special", special), (".backends.cuda", backends.cuda),
 ):
-    _publish(globals() if _module is None else vars(_module), f"{__name__}{_name}")
+    _publish(vars(_sys.modules[__name__] if _module is None else _module), f"{__name__}{_name}")
 _publish(vars(Tensor), __name__, "Tensor")
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]

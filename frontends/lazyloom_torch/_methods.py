@@ -13,6 +13,7 @@ from ._functions import (
     counting,
     creation,
     indexing,
+    layers,
     linear,
     matrices,
     pointwise,
@@ -186,5 +187,8 @@ def attach() -> None:
     cls.retains_grad = property(autograd.retains_grad)
     for name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
         setattr(cls, f"{name}_", _reshape_in_place(name))
+    cls._make_subclass = staticmethod(views.make_subclass)
     _properties()
     _autocast.apply_to_methods(cls)
+    for name in ("hardshrink", "prelu"):  # what is in torch.nn.functional, too: see there
+        setattr(cls, name, layers.FUNCTIONS[name])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import _absent, _no_device
+from ._filling import fill as _fill
 
-globals().update(_no_device.functions("accelerator"))
+_fill(__name__, _no_device.functions("accelerator"))
 
 
 def current_accelerator(check_available: bool = False) -> None:

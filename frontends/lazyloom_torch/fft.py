@@ -13,11 +13,11 @@ from typing import Any
 from lazyloom.dtypes import complex64, complex128
 from lazyloom.errors import type_name
 
-from . import _autocast, _dtypes
+from . import _dtypes
 from ._core import cast, record, scalar
+from ._filling import treat as _treat
 from ._functions.creation import arange
 from ._functions.shaping import roll
-from ._out import give_out
 from ._tensor import Tensor, operand
 
 _wrap = Tensor.from_value
@@ -291,5 +291,4 @@ _TRANSFORMS = (
     "irfftn", "hfft", "ihfft", "hfft2", "ihfft2", "hfftn", "ihfftn")
 
 
-give_out(globals(), (*_TRANSFORMS, "fftfreq", "rfftfreq"))
-_autocast.apply(globals(), dict.fromkeys(_TRANSFORMS, "float32"))
+_treat(__name__, (*_TRANSFORMS, "fftfreq", "rfftfreq"), dict.fromkeys(_TRANSFORMS, "float32"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from . import _absent, _no_device
+from ._filling import fill as _fill
 
-globals().update(_no_device.functions("mtia"))
+_fill(__name__, _no_device.functions("mtia"))
 
 __getattr__ = _absent.missing(__name__)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._filling import fill as _fill
 from ._functions import activations as _activations
 from ._functions import reductions as _reductions
 from ._functions import special as _special
 from ._out import taking_out as _taking_out
 
-for _name, _function in _special.SPECIAL.items():
-    globals()[_name] = _taking_out(_function)
+_fill(__name__, {n: _taking_out(f) for n, f in _special.SPECIAL.items()})
 logsumexp = _taking_out(_reductions.logsumexp)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from . import _absent, _no_device
+from ._filling import fill as _fill
 
-globals().update(_no_device.functions("xpu"))
+_fill(__name__, _no_device.functions("xpu"))
 
 __getattr__ = _absent.missing(__name__)

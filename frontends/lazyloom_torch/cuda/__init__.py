@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import _absent, _no_device
+from .._filling import fill as _fill
 from .._formats import OutOfMemoryError as OutOfMemoryError
 
-globals().update(_no_device.functions("cuda"))
+_fill(__name__, _no_device.functions("cuda"))
 
 default_generators = ()
 has_half = has_magma = False

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .. import cuda as _cuda
+from .._filling import fill as _fill
 
-globals().update({n: f for n, f in vars(_cuda).items() if "seed" in n or "rng_state" in n})
+_fill(__name__, {n: f for n, f in vars(_cuda).items() if "seed" in n or "rng_state" in n})

@@ -8,8 +8,8 @@ because of the data (a singular matrix, one that is not positive definite) is a
 from __future__ import annotations
 
 from .. import _absent, _autocast
+from .._filling import treat as _treat
 from .._functions.linear import linalg_cross, matmul
-from .._out import give_out
 from ._arguments import LinAlgError
 from ._equations import (
     det,
@@ -59,7 +59,7 @@ __all__ = [
     "vector_norm",
 ]  # fmt: skip
 
-give_out(globals(), set(__all__) - {"LinAlgError", "diagonal", "matrix_exp", "vander"})
-_autocast.apply(globals(), _autocast.LINALG)
+_treat(__name__, set(__all__) - {"LinAlgError", "diagonal", "matrix_exp", "vander"},
+       _autocast.LINALG)
 
 __getattr__ = _absent.missing(__name__)

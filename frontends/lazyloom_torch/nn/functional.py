@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _absent, _autocast
+from .._filling import fill as _fill
 from .._foreign import mixing_fast, takes_several
 from .._functions import (
     activations,
@@ -29,7 +30,7 @@ _autocast.apply(_FUNCTIONS, _autocast.GENERAL)
 _FUNCTIONS.update({
     name: mixing_fast(function)
     for name, function in _FUNCTIONS.items() if takes_several(function)})
-globals().update(_FUNCTIONS)
+_fill(__name__, _FUNCTIONS)
 
 __all__ = sorted(_FUNCTIONS)  # noqa: PLE0605
 
