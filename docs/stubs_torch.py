@@ -33,7 +33,7 @@ _BUILTINS: Final = ("bool", "complex", "dict", "float", "int", "list", "object",
 _ASKED: Final = ("__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__hash__",
                  "__torch_function__", "__slots__")  # fmt: skip
 #: methods where the runtime has something else of that name
-_OTHERWISE: Final = ("_is_view", "type")
+_OTHERWISE: Final = ("type",)
 _COMPARING: Final = ("__eq__", "__ne__")
 #: the runtime's operators, with what they give here
 _OPERATORS: Final = tuple(
