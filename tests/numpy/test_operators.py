@@ -12,8 +12,8 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom import operators as _operators
 from lazyloom.dtypes import ALL
+from lazyloom.tensor import operators as _operators
 from lazyloom_numpy import _operators as registered
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import tolerance
