@@ -17,10 +17,13 @@ from .._functions.views import view_strides
 from .._strides import Ints, memory_order, of_elements, row_major
 from .._tensor import Leaf
 
-_RESHAPES = ("reshape", "squeeze", "expand_dims")
-#: formulas that take the function's operand first, and the gradient after it
-_OPERAND_FIRST = ("relu", "threshold")
-_PRODUCTS = ("matmul", "dot_general")
+_OPS = lazyloom.ops.table()
+_RESHAPES = {_OPS[name] for name in ("reshape", "squeeze", "expand_dims")}
+_PRODUCTS = {_OPS["matmul"], _OPS["dot_general"]}
+_TRANSPOSE, _SUM, _BROADCAST, _ADD = (
+    _OPS[name] for name in ("transpose", "sum", "broadcast_to", "add"))
+#: ops whose formula takes the function's operand first, and the gradient after it
+_OPERAND_FIRST = {_OPS["relu"], _OPS["threshold"]}
 
 
 def _looked_at(step: Step) -> Sequence[int]:
@@ -33,9 +36,9 @@ def _looked_at(step: Step) -> Sequence[int]:
         base, primals, wrt = op.base, spec.attrs["primals1"], spec.attrs["wrt1"][step.result]
         if count != primals + 1:
             return ()
-        if base.name in _PRODUCTS:
+        if base in _PRODUCTS:
             return (wrt,) if step.type.ndim == 2 else ()
-        if base.name == "transpose" or base.name == "sum" or base.name in _RESHAPES:
+        if base in (_TRANSPOSE, _SUM) or base in _RESHAPES:
             return (primals,)
         incoming = step.operands[primals]
         if base.family != "elementwise" or incoming is None or incoming.shape != step.type.shape:
@@ -43,10 +46,10 @@ def _looked_at(step: Step) -> Sequence[int]:
         attrs = {name: value for name, value in spec.attrs.items() if name not in op.own}
         needed = base.dependences(attrs, primals, False)
         used = [p for p in range(primals) if needed[p] >> wrt & 1]
-        return (*used, primals) if base.name in _OPERAND_FIRST else (primals, *used)
+        return (*used, primals) if base in _OPERAND_FIRST else (primals, *used)
     if op.kind:
         return ()
-    if op.name in ("transpose", "broadcast_to") or op.name in _RESHAPES:
+    if op in (_TRANSPOSE, _BROADCAST) or op in _RESHAPES:
         return (0,)
     return range(count) if op.family == "elementwise" else ()
 
@@ -68,20 +71,20 @@ def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
     op = spec.op.base if back else spec.op
     source, strides = operands[0]
     assert op is not None
-    if op.name in _PRODUCTS:
+    if op in _PRODUCTS:
         return strides if strides == (1, shape[0]) else None
-    if op.name == "transpose":
+    if op is _TRANSPOSE:
         return _transposed(strides, spec.attrs["axes"], back)
-    if op.name in _RESHAPES:
+    if op in _RESHAPES:
         return view_strides(source, strides, shape)
-    if op.name == "sum":
+    if op is _SUM:
         return _repeated(len(shape), strides, spec.attrs["axes"])
-    if op.name == "broadcast_to":
+    if op is _BROADCAST:
         lead = len(shape) - len(source)
         return (0,) * lead + tuple(
             0 if d == 1 and shape[lead + i] != 1 else s
             for i, (d, s) in enumerate(zip(source, strides, strict=True)))
-    if back and op.name == "add":
+    if back and op is _ADD:
         return strides  # the gradient itself
     return of_elements(shape, tuple(operands))
 
