@@ -6,10 +6,9 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
-from lazyloom.frontend import Broadcast, Strided, storage_of, view_of_storage
+from lazyloom.frontend import storage_of, view_of_storage
 
 from ._errors import not_a_tensor
-from ._strides import row_major
 from ._tensor import Tensor, _new, _recorded, _still_requiring
 
 
@@ -87,20 +86,6 @@ def replace_alias(
         mine = made
         self._write_plain(value.detach(), old)
     top._keep_own((self.version, mine))
-
-
-def by_strides(self: Tensor) -> None:
-    """Let a view that repeats elements be one that can be written: the same elements by strides."""
-    kind, steps = storage_of(self).value.type, []
-    for step in self.view_steps:
-        if type(step) is Broadcast:
-            lead = len(step.shape) - len(kind.shape)
-            own = ((1, 0),) * lead + tuple(zip(kind.shape, row_major(kind.shape)))
-            step = Strided(0, step.shape, tuple(
-                s if d == n else 0 for (d, s), n in zip(own, step.shape)))
-        kind = step.out_type(kind)
-        steps.append(step)
-    self.view_steps = tuple(steps)
 
 
 def check_gradient(self: Tensor, value: object) -> None:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lazyloom
-from lazyloom import Value
-from lazyloom.frontend import detached_view, read_through, reread, storage_of, view_of_type, write
+from lazyloom import Value, frontend
+from lazyloom.frontend import detached_view, reread, storage_of, view_of_type, write
 
 from . import _dtypes
 from ._core import axis
@@ -154,9 +154,7 @@ class Tensor(_Base):
                     s == 0 and d > 1 for s, d in zip(self._strides or (), self.tensor_type.shape)
                 ):
                     raise
-                from ._memory import by_strides
-
-                by_strides(self)
+                frontend.strides_for_broadcasts(self)
                 self._replace(value)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
@@ -281,7 +279,7 @@ class Tensor(_Base):
             else:
                 made._base = root
                 if self.view_steps and storage.value.requires_grad and not self.detached:
-                    read_through(made, self, steps)
+                    frontend.read_through(made, self, steps)
         if strides is not None:
             made._strides = strides
             if reordered:
