@@ -21,8 +21,8 @@ CORE = [
     "evaluate/cuts", "evaluate/evaluate", "evaluate/spares", "frontend", "hooks", "interrupts",
     "ops/spec", "program/donation", "program/evaluations", "program/plan", "program/program",
     "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
-    "trace/graph", "trace/recording", "trace/scalars", "trace/source", "trace/specs",
-    "trace/tape", "types",
+    "trace/cut_history", "trace/graph", "trace/recording", "trace/scalars", "trace/source",
+    "trace/specs", "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -10,7 +10,7 @@ import lazyloom as ll
 from lazyloom.evaluate import collect
 from lazyloom.program.repetition import BLOCK, LOOP_DEPTH, loop_sizes
 from lazyloom.trace import graph
-from lazyloom.trace.graph import CUT_AT
+from lazyloom.trace.cut_history import CUT_AT
 from tests.contract.helpers import counted, host, number
 
 

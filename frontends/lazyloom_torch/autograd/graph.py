@@ -34,7 +34,7 @@ _NAMES = {
 
 def name_of(node: Any) -> str:
     """PyTorch's name of the derivative of a recorded op, as near as its name tells."""
-    if type(node.leaf) is Leaf:
+    if type(node.token) is Leaf:
         return "torch::autograd::AccumulateGrad"
     rule = lazyloom.host_rule(node)
     if rule is not None:
@@ -85,7 +85,7 @@ class Node:
     @property
     def variable(self) -> Tensor | None:
         """The leaf that ``AccumulateGrad`` adds to, while it is alive."""
-        token = self._result.node.leaf
+        token = self._result.node.token
         if type(token) is not Leaf:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return token.owner() if token.owner is not None else None
@@ -137,7 +137,7 @@ class Node:
                 "Tensor.register_hook")
 
     def _variable(self) -> Tensor | None:
-        token = self._result.node.leaf
+        token = self._result.node.token
         return token.owner() if type(token) is Leaf else None
 
     def _hooked(self) -> Tensor:
@@ -185,7 +185,7 @@ _classes: dict[str, type[Node]] = {}
 
 def node_of(value: Value, tensor: Tensor | None = None) -> Node:
     """The node of a value that requires a gradient, of a class with the derivative's name."""
-    if tensor is not None and type(value.node.leaf) is Leaf:
+    if tensor is not None and type(value.node.token) is Leaf:
         return ViewBackward0(value, tensor)
     name = name_of(value.node).rpartition(":")[2]
     found = _classes.get(name)

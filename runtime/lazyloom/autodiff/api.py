@@ -103,8 +103,8 @@ def value_and_grad(
             nesting.depth = depth
             with graph.trace.lock:
                 for leaf, token in marked:
-                    if leaf.node.leaf is token:
-                        leaf.node.leaf = None
+                    if leaf.node.token is token:
+                        leaf.node.token = None
         grads = iter([
             g if g is not None else zeros_like(leaf)
             for g, (leaf, _) in zip(found, marked, strict=True)])

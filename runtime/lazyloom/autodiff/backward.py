@@ -37,9 +37,9 @@ def make_leaf(value: Value, token: object) -> Value:
     node = value.node
     with graph.trace.lock:
         if not value.requires_grad and not node.tracked and len(node.types) == 1 and (
-            node.leaf is None or node.leaf is token
+            node.token is None or node.token is token
         ):
-            node.leaf = token
+            node.token = token
             return hold(node, 0, True)
     return new_leaf(value, token)
 
@@ -49,7 +49,7 @@ def new_leaf(value: Value, token: object) -> Value:
     with graph.grad_mode(True):
         fresh: Value = record("identity", [value])
     with graph.trace.lock:
-        fresh.node.leaf = token
+        fresh.node.token = token
         return hold(fresh.node, 0, True)
 
 

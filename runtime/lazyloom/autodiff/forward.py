@@ -99,8 +99,8 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
     if not moving:
         return
     types = n.types
-    if n.leaf is not None and isinstance(n.leaf, Custom):
-        _through_host(n, n.leaf, dict(zip(moving, tangents, strict=True)), known, keep, memo)
+    if n.rule is not None:
+        _through_host(n, n.rule, dict(zip(moving, tangents, strict=True)), known, keep, memo)
         return
     operands: list[Any] = [operand(n, p, keep, memo) for p in range(len(inputs))]
     found = record_spec(_jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)

@@ -43,7 +43,8 @@ def result_of(value: Value, index: int) -> Value:
 
 def host_rule(node: Node) -> Custom | None:
     """The rule that :func:`lazyloom.custom` gave a node, if it was made by that."""
-    return node.leaf if isinstance(node.leaf, Custom) else None
+    rule: Custom | None = node.rule
+    return rule
 
 
 def free_tape(values: Sequence[Value]) -> None:
@@ -106,7 +107,7 @@ class Step:
         self.result = result
         self.type = node.types[result]
         self.operands: list[TensorType | None] = []
-        self.token = node.leaf if node.spec is None else None
+        self.token = node.token
         for position, m in enumerate(node.inputs):
             if isinstance(m, Node):
                 self.operands.append(m.types[_index(node, position)])

@@ -14,7 +14,6 @@ from ..evaluate import cuts
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
 from ..ops.spec import lookup
 from ..trace import graph
-from ..trace.custom_derivatives import Custom
 from ..trace.graph import MAPPED, PENDING, Node, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
@@ -51,9 +50,9 @@ def visit_below(
             continue
         visited[n] = everything
         order.append(n)
-        if tokens is not None and wanted is not None and n.leaf in tokens:
+        if tokens is not None and wanted is not None and n.token in tokens:
             wanted.add(n)
-            tokens[n.leaf].append(n)
+            tokens[n.token].append(n)
         if ends is not None and n in ends:
             continue
         if n.tracked:
@@ -179,7 +178,7 @@ class Pull:
         given: list[int] = []
         cotangents: list[Any] = []
         targets = self.targets
-        hosted = n.leaf is not None and isinstance(n.leaf, Custom)
+        hosted = n.rule is not None
         if self.observers is not None:
             self._observe(n, arrived)
         for index, cotangent in enumerate(arrived):
@@ -188,9 +187,9 @@ class Pull:
             if targets is not None:
                 if (n, index) in targets:
                     self.found[(n, index)] = cotangent
-            elif n.leaf is not None and not hosted:
+            elif n.token is not None:
                 self.found[(n, index)] = cotangent
-                self.leaves.append((n.leaf, n, index))
+                self.leaves.append((n.token, n, index))
             given.append(index)
             cotangents.append(cotangent)
         newest: Any = None
@@ -213,7 +212,7 @@ class Pull:
 
     def _hosted(self, n: Node, arrived: list[Any]) -> Any:
         """:meth:`_through` for a node whose rule is a function of the host."""
-        rule: Any = n.leaf
+        rule: Any = n.rule
         result_of = ResultOf(n, self.create_graph, self.memo)
         cotangents = [
             None if c is None else as_value(c, n, i) for i, c in enumerate(arrived)]

@@ -125,7 +125,7 @@ def _on_the_axis(
         if known is None:
             # the tape of a function that is differentiated inside ends with it; a placeholder of
             # another mapped function goes on at what it stands for
-            flows = flows and (m.tracked or m.leaf is not None or (
+            flows = flows and (m.tracked or m.token is not None or m.rule is not None or (
                 m.spec is None and m.grad_mask != 0))
             operands.append(value_of(m, index, flows, memo))
         else:
@@ -140,17 +140,17 @@ def _on_the_axis(
     result = record_spec(spec, operands, False, n.site)
     results = result if isinstance(result, tuple) else (result,)
     results[0].node.freed = n.freed
-    if n.leaf is not None and isinstance(n.leaf, Custom):
+    if n.rule is not None:
         pairs: list[tuple[Value, bool]] = []
-        for v in n.leaf.values():
+        for v in n.rule.values():
             known = whole.get(v.node)
             if known is None:
                 pairs.append((v, False))
             else:
                 x = known[v.index]
                 pairs.append((x if v.requires_grad else x.detach(), True))
-        inputs = range(n.leaf.results, len(n.inputs))
-        results[0].node.leaf = on_axis(n.leaf, pairs, [p in mapped for p in inputs], size)
+        inputs = range(n.rule.results, len(n.inputs))
+        results[0].node.rule = on_axis(n.rule, pairs, [p in mapped for p in inputs], size)
     return results
 
 
@@ -166,8 +166,8 @@ def _vmap_spec(spec: Spec, mapped: tuple[int, ...]) -> Spec:
 
 def _kept_by(n: Node) -> list[Value]:
     """What the rule of a node keeps, if that is a function of the host."""
-    if n.leaf is not None and isinstance(n.leaf, Custom):
-        kept: list[Value] = n.leaf.values()
+    if n.rule is not None:
+        kept: list[Value] = n.rule.values()
         return kept
     return []
 

@@ -10,12 +10,13 @@ before.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..counters import counters
 from ..program.repetition import LONGEST, SLACK, blocks_of, ids_of, period_of, tokens_of
 from ..trace import graph
-from ..trace.graph import CUT_AT, Component, Node
+from ..trace.cut_history import CUT_AT, CutHistory
+from ..trace.graph import Component, Node
 from ..trace.source import Site, user_site
 from . import collect
 from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
@@ -26,42 +27,6 @@ DEEP: Final = 2048
 LARGE: Final = 50_000
 #: after so many blocks without a repetition, ops run one by one
 PATIENCE: Final = 8
-
-
-class Lineage:
-    """What is known of the trace that a cut continues.
-
-    Attributes:
-        history: ids of the specs recorded so far, the newest last, up to twice LONGEST.
-        misses: blocks so far that repeated nothing.
-        blocks: sizes of the blocks to come, in turn; empty while no period is known.
-        slack: how many ops beyond a block must be there before it is cut.
-        turn: which of them is next.
-        seen: the tokens of each block when it was last cut.
-    """
-
-    __slots__ = ("history", "misses", "blocks", "slack", "turn", "seen")
-
-    def __init__(
-        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), slack: int = 0,
-        turn: int = 0, seen: dict[int, list[Any]] | None = None,
-    ) -> None:  # fmt: skip
-        self.history = history
-        self.misses = misses
-        self.blocks = blocks
-        self.slack = slack
-        self.turn = turn
-        self.seen = seen if seen is not None else {}
-
-    @property
-    def block(self) -> int:
-        """Ops of the block to cut next, or 0 if no period is known."""
-        return self.blocks[self.turn] if self.blocks else 0
-
-    @property
-    def check_at(self) -> int:
-        """How large a component that goes on from here should grow before the next look."""
-        return self.block + self.slack if self.blocks else CUT_AT
 
 
 class _Look(Batch):
@@ -103,36 +68,36 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if component.parent is not None or not component.nodes:
         return
     nodes = collect.pending_of(component)
-    lineage: Lineage = component.lineage or Lineage([], 0)
-    if lineage.blocks:
-        block = lineage.block
-        if len(nodes) < block + lineage.slack:
-            component.check_at = block + lineage.slack
+    past = component.cut_history or CutHistory([], 0)
+    if past.blocks:
+        block = past.block
+        if len(nodes) < block + past.slack:
+            component.check_at = block + past.slack
             return
         tokens = tokens_of(nodes[:block])
-        turn = lineage.turn
-        expected = lineage.seen.get(turn)
+        turn = past.turn
+        expected = past.seen.get(turn)
         # the first op's operands come from before the cut
         if expected is None or expected[1:] == tokens[1:]:
-            misses = lineage.misses if expected is None else 0
-            after = Lineage(lineage.history, misses, lineage.blocks, lineage.slack,
-                            (turn + 1) % len(lineage.blocks), {**lineage.seen, turn: tokens})
+            misses = past.misses if expected is None else 0
+            after = CutHistory(past.history, misses, past.blocks, past.slack,
+                            (turn + 1) % len(past.blocks), {**past.seen, turn: tokens})
             _cut(component, nodes, [block], after, site, batch)
             return
-        lineage = Lineage([], lineage.misses + 1)
-        component.lineage = lineage
-    if component.depth < DEEP and len(nodes) < LARGE and not lineage.history:
+        past = CutHistory([], past.misses + 1)
+        component.cut_history = past
+    if component.depth < DEEP and len(nodes) < LARGE and not past.history:
         component.check_at = len(nodes) + CUT_AT // 2
         return
-    history = lineage.history + ids_of(nodes)
-    history = history[-2 * LONGEST - CUT_AT :]
+    ids = past.history + ids_of(nodes)
+    ids = ids[-2 * LONGEST - CUT_AT :]
     for slack in SLACK:
         if slack >= len(nodes):
             break
-        period = period_of(history[: len(history) - slack])
+        period = period_of(ids[: len(ids) - slack])
         if period:
             blocks = blocks_of(period)
-            after = Lineage(history[: len(history) - slack], lineage.misses, blocks, slack)
+            after = CutHistory(ids[: len(ids) - slack], past.misses, blocks, slack)
             # what came before the first whole block, then blocks like those to come
             whole = len(nodes) - slack
             size = blocks[0] if len(blocks) == 1 else CUT_AT
@@ -141,11 +106,11 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
                 sizes.insert(0, whole % size)
             _cut(component, nodes, sizes, after, site, batch)
             return
-    if not lineage.misses and len(nodes) < 2 * CUT_AT:
+    if not past.misses and len(nodes) < 2 * CUT_AT:
         component.check_at = len(nodes) + CUT_AT // 2
         return
-    size = CUT_AT if lineage.misses < PATIENCE else 1
-    after = Lineage(history, lineage.misses + 1)
+    size = CUT_AT if past.misses < PATIENCE else 1
+    after = CutHistory(ids, past.misses + 1)
     sizes = [size] * (len(nodes) // size)
     if len(nodes) % size:
         sizes.append(len(nodes) % size)
@@ -153,12 +118,12 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
 
 
 def _cut(
-    component: Component, nodes: list[Node], sizes: list[int], lineage: Lineage, site: Site,
+    component: Component, nodes: list[Node], sizes: list[int], past: CutHistory, site: Site,
     batch: Batch,
 ) -> None:  # fmt: skip
     """Schedule the first nodes of a component in blocks of these sizes.
 
-    What follows from them carries the lineage.
+    What follows from them carries the history.
     """
     *before, together = collect.in_dependency_order(component)
     if len(together) > 1:
@@ -179,8 +144,8 @@ def _cut(
     component.dead = 0
     component.depth = 0
     if component.nodes:
-        component.lineage = lineage
-        component.check_at = lineage.check_at
+        component.cut_history = past
+        component.check_at = past.check_at
     else:
         graph.trace.components.pop(component, None)
     at = 0
@@ -188,5 +153,5 @@ def _cut(
         schedule_nodes(nodes[at : at + size], "cut", site, batch)
         at += size
     for n in nodes[:count]:
-        n.lineage = lineage
+        n.cut_history = past
 

@@ -72,12 +72,12 @@ def written_over(old: Value, spare: Spare | None) -> Spare | None:
     node = old.node
     if node.state == DONE:
         buffer = _buffer(old)
-        if buffer is None or (old.requires_grad and node.leaf is None):
+        if buffer is None or (old.requires_grad and node.token is None):
             return None  # its place on the tape goes with it
         buffer.spare = True
         if spare is None:
-            return Spare(buffer, node.types[old.index], node.leaf)
-        spare.keep(buffer, node.types[old.index], node.leaf)
+            return Spare(buffer, node.types[old.index], node.token)
+        spare.keep(buffer, node.types[old.index], node.token)
     elif spare is not None:
         if node.state == FAILED and _failed_since(old, spare):
             spare.between = None
@@ -126,7 +126,7 @@ def gone_back(value: Value, spare: Spare) -> Value | None:
         return None
     leaf: Any = None
     if value.requires_grad:
-        leaf = node.leaf if node.leaf is not None else spare.leaf
+        leaf = node.token if node.token is not None else spare.leaf
     for v in reversed(spare.held or ()):
         if v.node.state != FAILED and not _bad(v):
             if not value.requires_grad:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..trace.graph import CUT_AT, Node
+from ..trace.cut_history import CUT_AT
+from ..trace.graph import Node
 from ..trace.scalars import Scalar
 
 #: blocks are the largest multiple of the period up to this many ops: compiling 600 takes twice as

@@ -126,6 +126,6 @@ def custom(
     node = made[0].node
     if node.tracked:
         with graph.trace.lock:
-            node.leaf = Custom(
+            node.rule = Custom(
                 name, len(results), pull, push, owner, kept, holding)
     return made

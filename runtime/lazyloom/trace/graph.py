@@ -9,8 +9,7 @@ Invariants, all under ``trace.lock``:
 - Pending nodes that share data are in one :class:`Component`; an edge that crosses a
   boundary node does not join.
 - An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
-- A mapped node is in no component and no operand of a pending one; its ``lineage`` is the
-  :class:`lazyloom.trace.mapping.Mapping` that it belongs to.
+- A mapped node is in no component and no operand of a pending one; it has a ``mapping``.
 
 Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
@@ -29,6 +28,7 @@ from ..dtypes import DType
 from ..errors import ForkError, LoomError
 from ..hooks import hooks
 from ..types import TensorType
+from .cut_history import CUT_AT, CutHistory
 from .scalars import Scalar
 from .source import UNKNOWN, Site
 from .specs import Spec
@@ -39,9 +39,6 @@ DONE: Final = 2  # executed or a leaf; buffers may be None where nobody wanted t
 FAILED: Final = 3  # ``node.error`` says why
 DEAD: Final = 4  # nothing refers to it any more
 MAPPED: Final = 5  # stands for one value an element of an axis that vmap maps over; never runs
-
-#: A component this large is looked at for a cut; see :mod:`lazyloom.evaluate.cuts`.
-CUT_AT: Final = 1024
 
 
 @final
@@ -97,7 +94,8 @@ class Node:
     __slots__ = (
         "spec", "inputs", "indices", "types", "seq", "place", "offset", "component", "refs",
         "handles", "out_handles", "state", "buffers", "evaluation", "error", "tracked",
-        "grad_mask", "leaf", "boundary", "depth", "lineage", "slot", "epoch", "uses", "freed",
+        "grad_mask", "token", "rule", "boundary", "depth", "cut_history", "mapping", "slot",
+        "epoch", "uses", "freed",
     )  # fmt: skip
 
     def __init__(
@@ -126,11 +124,17 @@ class Node:
         self.tracked: bool = False
         #: bit i: a gradient flows to operand i
         self.grad_mask: int = 0
-        #: the token of a leaf of the tape, given by Value.as_leaf
-        self.leaf: object = None
+        #: of a leaf of the tape, what Value.as_leaf was given: where its gradient goes
+        self.token: object = None
+        #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative a function of the
+        #: host gives, or None; only on a node of the op ``custom``
+        self.rule: Any = None
         self.boundary: bool = False
         self.depth: int = 0
-        self.lineage: Any = None
+        #: what is known of the trace that a cut ended with this node, for what goes on from it
+        self.cut_history: CutHistory | None = None
+        #: of a node whose state is MAPPED, the lazyloom.trace.mapping.Mapping that it belongs to
+        self.mapping: Any = None
         self.slot: int = 0
         self.epoch: int = 0
         self.uses: int = 0
@@ -153,7 +157,7 @@ class Node:
 class Component:
     """A connected set of pending nodes. A merged one points to its successor."""
 
-    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "lineage", "check_at", "thread")
+    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "thread")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -161,7 +165,7 @@ class Component:
         self.ordered: bool = True
         self.dead: int = 0
         self.depth: int = 0
-        self.lineage: Any = None
+        self.cut_history: CutHistory | None = None
         self.check_at: int = trace.check_at
         #: which thread began to record it
         self.thread: int = get_ident()
@@ -412,8 +416,8 @@ def kill_all(work: list[Node]) -> None:
                 drop_buffer(n, i)
             n.buffers = None
         n.evaluation = None
-        n.lineage = None
-        n.leaf = None
+        n.cut_history = n.mapping = None
+        n.token = n.rule = None
 
 
 def release_inputs(n: Node, work: list[Node]) -> None:
@@ -456,9 +460,10 @@ def join(a: Component, b: Component) -> Component:
     a.ordered = False
     a.dead += b.dead
     a.depth = max(a.depth, b.depth)
-    if a.lineage is None:
-        a.lineage = b.lineage
-    a.check_at = a.lineage.check_at if a.lineage is not None else max(
+    history = a.cut_history
+    if history is None:
+        history = a.cut_history = b.cut_history
+    a.check_at = history.check_at if history is not None else max(
         CUT_AT, min(a.check_at, b.check_at))
     b.parent = a
     b.nodes = []
@@ -557,7 +562,7 @@ def placeholder(type: TensorType, mapping: Any, requires_grad: bool) -> Value:
         trace.sequence += 1
         node = Node(None, (), None, (type,), trace.sequence, None, 0)
         node.state = MAPPED
-        node.lineage = mapping
+        node.mapping = mapping
         # it has no operands; a gradient goes on at the value it stands for
         node.grad_mask = 1 if requires_grad else 0
         return hold(node, 0, requires_grad)

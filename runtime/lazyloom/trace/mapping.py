@@ -61,7 +61,7 @@ def innermost() -> Mapping | None:
 
 def unreadable(value: Value, site: Site) -> LoomError:
     """The error of reading a value that stands for one element of an axis."""
-    mapping: Mapping = value.node.lineage
+    mapping: Mapping = value.node.mapping
     called = f"{mapping.name}, called at {mapping.site},"
     if mapping.active:
         text = (

@@ -15,6 +15,7 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
+from .cut_history import CutHistory
 from .graph import (
     MAPPED,
     PENDING,
@@ -270,7 +271,7 @@ def _link(node: Node) -> Component | None:
     node.seq = sequence
     component: Component | None = None
     depth = 0
-    lineage: Any = None
+    history: CutHistory | None = None
     mapping: Any = None
     for m in node.inputs:
         if isinstance(m, Node):
@@ -284,21 +285,20 @@ def _link(node: Node) -> Component | None:
                         component = c
                     elif c is not None and c is not component:
                         component = join(component, c)
-            elif m.lineage is not None:
-                if m.state == MAPPED:
-                    mapping = m.lineage
-                else:
-                    lineage = m.lineage
+            elif m.cut_history is not None:
+                history = m.cut_history
+            elif m.state == MAPPED:
+                mapping = m.mapping
     if mapping is not None:
         node.state = MAPPED
-        node.lineage = mapping
+        node.mapping = mapping
         return None
     if component is None:
         component = Component()
         trace.components[component] = None
-    if lineage is not None and component.lineage is None and component.depth < 2:
-        component.lineage = lineage
-        component.check_at = lineage.check_at
+    if history is not None and component.cut_history is None and component.depth < 2:
+        component.cut_history = history
+        component.check_at = history.check_at
     node.component = component
     depth += 1
     node.depth = depth

@@ -13,7 +13,6 @@ from ..compiled import ALONE
 from ..counters import counters
 from ..errors import GradientError
 from . import graph
-from .custom_derivatives import Custom
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
 from .recording import record_spec
 from .scalars import Scalar
@@ -124,8 +123,8 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
             fresh = record_spec(n.spec, operands, False, n.site)
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
-        if n.leaf is not None and isinstance(n.leaf, Custom):
-            values[0].node.leaf = n.leaf
+        if n.rule is not None:
+            values[0].node.rule = n.rule
         memo.add(n, values)
         stack.pop()
     return memo.values[node]
@@ -156,8 +155,8 @@ def free(nodes: dict[Node, bool]) -> None:
         for n in nodes:
             if n.tracked and n.state != DEAD:
                 n.freed = True
-                if n.leaf is not None and isinstance(n.leaf, Custom):
-                    n.leaf = n.leaf.without_rules()
+                if n.rule is not None:
+                    n.rule = n.rule.without_rules()
                 if n.state == DONE:
                     graph.release_inputs(n, work)
         graph.kill_all(work)

@@ -1,0 +1,45 @@
+"""What is known of a trace that was cut, for what goes on from there."""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+#: a component this large is looked at for a cut (:mod:`lazyloom.evaluate.cuts`)
+CUT_AT: Final = 1024
+
+
+@final
+class CutHistory:
+    """What is known of the trace that a cut continues.
+
+    Attributes:
+        history: ids of the specs recorded so far, the newest last, up to twice LONGEST.
+        misses: blocks so far that repeated nothing.
+        blocks: sizes of the blocks to come, in turn; empty while no period is known.
+        slack: how many ops beyond a block must be there before it is cut.
+        turn: which of them is next.
+        seen: the tokens of each block when it was last cut.
+    """
+
+    __slots__ = ("history", "misses", "blocks", "slack", "turn", "seen")
+
+    def __init__(
+        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), slack: int = 0,
+        turn: int = 0, seen: dict[int, list[Any]] | None = None,
+    ) -> None:  # fmt: skip
+        self.history = history
+        self.misses = misses
+        self.blocks = blocks
+        self.slack = slack
+        self.turn = turn
+        self.seen = seen if seen is not None else {}
+
+    @property
+    def block(self) -> int:
+        """Ops of the block to cut next, or 0 if no period is known."""
+        return self.blocks[self.turn] if self.blocks else 0
+
+    @property
+    def check_at(self) -> int:
+        """How large a component that goes on from here should grow before the next look."""
+        return self.block + self.slack if self.blocks else CUT_AT
