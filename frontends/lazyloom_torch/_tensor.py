@@ -211,7 +211,8 @@ class Tensor(_Base):
     def _replace(self, value: Value) -> None:
         self._check_no_leaf()
         tracking = lazyloom.grad_enabled()
-        old = storage_of(self).value
+        shared = self.shared  # a view always has it: no call
+        old = storage_of(self).value if shared is None else shared.value
         if self._origin is not None:
             from ._memory import replace_alias
 

@@ -13,7 +13,7 @@ a tensor that frontends read and set are those of :class:`Tensor`.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from .tensor.operators import (
     FLOATS,
@@ -44,6 +44,10 @@ from .tensor.views import (
 )
 from .trace.graph import Value
 from .types import TensorType
+
+
+#: found once: the attribute of a class costs as much as making the tensor
+_new: Final[Any] = Tensor.__new__
 
 
 def hold(tensor: Tensor, value: Value) -> None:
@@ -85,7 +89,7 @@ def view_of_type(
 
     Nothing is checked: for steps kept from an equal call before. ``cls`` is the view's class.
     """
-    made: Tensor = cls.__new__(cls)
+    made: Tensor = _new(cls)
     made._set(tensor._storage, tensor.view_steps + steps, tensor_type)
     made.detached = tensor.detached
     return made
