@@ -45,7 +45,6 @@ from .tensor.views import (
 from .trace.graph import Value
 from .types import TensorType
 
-
 #: found once: the attribute of a class costs as much as making the tensor
 _new: Final[Any] = Tensor.__new__
 

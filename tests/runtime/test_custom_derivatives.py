@@ -33,14 +33,14 @@ X = np.array([0.5, 1.0, 2.0])
 
 
 class Product:
-    """``sin(x) * y``, whose pull gives ten times the gradient of x."""
+    """``sin(x) * y``, whose vjp gives ten times the gradient of x."""
 
     def __init__(self, x: Any, y: Any) -> None:
         self.x, self.y, self.calls = x, y, 0
         (self.out,) = ll.custom(
-            [plain("multiply", plain("sin", x), y)], [x, y], self.pull, self.push, name="product")
+            [plain("multiply", plain("sin", x), y)], [x, y], self.vjp, self.jvp, name="product")
 
-    def pull(self, result_of: Any, cotangents: Any) -> Any:
+    def vjp(self, result_of: Any, cotangents: Any) -> Any:
         self.calls += 1
         (c,) = cotangents
         ten = ll.Scalar(10, c.dtype)
@@ -48,7 +48,7 @@ class Product:
                       ten)
         return [along_x, rec("multiply", c, rec("sin", self.x))]
 
-    def push(self, result_of: Any, tangents: Any) -> Any:
+    def jvp(self, result_of: Any, tangents: Any) -> Any:
         assert result_of(0).shape == (3,)
         return [tangents[0]]
 

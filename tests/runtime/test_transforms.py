@@ -117,8 +117,8 @@ def over(t: Any, m: Any) -> list[Callable[..., Any]]:
         return t.jvp(k, (w,), (v,))[1]
 
     def pulled(k: Any, w: Any, x: Any) -> Any:
-        out, pull = t.vjp(k, w, x)
-        return pull(out)
+        out, vjp_fun = t.vjp(k, w, x)
+        return vjp_fun(out)
 
     rows = (None, 0)
     return [
@@ -199,9 +199,9 @@ def test_against_finite_differences() -> None:
     expected = (at(W + step * V) - at(W - step * V)) / (2 * step)
     given = tensor(W), tensor(X[0])
     _, along = ll.jvp(lambda w: f(w, given[1]), given[:1], (tensor(V),))
-    _, pull = ll.vjp(f, *given)
+    _, vjp_fun = ll.vjp(f, *given)
     np.testing.assert_allclose(along.read(), expected, rtol=1e-7)
-    np.testing.assert_allclose((pull(1.0)[0].read() * V).sum(), expected, rtol=1e-7)
+    np.testing.assert_allclose((vjp_fun(1.0)[0].read() * V).sum(), expected, rtol=1e-7)
     hessian = ll.hessian(f)(*given).read().reshape(12, 12)
     rows = [ll.grad(f)(tensor(W + s * step * V), given[1]).read() for s in (1, -1)]
     np.testing.assert_allclose(
@@ -228,9 +228,9 @@ def test_trees_go_in_and_come_out() -> None:
     np.testing.assert_allclose(found["more"][1].read(), X.T)
     assert found["none"] is None and list(found) == ["sum", "more", "none"]
 
-    out, pull = ll.vjp(lambda p: [app("multiply", p.left["a"], p.left["a"])], Pair(
+    out, vjp_fun = ll.vjp(lambda p: [app("multiply", p.left["a"], p.left["a"])], Pair(
         {"a": tensor(A)}, (tensor([1, 2], np.int64), "text")))
-    (back,) = pull([tensor(A)])
+    (back,) = vjp_fun([tensor(A)])
     assert isinstance(back, Pair) and back.right == (None, None)
     np.testing.assert_allclose(back.left["a"].read(), 2 * A * A)
     np.testing.assert_allclose(out[0].read(), A * A)
@@ -400,23 +400,23 @@ def test_perturbations_are_not_confused() -> None:
 
     np.testing.assert_allclose(ll.grad(f)(tensor(np.ones(3))).read(), 3 * A * A)
     # what is pulled back does not depend on the tensor that is differentiated by later
-    _, pull = ll.vjp(cube, c)
-    again = ll.grad(lambda y: app("sum", app("multiply", y, pull(1.0)[0])))(c)
+    _, vjp_fun = ll.vjp(cube, c)
+    again = ll.grad(lambda y: app("sum", app("multiply", y, vjp_fun(1.0)[0])))(c)
     np.testing.assert_allclose(again.read(), 3 * A * A)
 
 
-def test_a_pull_can_be_called_again_and_differentiated() -> None:
+def test_a_vjp_function_can_be_called_again_and_differentiated() -> None:
     x = tensor(A)
-    out, pull = ll.vjp(lambda a: app("sin", a), x)
-    np.testing.assert_allclose(pull(x)[0].read(), np.cos(A) * A)
-    np.testing.assert_allclose(pull(out)[0].read(), np.cos(A) * np.sin(A))
+    out, vjp_fun = ll.vjp(lambda a: app("sin", a), x)
+    np.testing.assert_allclose(vjp_fun(x)[0].read(), np.cos(A) * A)
+    np.testing.assert_allclose(vjp_fun(out)[0].read(), np.cos(A) * np.sin(A))
     # linear in the cotangent, also mapped over many
-    linear = ll.jacobian(lambda c: pull(c)[0])(x)
+    linear = ll.jacobian(lambda c: vjp_fun(c)[0])(x)
     np.testing.assert_allclose(linear.read(), np.diag(np.cos(A)))
     np.testing.assert_allclose(
-        ll.vmap(lambda c: pull(c)[0])(tensor(np.eye(3))).read(), np.diag(np.cos(A)))
+        ll.vmap(lambda c: vjp_fun(c)[0])(tensor(np.eye(3))).read(), np.diag(np.cos(A)))
     np.testing.assert_allclose(
-        ll.grad(lambda c: app("sum", app("multiply", pull(c)[0], pull(c)[0])))(x).read(),
+        ll.grad(lambda c: app("sum", app("multiply", vjp_fun(c)[0], vjp_fun(c)[0])))(x).read(),
         2 * np.cos(A) ** 2 * A)
 
 

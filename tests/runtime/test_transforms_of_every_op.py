@@ -1,4 +1,4 @@
-"""Every op of the table mapped, against a loop over its elements, and pushed, against its pull.
+"""Every op of the table mapped, against a loop over its elements, and its jvp, against its vjp.
 
 Many ops are checked in one program: compiling is all the time these tests take.
 """
@@ -159,7 +159,7 @@ def differentiated(op: OpDef, sample: Sample) -> list[int]:
 
 
 @pytest.mark.parametrize("number", range(CHUNKS))
-def test_pushing_is_the_transpose_of_pulling(number: int) -> None:
+def test_the_jvp_is_the_transpose_of_the_vjp(number: int) -> None:
     names: list[str] = []
     sides: list[Any] = []
     for name in chunk(number):
@@ -183,9 +183,9 @@ def test_pushing_is_the_transpose_of_pulling(number: int) -> None:
         results, moved = ll.jvp(f, primals, tangents)
         if not results:
             continue
-        _, pull = ll.vjp(f, *primals)
+        _, vjp_fun = ll.vjp(f, *primals)
         cotangents = [random_like(rng, t) for t in results]
-        pulled = pull(cotangents)
+        pulled = vjp_fun(cotangents)
         names.append(name)
         sides.append(paired(cotangents, moved))
         sides.append(paired(list(pulled), tangents))

@@ -136,13 +136,13 @@ def _into(
     for t in wanted:
         if t._leaf is None:
             watching(t).retain = True  # from now on, as in PyTorch
-    found = _pulled(values, wanted, seeds, keep, create_graph)
+    found = _cotangents(values, wanted, seeds, keep, create_graph)
     for t, g in zip(wanted, found, strict=True):
         if g is not None and t._leaf is not None:
             _deliver(t._leaf, g, create_graph)
 
 
-def _pulled(
+def _cotangents(
     values: list[Value], inputs: list[Tensor], seeds: list[Value | None], keep: bool,
     create_graph: bool,
 ) -> list[Value | None]:
@@ -214,7 +214,7 @@ def grad(
         if not operand(t).requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
-    found = _pulled(values, ins, seeds, keep, create_graph)
+    found = _cotangents(values, ins, seeds, keep, create_graph)
     results: list[Tensor | None] = []
     with lazyloom.grad_mode(create_graph):
         for t, g in zip(ins, found, strict=True):

@@ -1,6 +1,6 @@
 """Forward-mode derivatives: tensors that carry a tangent, ``torch.autograd.forward_ad``.
 
-A dual tensor is a leaf of the tape; its tangent is pushed up the tape when the tangent of a result
+A dual tensor is a leaf of the tape; its tangent goes up the tape when the tangent of a result
 is asked for. So gradients have to be recorded in between, which ``dual_level`` sees to.
 """
 

@@ -225,7 +225,7 @@ class _Application:
             return [self._plain(o) for o in outputs]
         rule = _Rule(self.cls, ctx, self.args, self.outputs, numbers)
         made = lazyloom.custom(
-            values, list(self.inputs.values()), rule.pull, rule.push,
+            values, list(self.inputs.values()), rule.vjp, rule.jvp,
             name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding)
         return [
             self._plain(o) if n is None else self._recorded(o, made[n])
@@ -277,13 +277,13 @@ class _Rule:
         return [v for s in self.ctx._saved or () if (v := s.value()) is not None]
 
     def holding(self, values: list[Value]) -> Callable[..., list[Value | None]]:
-        """:meth:`pull` with other values in the place of what was saved."""
+        """:meth:`vjp` with other values in the place of what was saved."""
         given = iter(values)
         rule, ctx = copy.copy(self), copy.copy(self.ctx)
         ctx._saved = tuple(
             s if s.value() is None else Saved.of(next(given)) for s in self.ctx._saved or ())
         rule.ctx = ctx
-        return rule.pull
+        return rule.vjp
 
     def _gradients(self, cotangents: Sequence[Value | None]) -> list[Any]:
         """What ``backward`` gets: a gradient for each output."""
@@ -298,7 +298,7 @@ class _Rule:
                 found.append(_wrap(_zeros(t)))
         return found
 
-    def pull(
+    def vjp(
         self, result_of: Callable[[int], Value], cotangents: list[Value | None]
     ) -> list[Value | None]:
         ctx = self.ctx
@@ -350,7 +350,7 @@ class _Rule:
                           if t.dtype.is_inexact else None)
         return result
 
-    def push(
+    def jvp(
         self, result_of: Callable[[int], Value], tangents: list[Value | None]
     ) -> list[Value | None]:
         given = iter(tangents)

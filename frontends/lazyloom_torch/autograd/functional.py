@@ -59,7 +59,7 @@ class _Call:
                 f"The {what} of the user-provided function is independent of input {i}. This is "
                 "not allowed in strict mode.")
 
-    def pulled(
+    def cotangents(
         self, outputs: Sequence[Tensor], seeds: Any, *, create_graph: bool | None = None,
         batched: bool = False, what: str = "output",
     ) -> list[Tensor | None]:
@@ -126,7 +126,7 @@ def vjp(
     call = _Call("vjp", func, inputs, create_graph, strict)
     seeds = _direction(v, call.outputs, call.many_outputs,
                        "the output of the user-provided function")
-    found = _filled(call.pulled(call.outputs, seeds), call.inputs)
+    found = _filled(call.cotangents(call.outputs, seeds), call.inputs)
     return (call.result(call.outputs, call.many_outputs), call.result(found, call.many_inputs))
 
 
@@ -134,7 +134,7 @@ def jvp(
     func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The outputs, and the product of the Jacobian with ``v`` (shaped as the inputs are)."""
-    from ..func import jvp as push
+    from ..func import jvp as func_jvp
 
     many, given = _tuple(inputs, "inputs", "jvp")
     directions = _direction(v, given, many, "the input to the user-provided function")
@@ -149,7 +149,7 @@ def jvp(
         return found
 
     with lazyloom.grad_mode(True):
-        outputs, along = push(tupled, given, directions, strict=strict)
+        outputs, along = func_jvp(tupled, given, directions, strict=strict)
     if not create_graph:
         outputs = tuple(t.detach() for t in outputs)
         along = tuple(t.detach() for t in along)
@@ -167,7 +167,7 @@ def _units(t: Tensor) -> Tensor:
 def _rows(call: _Call, out: Tensor, create_graph: bool, what: str) -> list[Tensor]:
     """The derivatives of one output by each input, all rows at once."""
     size = out.tensor_type.size
-    found = call.pulled([out], [_units(out)], create_graph=create_graph, batched=True,
+    found = call.cotangents([out], [_units(out)], create_graph=create_graph, batched=True,
                         what=what) if size else [None] * len(call.inputs)  # fmt: skip
     return [
         _zeros((*out.shape, *t.shape), t) if g is None else g.reshape(*out.shape, *t.shape)
@@ -212,7 +212,7 @@ def hessian(
     ``input.shape + input.shape``, for a tuple of inputs a tuple of tuples of such."""
     call = _Call("hessian", func, inputs, create_graph, strict)
     out = call.scalar()
-    first = call.pulled([out], [None], create_graph=True)
+    first = call.cotangents([out], [None], create_graph=True)
     whole = []
     for g, t in zip(first, call.inputs, strict=True):
         if g is None:
@@ -231,10 +231,10 @@ def vhp(
     out = call.scalar()
     directions = _direction(v, call.inputs, call.many_inputs,
                             "the input to the user-provided function")
-    first = call.pulled([out], [None], create_graph=True)
+    first = call.cotangents([out], [None], create_graph=True)
     pairs = [(g, d) for g, d in zip(first, directions, strict=True) if g is not None]
     found = _filled(
-        call.pulled([g for g, _ in pairs], [d for _, d in pairs], what="jacobian"), call.inputs)
+        call.cotangents([g for g, _ in pairs], [d for _, d in pairs], what="jacobian"), call.inputs)
     return call.result(call.outputs, False), call.result(found, call.many_inputs)
 
 

@@ -121,9 +121,9 @@ def _check(
             _agree(number, i, a, n[number], atol, rtol, "")
     if forward:
         for i in places:
-            pushed = _pushed(func, args, i)
+            columns = _by_forward_mode(func, args, i)
             for number, (a, near) in enumerate(
-                    zip(pushed, numeric[places.index(i)], strict=True)):
+                    zip(columns, numeric[places.index(i)], strict=True)):
                 _agree(number, i, a, near, atol, rtol, " (forward mode)")
 
 
@@ -136,7 +136,7 @@ def _agree(
             f"numerical:{numeric}\nanalytical:{found}\n")
 
 
-def _pushed(func: Callable[..., Any], args: tuple[Any, ...], at: int) -> list[np.ndarray]:
+def _by_forward_mode(func: Callable[..., Any], args: tuple[Any, ...], at: int) -> list[np.ndarray]:
     from ..func import linearize
 
     def of_one(x: Tensor) -> tuple[Tensor, ...]:
@@ -145,13 +145,13 @@ def _pushed(func: Callable[..., Any], args: tuple[Any, ...], at: int) -> list[np
         return tuple(_outputs(func, full))
 
     x = args[at].detach()
-    _, push = linearize(of_one, x)
+    _, f_jvp = linearize(of_one, x)
     rows = []
     for part in range(_parts(x.read()).size):
         unit = np.zeros(x.tensor_type.shape, x.tensor_type.dtype.numpy)
         unit.reshape(-1).view(unit.real.dtype)[part] = 1
         rows.append([_parts(t.detach().read())
-                     for t in push(Tensor.from_value(lazyloom.from_host(unit)))])
+                     for t in f_jvp(Tensor.from_value(lazyloom.from_host(unit)))])
     return [np.array([r[k] for r in rows]) for k in range(len(rows[0]))] if rows else []
 
 

@@ -107,12 +107,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         found = lazyloom.vjp(func, *plain(primals), has_aux=has_aux, closures=True)
     except LoomError as error:
         raise as_torch(error) from None
-    results, pull = found[0], found[1]
+    results, vjp_fun = found[0], found[1]
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         check_tensors(cotangents, "vjp_fn: cotangents")
         try:
-            gradients = pull(conjugated(plain(cotangents)))
+            gradients = vjp_fun(conjugated(plain(cotangents)))
         except LoomError as error:
             raise as_torch(error) from None
         return conjugated(gradients)
@@ -182,13 +182,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     times.
     """
     try:
-        results, push = lazyloom.linearize(func, *plain(primals), closures=True)
+        results, f_jvp = lazyloom.linearize(func, *plain(primals), closures=True)
     except LoomError as error:
         raise as_torch(error) from None
 
     def jvp_fn(*tangents: Any) -> Any:
         try:
-            return push(*plain(tangents))
+            return f_jvp(*plain(tangents))
         except LoomError as error:
             raise as_torch(error) from None
 
@@ -256,12 +256,12 @@ def jacrev(
         chosen = _chosen(argnums, args)
         _refuse_complex(chosen, "jacrev: Expected all inputs")
         found = vjp(_of_chosen(func, argnums, args, kwargs), *chosen, has_aux=has_aux)
-        pull: Callable[..., Any] = found[1]
+        vjp_fun: Callable[..., Any] = found[1]
         leaves, nesting = _check_results(found[0], "jacrev")
         _refuse_complex(found[0], "jacrev: Expected all outputs")
 
         def rows(*cotangents: Tensor) -> Any:
-            return pull(nesting.build(cotangents))
+            return vjp_fun(nesting.build(cotangents))
 
         whole = vmap(rows, chunk_size=chunk_size)(*_units(leaves))
         by_input, inner = flatten(whole)
@@ -302,12 +302,12 @@ def jacfwd(
             aux[:] = [mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, found[1])]
             return found[0]
 
-        results, push = linearize(watched, *chosen)
+        results, f_jvp = linearize(watched, *chosen)
         leaves, nesting = _check_results(results, "jacfwd")
         _refuse_complex(results, "jacfwd: Expected all outputs")
 
         def columns(*tangents: Tensor) -> Any:
-            return tuple(flatten(push(*structure.build(tangents)))[0])
+            return tuple(flatten(f_jvp(*structure.build(tangents)))[0])
 
         whole = vmap(columns, out_dims=-1, randomness=randomness)(*_units(inputs))
         trees = []

@@ -61,7 +61,7 @@ def checkpoint(
     used = lazyloom.used_since(values, start)
     run.expect(used, places)
     lazyloom.forget_since(values, start)
-    made = lazyloom.custom(values, used, run.pull, name="CheckpointBackward")
+    made = lazyloom.custom(values, used, run.vjp, name="CheckpointBackward")
     for i, value in zip(places, made, strict=True):
         leaves[i] = Tensor.from_value(value)
     return nesting.build(leaves)
@@ -93,7 +93,7 @@ class _Run:
             self.sources.append(at)
             self.closures.append(None if at else v)
 
-    def pull(
+    def vjp(
         self, result_of: Callable[[int], Value], cotangents: list[Value | None]
     ) -> list[Value | None]:
         create_graph = lazyloom.grad_enabled()

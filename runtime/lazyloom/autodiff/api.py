@@ -15,7 +15,7 @@ from ..trace import graph
 from ..trace.graph import Value
 from ..trace.tape import free
 from ..tree import tree_leaves, tree_map
-from .backward import make_leaf, nesting, new_leaf, pull_back, reaches_outside, zeros_like
+from .backward import cotangents_of, make_leaf, nesting, new_leaf, reaches_outside, zeros_like
 
 
 def value_and_grad(
@@ -93,7 +93,7 @@ def value_and_grad(
                 found: list[Value | None]
                 if value.requires_grad:
                     # an outer gradient goes through this tape again; otherwise nothing may keep it
-                    found, visited = pull_back([value], inputs, None, outer, True)
+                    found, visited = cotangents_of([value], inputs, None, outer, True)
                     if not outer:
                         # what f closes over may have a tape of its own, which is not ours to free
                         free({n: True for n in visited if n.seq > start})

@@ -16,7 +16,7 @@ from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.tape import free
-from .reverse import Inspector, Observers, Pull, as_value, check_values
+from .reverse import BackwardPass, Inspector, Observers, as_value, check_values
 
 #: gets the complete cotangent of a value, and gives the one to go on with
 Observer: TypeAlias = "Callable[[Value], Value]"
@@ -86,55 +86,56 @@ def gradients(
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
-    results, pull = _pulled(outputs, inputs, cotangents, create_graph, allow_unused,
+    results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused,
                             _by_node(observers), inspect, stop, tokens)  # fmt: skip
     if not retain_graph:
         # what is below the inputs, or leads to none of them, can still be gone through
         ends = {v.node for v in inputs}
-        free({n: True for n in pull.passed if n not in ends or _leads_on(n, pull)})
+        free({n: True for n in walk.passed if n not in ends or _leads_on(n, walk)})
     return results
 
 
-def _leads_on(n: Node, pull: Pull) -> bool:
+def _leads_on(n: Node, walk: BackwardPass) -> bool:
     """Whether a pass went on through a node, to another input."""
     mask = n.grad_mask
     for m in n.inputs:
-        if mask & 1 and isinstance(m, Node) and pull.visited.get(m, False):
+        if mask & 1 and isinstance(m, Node) and walk.visited.get(m, False):
             return True
         mask >>= 1
     return False
 
 
-def pull_back(
+def cotangents_of(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that is below the outputs."""
-    results, pull = _pulled(
+    results, walk = _run(
         outputs, inputs, cotangents, create_graph, allow_unused, None, None, False, None)
-    return results, pull.visited
+    return results, walk.visited
 
 
-def _pulled(
+def _run(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
     observers: Observers | None, inspect: Inspector | None, stop: bool,
     tokens: Sequence[object] | None,
-) -> tuple[list[Value | None], Pull]:  # fmt: skip
+) -> tuple[list[Value | None], BackwardPass]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
     by_token: dict[object, list[Node]] | None = None
     if tokens is not None:
         by_token = {token: [] for token in tokens if token is not None}
     with graph.grad_mode(create_graph):
-        pull = Pull(outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
-        pull.run()
+        walk = BackwardPass(
+            outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
+        walk.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
-            found = pull.found.get((v.node, v.index))
+            found = walk.found.get((v.node, v.index))
             if by_token is not None and tokens is not None and tokens[i] is not None:
                 for n in by_token[tokens[i]]:
-                    more = pull.found.get((n, 0))
+                    more = walk.found.get((n, 0))
                     if n is not v.node and more is not None:
                         found = more if found is None else record("add", [found, more])
             if found is not None:
@@ -145,7 +146,7 @@ def _pulled(
                 raise GradientError(
                     f"input {i}, a {v.type.text}, is not used by the outputs; pass "
                     "allow_unused=True to get None for it")
-    return results, pull
+    return results, walk
 
 
 def backward(
@@ -159,15 +160,15 @@ def backward(
     for :func:`gradients`.
     """
     with graph.grad_mode(create_graph):
-        pull = Pull(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
-        pull.run()
-        pull.leaves.sort(key=lambda leaf: leaf[1].seq)
+        walk = BackwardPass(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
+        walk.run()
+        walk.leaves.sort(key=lambda leaf: leaf[1].seq)
         results = [
-            (token, as_value(pull.found[(n, index)], n, index))
-            for token, n, index in pull.leaves
+            (token, as_value(walk.found[(n, index)], n, index))
+            for token, n, index in walk.leaves
         ]
     if not (retain_graph or create_graph):
-        free(pull.visited)
+        free(walk.visited)
     return results
 
 

@@ -1,4 +1,4 @@
-"""A forward pass over the tape: tangents pushed from leaves up to outputs, op by op.
+"""A forward pass over the tape: tangents go from leaves up to outputs, op by op.
 
 The same tape that :mod:`lazyloom.autodiff.reverse` goes down. A tangent node is the jvp of its
 forward op, itself an op, so it can be differentiated again in either direction.
@@ -22,7 +22,7 @@ from .reverse import ResultOf, as_value, visit_below
 _specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
 
 
-def push(
+def tangents_of(
     outputs: Sequence[Value], leaves: Sequence[Value], tangents: Sequence[Any], keep: bool
 ) -> tuple[list[Value | None], dict[Node, bool]]:
     """Tangents of the outputs given those of the leaves.
@@ -136,6 +136,6 @@ def _through_host(
             assert isinstance(m, Node)
             tangents.append(
                 as_value(tangent, m, 0 if n.indices is None else n.indices[position]))
-    for index, tangent in enumerate(rule.pushed(n.types, result_of, tangents)):
+    for index, tangent in enumerate(rule.apply_jvp(n.types, result_of, tangents)):
         if tangent is not None and n.types[index].dtype.is_inexact:
             known[(n, index)] = tangent

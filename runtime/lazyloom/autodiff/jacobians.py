@@ -1,6 +1,6 @@
 """Matrices of derivatives: ``jacobian``, in either direction, and ``hessian``.
 
-The function runs once; then all columns are pushed up its tape at once, or all rows pulled down
+The function runs once; then all columns are taken up its tape at once, or all rows down
 it, by mapping over the unit tangents or cotangents.
 """
 
@@ -102,9 +102,9 @@ def _jacobian(
                 raise GradientError(
                     f"{name}: leaf {number} of the arguments to differentiate by is a {what}, "
                     "expected a floating-point or complex tensor")
-        pushed = _direction(run, forward, holomorphic)
+        forward_mode = _direction(run, forward, holomorphic)
         mapping = Mapping(f"lazyloom.{name}", user_site())
-        rows = (_by_tangents if pushed else _by_cotangents)(run, mapping)
+        rows = (_by_tangents if forward_mode else _by_cotangents)(run, mapping)
         trees = [
             run.structure.build(
                 wrap_as(t, value) for t, value in zip(run.given, row, strict=True))
@@ -119,7 +119,7 @@ def _jacobian(
 
 
 def _direction(run: Run, forward: bool | None, holomorphic: bool) -> bool:
-    """Whether to push tangents. Raises GradientError where a direction has no Jacobian."""
+    """Whether to use forward mode. Raises GradientError where a direction has no Jacobian."""
     inputs = any(v.dtype.is_complex for v in run.moving)
     outputs = any(t.value.dtype.is_complex for t in run.out)
     if holomorphic:
@@ -189,7 +189,7 @@ def _mapped(run: Run, body: Any, like: Sequence[Value], mapping: Mapping) -> lis
 def _by_tangents(run: Run, mapping: Mapping) -> list[list[Value]]:
     """The derivatives of each result by each leaf."""
     rows = []
-    for column, t in zip(_mapped(run, run.push, run.moving, mapping), run.out, strict=True):
+    for column, t in zip(_mapped(run, run.jvp, run.moving, mapping), run.out, strict=True):
         shape = t.value.shape
         rows.append([
             _reshaped(moved(part, 0, len(shape)), (*shape, *v.shape))
@@ -201,7 +201,7 @@ def _by_cotangents(run: Run, mapping: Mapping) -> list[list[Value]]:
     """The same."""
     results = [t.value for t in run.out]
     by_leaf = [
-        _parts(row, results) for row in _mapped(run, run.pull, results, mapping)]
+        _parts(row, results) for row in _mapped(run, run.vjp, results, mapping)]
     return [
         [_reshaped(parts[number], (*r.shape, *v.shape))
          for parts, v in zip(by_leaf, run.moving, strict=True)]

@@ -1,7 +1,7 @@
 """Functions and their linear maps: ``vjp``, ``jvp`` and ``linearize``.
 
 The function runs once, on leaves of a tape of its own. Cotangents of its results can then be
-pulled down that tape and tangents of its arguments pushed up it, any number of times.
+taken down that tape and tangents of its arguments up it, any number of times.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.tape import free
 from ..tree import flatten, tree_leaves
-from .backward import nesting, new_leaf, pull_back, reaches_outside, zeros_like
-from .forward import push
+from .backward import cotangents_of, nesting, new_leaf, reaches_outside, zeros_like
+from .forward import tangents_of
 from .reverse import visit_below
 
 
@@ -118,7 +118,7 @@ class Run:
             fresh: Value = record("identity", [value])
         return fresh
 
-    def pull(self, cotangents: Sequence[Any]) -> list[Value]:
+    def vjp(self, cotangents: Sequence[Any]) -> list[Value]:
         """Cotangents of the leaves that have a derivative, given those of the results."""
         leaves = self.moving
         keep = self.outer or any(isinstance(c, Value) and c.requires_grad for c in cotangents)
@@ -126,16 +126,16 @@ class Run:
                  if c is not None and t.value.requires_grad]
         found: list[Value | None] = [None] * len(leaves)
         if pairs:
-            found, _ = pull_back(
+            found, _ = cotangents_of(
                 [v for v, _ in pairs], leaves, [c for _, c in pairs], keep, True)
         return [self._kept(g if g is not None else zeros_like(v), keep)
                 for g, v in zip(found, leaves, strict=True)]
 
-    def push(self, tangents: Sequence[Any]) -> list[Value]:
+    def jvp(self, tangents: Sequence[Any]) -> list[Value]:
         """Tangents of the results, given those of the leaves that have a derivative."""
         keep = self.outer or any(isinstance(t, Value) and t.requires_grad for t in tangents)
         values = [t.value for t in self.out]
-        found, _ = push(values, self.moving, tangents, keep)
+        found, _ = tangents_of(values, self.moving, tangents, keep)
         return [self._kept(d if d is not None else zeros_like(v), keep)
                 for d, v in zip(found, values, strict=True)]
 
@@ -182,32 +182,32 @@ def vjp(
             ``f`` that it uses and that require a gradient.
 
     Returns:
-        ``(results, pull)``, with ``has_aux`` ``(results, pull, aux)``. ``pull(cotangents)`` takes
-        cotangents nested as the results (a Python number will do for a 0-d one) and gives a tuple
-        with those of each argument, None for what has no derivative. It can be called any number
-        of times and keeps what it needs of the computation alive. Complex cotangents are JAX's
-        (see :func:`lazyloom.gradients`).
+        ``(results, vjp_fun)``, with ``has_aux`` ``(results, vjp_fun, aux)``.
+        ``vjp_fun(cotangents)`` takes cotangents nested as the results (a Python number will do for
+        a 0-d one) and gives a tuple with those of each argument, None for what has no derivative.
+        It can be called any number of times and keeps what it needs of the computation alive.
+        Complex cotangents are JAX's (see :func:`lazyloom.gradients`).
 
     Raises:
         GradientError: a result is no tensor, or has a dtype without derivative.
-        ArgumentError, ShapeError: cotangents do not fit the results (when pulled).
+        ArgumentError, ShapeError: cotangents do not fit the results (when it is called).
     """
     _check_function(f, "vjp")
     run = Run("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
-    def pull(cotangents: Any) -> Any:
+    def vjp_fun(cotangents: Any) -> Any:
         given = run.out_structure.leaves_of(cotangents, "vjp: the cotangents", True)
         chosen = [
             None if c is None else direction(c, t.value, f"vjp: cotangent {number}")
             for number, (c, t) in enumerate(zip(given, run.out, strict=True))]
-        found = iter(run.pull(chosen))
+        found = iter(run.vjp(chosen))
         return tuple(run.structure.build(
             None if v is None else type(t).from_value(next(found))
             for t, v in zip(run.given, run.leaves, strict=True)))
 
     results = run.results(end=False)
-    return (results, pull, run.aux) if has_aux else (results, pull)
+    return (results, vjp_fun, run.aux) if has_aux else (results, vjp_fun)
 
 
 def jvp(
@@ -254,7 +254,7 @@ def jvp(
     run.check_results()
     if any(isinstance(d, Value) and d.requires_grad for d in chosen):
         run.outer = True
-    moved = run.push(chosen)
+    moved = run.jvp(chosen)
     results = run.results(end=True)
     along = run.out_structure.build(wrap_as(t, d) for t, d in zip(run.out, moved, strict=True))
     return (results, along, run.aux) if has_aux else (results, along)
@@ -270,7 +270,7 @@ def tangents(
     move, and for an output that depends on none that does. With ``create_graph`` the pass is
     recorded so that it can be differentiated.
     """
-    found, _ = push(outputs, inputs, given, create_graph)
+    found, _ = tangents_of(outputs, inputs, given, create_graph)
     return found
 
 
@@ -282,8 +282,8 @@ def linearize(
     Args and errors as for :func:`vjp`.
 
     Returns:
-        ``(results, push)``, with ``has_aux`` ``(results, push, aux)``. ``push(*tangents)`` takes a
-        tangent for each argument, nested as that (None for what does not move), and gives those
+        ``(results, f_jvp)``, with ``has_aux`` ``(results, f_jvp, aux)``. ``f_jvp(*tangents)`` takes
+        a tangent for each argument, nested as that (None for what does not move), and gives those
         of the results. It can be called any number of times and runs ``f`` no more; it keeps what
         it needs of the computation alive.
     """
@@ -291,7 +291,7 @@ def linearize(
     run = Run("linearize", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
-    def push(*tangents: Any) -> Any:
+    def f_jvp(*tangents: Any) -> Any:
         given = run.structure.leaves_of(list(tangents), "linearize: the tangents", True)
         chosen = []
         for number, (d, v) in enumerate(zip(given, run.leaves, strict=True)):
@@ -302,11 +302,11 @@ def linearize(
                 raise GradientError(
                     f"linearize: tangent {number} was given for what has no derivative; expected "
                     "None")
-        moved = run.push(chosen)
+        moved = run.jvp(chosen)
         return run.out_structure.build(wrap_as(t, d) for t, d in zip(run.out, moved, strict=True))
 
     results = run.results(end=False)
-    return (results, push, run.aux) if has_aux else (results, push)
+    return (results, f_jvp, run.aux) if has_aux else (results, f_jvp)
 
 
 def _check_function(f: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A backward pass: cotangents pulled down the tape, op by op.
+"""A backward pass: cotangents go down the tape, op by op.
 
 A backward node is the vjp of its forward op, itself an op, so gradients can be differentiated
 again.
@@ -17,14 +17,14 @@ from ..trace import graph
 from ..trace.graph import MAPPED, PENDING, Node, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
-from ..trace.specs import NewestPull, Spec, spec_of
+from ..trace.specs import NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand, value_of
 from ..types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
 #: what is called with the cotangent of a result once it is complete; gives the one to go on with
 Observers: TypeAlias = "Mapping[tuple[Node, int], Callable[[Value], Value]]"
-#: called with each node that cotangents were pulled through, and with those of its operands
+#: called with each node that the pass went through, and with those of its operands
 Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
 
 
@@ -99,7 +99,7 @@ class ResultOf:
 
 
 @final
-class Pull:
+class BackwardPass:
     """One backward pass: the visited part of the tape and the cotangents so far.
 
     Attributes:
@@ -164,7 +164,7 @@ class Pull:
             known[index] = record("add", [before, cotangent])
 
     def run(self) -> None:
-        """Push the cotangents down the tape, later nodes first."""
+        """Take the cotangents down the tape, later nodes first."""
         try:
             for n in reversed(self.order):
                 cotangents = self.cotangents.pop(n, None)
@@ -220,7 +220,7 @@ class Pull:
         indices = n.indices
         types = [
             _input_type(n, p) for p in range(rule.results, len(n.inputs))]
-        found = rule.pulled(types, result_of, cotangents)
+        found = rule.apply_vjp(types, result_of, cotangents)
         if self.inspect is not None:
             self.inspect(n, found)
         newest: Any = None
@@ -282,15 +282,15 @@ class Pull:
             keep = self.create_graph and spec.depends(p, wrt, complex_operands)
             operands.append(operand(n, p, keep, self.memo))
         operands.extend(cotangents)
-        newest = spec.newest_pull
+        newest = spec.newest_vjp
         if newest is not None and newest.arity == len(operands) and newest.wrt == wrt and (
             newest.given == given
         ):
-            pull = newest.spec
+            derivative = newest.spec
         else:
-            pull = _pull_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
-            spec.newest_pull = NewestPull(len(operands), wrt, given, pull)
-        result = record_spec(pull, operands, False, n.site)
+            derivative = _vjp_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
+            spec.newest_vjp = NewestVjp(len(operands), wrt, given, derivative)
+        result = record_spec(derivative, operands, False, n.site)
         return result if isinstance(result, tuple) else (result,)
 
     def _from_residuals(
@@ -338,15 +338,15 @@ def _freed(n: Node) -> GradientError:
         op=op, site=str(n.site))
 
 
-def _pull_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int, ...]) -> Spec:
+def _vjp_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int, ...]) -> Spec:
     """The spec of an op's vjp, remembered with the op's own."""
     key = (primals, wrt, given)
-    found = spec.pulls.get(key)
+    found = spec.vjps.get(key)
     if found is None:
         vjp = spec.op.derive(VJP)
         own = vjp.own
         attrs = {**spec.attrs, own[0]: primals, own[1]: wrt, own[2]: given}
-        found = spec.pulls[key] = spec_of(vjp, attrs, primals + len(given))
+        found = spec.vjps[key] = spec_of(vjp, attrs, primals + len(given))
     return found
 
 

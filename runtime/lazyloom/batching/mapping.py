@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..trace import graph
-from ..trace.custom_derivatives import Custom, PullRule, ResultOf
+from ..trace.custom_derivatives import Custom, ResultOf, VjpRule
 from ..trace.graph import Node, Value
 from ..trace.mapping import Mapping
 from ..trace.recording import record
@@ -70,14 +70,14 @@ def _on_axis(
     if rule.holding is None:
         return Custom(name, rule.results, None, None, rule.owner)
     own = _OnAxis(name, rule.holding, kept, mapped, rule.results, size)
-    return Custom(name, rule.results, own.pull, None, rule.owner, own.kept, own.holding)
+    return Custom(name, rule.results, own.vjp, None, rule.owner, own.kept, own.holding)
 
 
 class _OnAxis:
-    """The pull of a mapped function: that of one element, mapped."""
+    """The vjp of a mapped function: that of one element, mapped."""
 
     def __init__(
-        self, name: str, hold: Callable[[list[Value]], PullRule], kept: list[tuple[Value, bool]],
+        self, name: str, hold: Callable[[list[Value]], VjpRule], kept: list[tuple[Value, bool]],
         mapped: list[bool], results: int, size: int,
     ) -> None:  # fmt: skip
         self.name, self.hold, self.pairs = name, hold, kept
@@ -86,12 +86,12 @@ class _OnAxis:
     def kept(self) -> list[Value]:
         return [v for v, _ in self.pairs]
 
-    def holding(self, values: list[Value]) -> PullRule:
+    def holding(self, values: list[Value]) -> VjpRule:
         pairs = [(v, has) for v, (_, has) in zip(values, self.pairs, strict=True)]
         return _OnAxis(
-            self.name, self.hold, pairs, self.mapped, self.results, self.size).pull
+            self.name, self.hold, pairs, self.mapped, self.results, self.size).vjp
 
-    def pull(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
+    def vjp(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
         there = [i for i, c in enumerate(cotangents) if c is not None]
         given = [c for c in cotangents if c is not None]
         given += [result_of(i) for i in range(self.results)]
@@ -105,9 +105,9 @@ class _OnAxis:
                 own[i] = next(one)
             outputs = [next(one) for _ in range(self.results)]
             kept = [next(one) if has else v for v, has in self.pairs]
-            pulled = self.hold(kept)(outputs.__getitem__, own)
-            found.extend(i for i, v in enumerate(pulled) if v is not None)
-            return [v for v in pulled if v is not None]
+            made = self.hold(kept)(outputs.__getitem__, own)
+            found.extend(i for i, v in enumerate(made) if v is not None)
+            return [v for v in made if v is not None]
 
         whole = map_values(body, given, self.size, Mapping(self.name, user_site()))
         result: list[Value | None] = [None] * len(self.mapped)

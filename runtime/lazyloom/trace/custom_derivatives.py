@@ -19,9 +19,9 @@ from .recording import record
 #: gives result ``i`` of the node as a value, on the tape if the pass is recorded
 ResultOf = Callable[[int], Value]
 #: from cotangents of the results, None for those that have none, to those of the inputs
-PullRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
+VjpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
 #: from tangents of the inputs, None for those that do not move, to those of the results
-PushRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
+JvpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
 
 
 class Custom:
@@ -30,44 +30,44 @@ class Custom:
     Attributes:
         name: what messages call the function.
         results: how many results the node has; its other operands are the inputs.
-        pull, push: the functions; None for one that there is not.
+        vjp, jvp: the functions; None for one that there is not.
         kept: gives the values that the functions use beside those that they get.
-        holding: gives the pull function that uses others in place of these.
+        holding: gives the vjp that uses others in place of these.
         owner: anything that stands for the function in the program that gave it.
     """
 
-    __slots__ = ("name", "results", "pull", "push", "owner", "kept", "holding")
+    __slots__ = ("name", "results", "vjp", "jvp", "owner", "kept", "holding")
 
     def __init__(
-        self, name: str, results: int, pull: PullRule | None, push: PushRule | None,
+        self, name: str, results: int, vjp: VjpRule | None, jvp: JvpRule | None,
         owner: object = None, kept: Callable[[], list[Value]] | None = None,
-        holding: Callable[[list[Value]], PullRule] | None = None,
+        holding: Callable[[list[Value]], VjpRule] | None = None,
     ) -> None:  # fmt: skip
         self.kept: Final = kept
         self.holding: Final = holding
         self.name: Final = name
         self.results: Final = results
-        self.pull: Final = pull
-        self.push: Final = push
+        self.vjp: Final = vjp
+        self.jvp: Final = jvp
         self.owner: Final = owner
 
-    def pulled(
+    def apply_vjp(
         self, types: Sequence[Any], result_of: ResultOf, cotangents: list[Value | None]
     ) -> Sequence[Value | None]:
         """Cotangents of the inputs, of the given types. Raises GradientError for others."""
-        if self.pull is None:
+        if self.vjp is None:
             raise GradientError(
                 f"{self.name} says nothing of how cotangents are pulled back through it")
-        return _fitting(self.pull(result_of, cotangents), types, f"{self.name}: cotangent")
+        return _fitting(self.vjp(result_of, cotangents), types, f"{self.name}: cotangent")
 
-    def pushed(
+    def apply_jvp(
         self, types: Sequence[Any], result_of: ResultOf, tangents: list[Value | None]
     ) -> Sequence[Value | None]:
         """Tangents of the results, of the given types. Raises GradientError for others."""
-        if self.push is None:
+        if self.jvp is None:
             raise GradientError(
                 f"{self.name} says nothing of how tangents are pushed forward through it")
-        return _fitting(self.push(result_of, tangents), types, f"{self.name}: tangent")
+        return _fitting(self.jvp(result_of, tangents), types, f"{self.name}: tangent")
 
     def without_rules(self) -> Custom:
         """What is left of it when the tape is freed: its name."""
@@ -90,26 +90,26 @@ def _fitting(
 
 
 def custom(
-    results: Sequence[Value], inputs: Sequence[Value], pull: PullRule,
-    push: PushRule | None = None, *, name: str = "custom", owner: object = None,
+    results: Sequence[Value], inputs: Sequence[Value], vjp: VjpRule,
+    jvp: JvpRule | None = None, *, name: str = "custom", owner: object = None,
     kept: Callable[[], list[Value]] | None = None,
-    holding: Callable[[list[Value]], PullRule] | None = None,
+    holding: Callable[[list[Value]], VjpRule] | None = None,
 ) -> tuple[Value, ...]:  # fmt: skip
     """The results, with a derivative that a function of the host gives.
 
     Args:
         results: values computed from the inputs, with no gradient of their own.
         inputs: values that gradients are to reach; others do no harm.
-        pull: called in a backward pass with ``(result_of, cotangents)``; gives a cotangent, or
+        vjp: called in a backward pass with ``(result_of, cotangents)``; gives a cotangent, or
             None, for each input, of the input's type. Gradients are recorded while it runs if
             the pass is. ``result_of(i)`` is result ``i``; the function must not keep the
             returned values, which would keep themselves alive.
-        push: the same for a forward pass, from tangents of the inputs to those of the results.
+        jvp: the same for a forward pass, from tangents of the inputs to those of the results.
         name: what messages call it.
         owner: see :class:`Custom`.
-        kept, holding: where the function is mapped over an axis, ``pull`` is mapped too; for that
+        kept, holding: where the function is mapped over an axis, ``vjp`` is mapped too; for that
             ``kept()`` gives the values that it uses of those that were there in the forward
-            computation, and ``holding(values)`` a ``pull`` that uses others in their place.
+            computation, and ``holding(values)`` a ``vjp`` that uses others in their place.
             Without them a gradient through the mapped function is a GradientError.
 
     Returns:
@@ -127,5 +127,5 @@ def custom(
     if node.tracked:
         with graph.trace.lock:
             node.rule = Custom(
-                name, len(results), pull, push, owner, kept, holding)
+                name, len(results), vjp, jvp, owner, kept, holding)
     return made

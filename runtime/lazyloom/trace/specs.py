@@ -26,7 +26,7 @@ class Inferred:
 
 
 @final
-class NewestPull:
+class NewestVjp:
     """The spec of an op's vjp for the operands and results that were asked for last."""
 
     __slots__ = ("arity", "wrt", "given", "spec")
@@ -47,7 +47,7 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
-        "differentiable", "newest", "pulls", "newest_pull", "dependences",
+        "differentiable", "newest", "vjps", "newest_vjp", "dependences",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -66,8 +66,8 @@ class Spec:
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None
         #: the specs of its vjp, by operands wanted and results given
-        self.pulls: Final[dict[Any, Spec]] = {}
-        self.newest_pull: NewestPull | None = None
+        self.vjps: Final[dict[Any, Spec]] = {}
+        self.newest_vjp: NewestVjp | None = None
         #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
         self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
 

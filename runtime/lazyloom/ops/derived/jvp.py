@@ -83,6 +83,6 @@ def _tangents(primal: Any, at: Sequence[Any], tangents: Sequence[Any]) -> tuple[
     def inexact(*chosen: Any) -> tuple[Any, ...]:
         return tuple([r for r in primal(*chosen) if jnp.issubdtype(r.dtype, jnp.inexact)])
 
-    results, pull = jax.vjp(inexact, *at)
-    (pushed,) = jax.linear_transpose(pull, results)(tuple(tangents))
-    return tuple(pushed)
+    results, vjp_fun = jax.vjp(inexact, *at)
+    (tangents_out,) = jax.linear_transpose(vjp_fun, results)(tuple(tangents))
+    return tuple(tangents_out)

@@ -15,7 +15,7 @@ from ...hooks import hooks
 from ...types import TensorType, tensor_type
 from .._jax import jax
 from ..spec import Attribute, Dependence, OpDef, Operand, derivation
-from .vjp import all_cotangents, pull_of
+from .vjp import all_cotangents, vjp_fun_of
 
 FORWARD: Final = "fwd"
 BACKWARD: Final = "bwd"
@@ -36,8 +36,8 @@ def forward_of(base: OpDef) -> OpDef:
 
     def fn(*operands: Any, forward_wrt: tuple[int, ...], **attrs: Any) -> Any:
         def forward(*operands: Any) -> tuple[Any, ...]:
-            outputs, pull = pull_of(base, operands, forward_wrt, attrs)
-            return (*outputs, *jax.tree_util.tree_leaves(pull))
+            outputs, vjp_fun = vjp_fun_of(base, operands, forward_wrt, attrs)
+            return (*outputs, *jax.tree_util.tree_leaves(vjp_fun))
 
         # traced apart, since under another derivative JAX may order the residuals otherwise
         found: tuple[Any, ...] = jax.jit(forward, inline=True)(*operands)
@@ -85,17 +85,17 @@ def backward_of(base: OpDef) -> OpDef:
         def forward(*primals: Any) -> Any:
             given = iter(primals)
             full = [None if t is None else next(given) for t in types]
-            outputs, pull = pull_of(base, full, backward_wrt, attrs)
-            leaves, kept["tree"] = jax.tree_util.tree_flatten(pull)
+            outputs, vjp_fun = vjp_fun_of(base, full, backward_wrt, attrs)
+            leaves, kept["tree"] = jax.tree_util.tree_flatten(vjp_fun)
             return outputs, leaves
 
         types = _types_of(backward_types)
         shaped = [
             jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
-        pull = jax.tree_util.tree_unflatten(kept["tree"], operands[: len(leaves)])
+        vjp_fun = jax.tree_util.tree_unflatten(kept["tree"], operands[: len(leaves)])
         known = dict(zip(backward_given, operands[len(leaves) :], strict=True))
-        result = pull(type(outputs)(all_cotangents(outputs, known)))
+        result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
         return result[0] if len(result) == 1 else tuple(result)
 
     return OpDef(

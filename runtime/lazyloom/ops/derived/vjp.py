@@ -100,9 +100,9 @@ def _vjp(
     base: OpDef, operands: Sequence[Any], cotangents: Sequence[Any], wrt: Sequence[int],
     given: Sequence[int], attrs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    outputs, pull = pull_of(base, operands, wrt, attrs)
+    outputs, vjp_fun = vjp_fun_of(base, operands, wrt, attrs)
     known = dict(zip(given, cotangents, strict=True))
-    result = pull(type(outputs)(all_cotangents(outputs, known)))
+    result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
     return result[0] if len(result) == 1 else tuple(result)
 
 
@@ -114,7 +114,7 @@ def replaced(operands: Sequence[Any], positions: Sequence[int], chosen: Sequence
     return full
 
 
-def pull_of(
+def vjp_fun_of(
     base: OpDef, operands: Sequence[Any], wrt: Sequence[int], attrs: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """Results of ``base`` as a sequence, and the function that pulls cotangents back."""
