@@ -13,7 +13,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.backends.xla import assemble, jax_compat
 from lazyloom.backends.xla.assemble import module_text
-from lazyloom.backends.xla.fusion_barriers import FOLDED, FUSED, FUSED_STEPS, steps_of, stops
+from lazyloom.backends.xla.fusion_barriers import FOLDED, FUSED, FUSED_STEPS, barriers, steps_of
 
 
 def life(m: Any, x: Any) -> Any:
@@ -52,11 +52,11 @@ def test_steps_of_a_stencil_are_apart(step: Callable[[Any, Any], Any]) -> None:
     lazyloom.sync(x)
     result = repeated(step, np, x, 6)
     instructions = lazyloom.program_of(result).structure.instructions
-    ends = stops(instructions, "cpu")
+    ends = barriers(instructions, "cpu")
     assert 5 <= len(ends) <= 12  # once or twice a step
     between = onp.diff(sorted(ends))
     assert between.max() <= len(instructions) / 5 + 1
-    assert not stops(instructions, "tpu")  # elsewhere the compiler has a measure of its own
+    assert not barriers(instructions, "tpu")  # elsewhere the compiler has a measure of its own
     expected = repeated(step, onp, data, 6)
     onp.testing.assert_allclose(onp.asarray(result), expected, rtol=1e-12)
 
@@ -70,7 +70,7 @@ def test_what_is_read_in_one_place_is_not_ended() -> None:
     for _ in range(20):
         result = result * 0.5 + np.sin(result)
     instructions = lazyloom.program_of(result).structure.instructions
-    assert not stops(instructions, "cpu")
+    assert not barriers(instructions, "cpu")
 
 
 def test_a_long_chain_is_ended() -> None:
@@ -81,7 +81,7 @@ def test_a_long_chain_is_ended() -> None:
         result = result + float(k + 2)
     instructions = lazyloom.program_of(result).structure.instructions
     for platform in ("cpu", "cuda"):
-        assert stops(instructions, platform) == {FUSED - 1, 2 * FUSED - 1}
+        assert barriers(instructions, platform) == {FUSED - 1, 2 * FUSED - 1}
 
 
 def size_of_code(result: Any) -> int:
@@ -112,7 +112,7 @@ def test_random_draws_in_a_row_are_apart() -> None:
     assert sizes[2] - sizes[1] <= 2.2 * (sizes[1] - sizes[0])
     # in one loop, sixteen of them took LLVM minutes
     instructions = lazyloom.program_of(dropped(40)).structure.instructions
-    ends = stops(instructions, "cpu")
+    ends = barriers(instructions, "cpu")
     names = [i.spec.op.name for i in instructions]
     assert all(k in ends for k, name in enumerate(names[:-2]) if name == "take")
     one = steps_of(instructions[names.index("dropout")])
@@ -140,7 +140,7 @@ def test_the_first_of_several_results_ends_a_fusion() -> None:
     y, ones = x.value, lazyloom.from_host(onp.ones(3))
     for _ in range(8):
         y, _, _ = lazyloom.record("batch_norm_train", [y, ones, ones], {"eps": 1e-5})
-    assert len(stops(lazyloom.program_of(y).structure.instructions, "cpu")) in (1, 2, 3)
+    assert len(barriers(lazyloom.program_of(y).structure.instructions, "cpu")) in (1, 2, 3)
     expected = onp.asarray(x)
     for _ in range(8):
         expected = (expected - expected.mean(0)) / onp.sqrt(expected.var(0) + 1e-5) + 1
@@ -154,13 +154,13 @@ def test_what_two_loops_read_is_computed_once() -> None:
     total = lazyloom.record("sum", [value], {"axes": (1,), "keepdims": True})
     instructions = lazyloom.program_of(lazyloom.record("divide", [value, total])
                                        ).structure.instructions
-    assert stops(instructions, "cpu") == {0}
+    assert barriers(instructions, "cpu") == {0}
     # a few steps are cheaper than a pass over memory
     value = lazyloom.record("exp", [x.value])
     total = lazyloom.record("sum", [value], {"axes": (1,), "keepdims": True})
     instructions = lazyloom.program_of(lazyloom.record("divide", [value, total])
                                        ).structure.instructions
-    assert not stops(instructions, "cpu")
+    assert not barriers(instructions, "cpu")
 
 
 def test_reshapes_of_transposed_values_compile_in_steps() -> None:
@@ -172,8 +172,8 @@ def test_reshapes_of_transposed_values_compile_in_steps() -> None:
         x = x.reshape(2, 5).T.reshape(10)[::-1]
         host = host.reshape(2, 5).T.reshape(10)[::-1]
     instructions = lazyloom.program_of(x).structure.instructions
-    assert len(stops(instructions, "cpu")) >= 24 // FOLDED
-    assert not stops(instructions, "tpu")
+    assert len(barriers(instructions, "cpu")) >= 24 // FOLDED
+    assert not barriers(instructions, "tpu")
     onp.testing.assert_array_equal(x, host)
 
 
@@ -183,12 +183,12 @@ def test_a_training_step_of_a_small_network_is_not_divided(monkeypatch: pytest.M
     ended: list[set[int]] = []
 
     def counted(instructions: Any, platform: str) -> set[int]:
-        found = stops(instructions, platform)
+        found = barriers(instructions, platform)
         if any(i.spec.op.name == "step_sgd" for i in instructions):
             ended.append(found)
         return found
 
-    monkeypatch.setattr(assemble, "stops", counted)
+    monkeypatch.setattr(assemble, "barriers", counted)
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(),
                                 torch.nn.Linear(128, 128),
                                 torch.nn.ReLU(), torch.nn.Linear(128, 10))

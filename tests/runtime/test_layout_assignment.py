@@ -58,19 +58,20 @@ def test_an_op_means_the_same_in_every_form(name: str) -> None:
             out, pull = jax.vjp(lambda v, fn=fn, rest=others: fn(v, *rest), first)
             return out, pull(jax.tree.map(_ones, out))
 
-        forms = [tuple(int(d) for d in rng.permutation(x.ndim)) for x in given]
-        cases.append((both, given, forms))
+        layouts = [tuple(int(d) for d in rng.permutation(x.ndim)) for x in given]
+        cases.append((both, given, layouts))
     assert cases
 
     def everything(operands: Any) -> Any:
         results = []
-        for (fn, given, forms), arrays in zip(cases, operands, strict=True):
+        for (fn, given, layouts), arrays in zip(cases, operands, strict=True):
             found = Replayed()
             shaped = [(x.shape, x.dtype) for x in given]
-            turned = [jax.numpy.transpose(x, f) for x, f in zip(arrays, forms, strict=True)]
-            there = replay(lambda *a, fn=fn: jax.tree.leaves(fn(*a)), shaped, forms, found)(*turned)
+            transposed = [jax.numpy.transpose(x, f) for x, f in zip(arrays, layouts, strict=True)]
+            there = replay(lambda *a, fn=fn: jax.tree.leaves(fn(*a)), shaped, layouts, found)(
+                *transposed)
             back = [jax.numpy.transpose(y, np.argsort(f))
-                    for y, f in zip(there, found.forms, strict=True)]
+                    for y, f in zip(there, found.layouts, strict=True)]
             results.append((back, jax.tree.leaves(fn(*arrays))))
         return results
 
@@ -130,11 +131,12 @@ def test_convolutions_and_their_derivatives_are_exact_on_integers(name: str) -> 
 
     x, w = x.astype(np.float32), w.astype(np.float32)
     expected = both(x, w)
-    for form in (identity(x.ndim), channels_last(x.ndim)) if x.ndim > 2 else (identity(2),):
+    for layout in (identity(x.ndim), channels_last(x.ndim)) if x.ndim > 2 else (identity(2),):
         found = Replayed()
         shaped = [(a.shape, a.dtype) for a in (x, w)]
-        got = jax.jit(replay(both, shaped, (form, identity(w.ndim)), found))(x.transpose(form), w)
-        for a, b, f in zip(got, expected, found.forms, strict=True):
+        got = jax.jit(replay(both, shaped, (layout, identity(w.ndim)), found))(
+            x.transpose(layout), w)
+        for a, b, f in zip(got, expected, found.layouts, strict=True):
             np.testing.assert_array_equal(np.transpose(a, np.argsort(f)), b)
 
 

@@ -10,7 +10,7 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom.backends.xla.layout_assignment import arrange
+from lazyloom.backends.xla.layout_assignment import assign_layouts
 from lazyloom.backends.xla.overlaps import separated, used_operands
 
 pytestmark = pytest.mark.usefixtures("fresh_cache")
@@ -62,7 +62,7 @@ def _separated(*values: Any) -> set[int]:
     program = lazyloom.program_of(*values)
     structure = program.structure
     outputs = [(n, 0) for n in range(len(structure.instructions))][-1:]
-    texts = [a.lowered.text for a in arrange(structure, outputs)]
+    texts = [a.lowered.text for a in assign_layouts(structure, outputs)]
     return separated(structure.instructions, texts, structure.leaf_types, "cpu")
 
 

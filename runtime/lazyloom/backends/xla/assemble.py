@@ -11,9 +11,9 @@ from ...program.program import ScalarSlot, Structure
 from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from . import jax_compat
-from .fusion_barriers import stops
-from .layout_assignment import arrange
-from .layouts import Form, identity, turn
+from .fusion_barriers import barriers
+from .layout_assignment import assign_layouts
+from .layouts import Layout, identity, relayout
 from .overlaps import separated
 
 #: a call that XLA does not inline, and so ends a fusion
@@ -38,29 +38,29 @@ def module_text(
     scalar_names: dict[ScalarSlot, str] = {}
     constants: dict[Baked, str] = {}
     platform = jax_compat.device().platform
-    arranged = arrange(structure, outputs)
-    ends = stops(structure.instructions, platform) | separated(
-        structure.instructions, [a.lowered.text for a in arranged], structure.leaf_types, platform)
-    #: values that were turned into another form, by name and form
-    turned: dict[tuple[str, Form], str] = {}
+    assigned = assign_layouts(structure, outputs)
+    ends = barriers(structure.instructions, platform) | separated(
+        structure.instructions, [a.lowered.text for a in assigned], structure.leaf_types, platform)
+    #: values that were transposed into another layout, by name and layout
+    transposed: dict[tuple[str, Layout], str] = {}
 
-    def in_form(name: str, t: TensorType, now: Form, then: Form) -> str:
+    def in_layout(name: str, t: TensorType, now: Layout, then: Layout) -> str:
         if now == then:
             return name
-        found = turned.get((name, then))
+        found = transposed.get((name, then))
         if found is None:
-            found = turned[name, then] = f"%t{len(turned)}"
-            lines.append(f"    {found} = {turn(t.shape, t.dtype.mlir, now, then).format(name)}")
+            found = transposed[name, then] = f"%t{len(transposed)}"
+            lines.append(f"    {found} = {relayout(t.shape, t.dtype.mlir, now, then).format(name)}")
         return found
 
-    def operand(item: Any, t: TensorType, then: Form) -> str:
+    def operand(item: Any, t: TensorType, then: Layout) -> str:
         if type(item) is int:
             if item >= 0:
-                return in_form(results[item][0], t, arranged[item].results[0], then)
-            return in_form(f"%in{-1 - item}", t, identity(t.ndim), then)
+                return in_layout(results[item][0], t, assigned[item].results[0], then)
+            return in_layout(f"%in{-1 - item}", t, identity(t.ndim), then)
         if type(item) is tuple:
             n, r = item
-            return in_form(results[n][r], t, arranged[n].results[r], then)
+            return in_layout(results[n][r], t, assigned[n].results[r], then)
         if type(item) is Baked:
             if item not in constants:
                 constants[item] = f"%c{len(constants)}"
@@ -71,14 +71,14 @@ def module_text(
         return name
 
     for number, i in enumerate(structure.instructions):
-        lowered, forms, _ = arranged[number]
+        lowered, layouts, _ = assigned[number]
         functions[lowered.name] = lowered.text
         arguments: list[str] = []
         types: list[str] = []
-        for item, t, form in zip(i.operands, i.operand_types, forms, strict=True):
-            if t is not None and form is not None:
-                arguments.append(operand(item, t, form))
-                types.append(tensor_type(tuple(t.shape[d] for d in form), t.dtype).mlir)
+        for item, t, layout in zip(i.operands, i.operand_types, layouts, strict=True):
+            if t is not None and layout is not None:
+                arguments.append(operand(item, t, layout))
+                types.append(tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir)
         count = len(lowered.results)
         if count == 1:
             results.append([f"%{number}"])
@@ -110,7 +110,7 @@ def module_text(
     out = [structure.instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
     returned = ", ".join(
-        in_form(results[n][r], t, arranged[n].results[r], identity(t.ndim))
+        in_layout(results[n][r], t, assigned[n].results[r], identity(t.ndim))
         for (n, r), t in zip(outputs, out, strict=True))
     return "\n".join([
         "module @lazyloom attributes "

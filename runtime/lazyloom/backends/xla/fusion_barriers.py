@@ -38,7 +38,7 @@ FOLDED: Final = 4
 READS: Final = 1.5
 
 
-def stops(instructions: list[Instruction], platform: str) -> set[int]:
+def barriers(instructions: list[Instruction], platform: str) -> set[int]:
     """Numbers of the instructions whose first result ends a fusion."""
     on_cpu = platform == "cpu"
     read = _elements_read(instructions if on_cpu else [])

@@ -1,6 +1,6 @@
-"""Forms: in which order the axes of an array lie in memory.
+"""Layouts: in which order the axes of an array lie in memory.
 
-Axis ``k`` of the physical array is axis ``form[k]`` of the logical one.
+Axis ``k`` of the physical array is axis ``layout[k]`` of the logical one.
 """
 
 from __future__ import annotations
@@ -8,54 +8,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-Form = tuple[int, ...]
+Layout = tuple[int, ...]
 
 
-def identity(ndim: int) -> Form:
-    """The form of an array whose axes lie in their logical order."""
+def identity(ndim: int) -> Layout:
+    """The layout of an array whose axes lie in their logical order."""
     return tuple(range(ndim))
 
 
-def channels_last(ndim: int) -> Form:
+def channels_last(ndim: int) -> Layout:
     """Samples, positions, channels of an array (samples, channels, positions...)."""
     return (0, *range(2, ndim), 1)
 
 
-def same_memory(shape: Sequence[int], a: Form, b: Form) -> bool:
-    """Whether the two forms of an array of that logical shape have their elements in one order."""
+def same_memory(shape: Sequence[int], a: Layout, b: Layout) -> bool:
+    """Whether two layouts of an array of that logical shape have their elements in one order."""
     return [d for d in a if shape[d] != 1] == [d for d in b if shape[d] != 1]
 
 
-def settled(shape: Sequence[int], form: Form) -> Form:
-    """The form, or the logical one where that has the same memory."""
+def normalized(shape: Sequence[int], layout: Layout) -> Layout:
+    """The layout, or the logical one where that has the same memory."""
     plain = identity(len(shape))
-    return plain if same_memory(shape, form, plain) else form
+    return plain if same_memory(shape, layout, plain) else layout
 
 
-class Laid(NamedTuple):
-    """A traced array in a form; ``operand`` is the op's operand that it is, or -1."""
+class InLayout(NamedTuple):
+    """A traced array in a layout; ``operand`` is the op's operand that it is, or -1."""
 
     data: Any
-    form: Form
+    layout: Layout
     operand: int = -1
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The logical shape."""
-        sizes = dict(zip(self.form, self.data.shape, strict=True))
+        sizes = dict(zip(self.layout, self.data.shape, strict=True))
         return tuple(sizes[d] for d in range(len(sizes)))
 
 
-class Spread(NamedTuple):
-    """A broadcast that is made in the form in which it is needed; axis i of base is dims[i]."""
+class LateBroadcast(NamedTuple):
+    """A broadcast that is made in the layout in which it is needed; axis i of base is dims[i]."""
 
-    base: Laid
+    base: InLayout
     dims: tuple[int, ...]
     shape: tuple[int, ...]
 
 
-def turn(shape: Sequence[int], element: str, now: Form, then: Form) -> str:
-    """The StableHLO of turning ``{0}`` from one form into another, without its result's name."""
+def relayout(shape: Sequence[int], element: str, now: Layout, then: Layout) -> str:
+    """The StableHLO that brings ``{0}`` from one layout into another, without its result's name."""
     source = f"tensor<{''.join(f'{shape[d]}x' for d in now)}{element}>"
     target = f"tensor<{''.join(f'{shape[d]}x' for d in then)}{element}>"
     if same_memory(shape, now, then):

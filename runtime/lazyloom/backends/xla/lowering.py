@@ -16,7 +16,7 @@ from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
 from .. import fingerprint
 from . import jax_compat
-from .layouts import Form
+from .layouts import Layout
 from .physical import Replayed, replay
 
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
@@ -34,25 +34,25 @@ class Lowered(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An op lowered at operands in given forms (see :mod:`.layouts`).
+    """An op lowered at operands in given layouts (see :mod:`.layouts`).
 
     Attributes:
         lowered: its functions; the types of its results are physical.
-        forms: the form of each result.
-        moved: elements that it moves from one form into another.
-        wanted: operands that it would rather have in another form, as (number, form).
+        layouts: the layout of each result.
+        moved: elements that it moves from one layout into another.
+        wanted: operands that it would rather have in another layout, as (number, layout).
     """
 
     lowered: Lowered
-    forms: tuple[Form, ...]
+    layouts: tuple[Layout, ...]
     moved: int
-    wanted: tuple[tuple[int, Form], ...]
+    wanted: tuple[tuple[int, Layout], ...]
 
 
 _FROM_MLIR: Final = {d.mlir: d for d in ALL}
 
 _memory: dict[tuple[Spec, tuple[TensorType | None, ...]], Lowered] = {}
-_placed: dict[tuple[Spec, tuple[TensorType | None, ...], tuple[Form | None, ...]], Placed] = {}
+_placed: dict[tuple[Spec, tuple[TensorType | None, ...], tuple[Layout | None, ...]], Placed] = {}
 _lock = threading.RLock()
 
 
@@ -96,24 +96,24 @@ def _type_from_mlir(text: str) -> TensorType:
 
 
 def lower_placed(
-    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+    spec: Spec, types: tuple[TensorType | None, ...], layouts: tuple[Layout | None, ...]
 ) -> Placed:
-    """The lowering of an op at operands of those logical types in those forms."""
-    key = (spec, types, forms)
+    """The lowering of an op at operands of those logical types in those layouts."""
+    key = (spec, types, layouts)
     found = _placed.get(key)
     if found is not None:
         return found
     with _lock:
         found = _placed.get(key)
         if found is None:
-            found = _placed[key] = _placed_from_disk_or_jax(spec, types, forms)
+            found = _placed[key] = _placed_from_disk_or_jax(spec, types, layouts)
     return found
 
 
 def _placed_from_disk_or_jax(
-    spec: Spec, types: tuple[TensorType | None, ...], forms: tuple[Form | None, ...]
+    spec: Spec, types: tuple[TensorType | None, ...], layouts: tuple[Layout | None, ...]
 ) -> Placed:
-    description = _description(spec, types) + f"\n{forms}".encode()
+    description = _description(spec, types) + f"\n{layouts}".encode()
     storable = spec.op.version is not None
     if storable:
         data = fingerprint.load("lowering", description)
@@ -122,15 +122,15 @@ def _placed_from_disk_or_jax(
             return known
     name = _name(spec, description)
     found = Replayed()
-    present = [(n, t, f) for n, (t, f) in enumerate(zip(types, forms, strict=True))
+    present = [(n, t, f) for n, (t, f) in enumerate(zip(types, layouts, strict=True))
                if t is not None and f is not None]
     fn = replay(_function(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
                 [f for _, _, f in present], found)
     shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
     text, results = _text(fn, shaped, name)
     placed = Placed(
-        Lowered(name, text, results), found.forms, found.moved,
-        tuple(sorted((present[k][0], form) for k, form in found.wanted.items())))
+        Lowered(name, text, results), found.layouts, found.moved,
+        tuple(sorted((present[k][0], layout) for k, layout in found.wanted.items())))
     if storable:
         fingerprint.store("lowering", description, json.dumps(placed).encode())
     return placed
@@ -138,10 +138,10 @@ def _placed_from_disk_or_jax(
 
 def _unpack_placed(data: bytes) -> Placed | None:
     try:
-        (name, text, results), forms, moved, wanted = json.loads(data)
+        (name, text, results), layouts, moved, wanted = json.loads(data)
         return Placed(
             Lowered(str(name), str(text), tuple(map(str, results))),
-            tuple(tuple(map(int, f)) for f in forms), int(moved),
+            tuple(tuple(map(int, f)) for f in layouts), int(moved),
             tuple((int(n), tuple(map(int, f))) for n, f in wanted))
     except (ValueError, TypeError):
         counters["disk_errors"] += 1

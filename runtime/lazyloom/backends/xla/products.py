@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .layouts import Laid, identity
+from .layouts import InLayout, identity
 
 
 class _Convolution:
@@ -29,7 +29,7 @@ class _Convolution:
         "gaps", "away", "found", "kinds",
     )  # fmt: skip
 
-    def __init__(self, step: Any, x: Laid, w: Laid) -> None:
+    def __init__(self, step: Any, x: InLayout, w: InLayout) -> None:
         p = step.params
         numbers = p["dimension_numbers"]
         self.x, self.w = x, w
@@ -47,7 +47,7 @@ class _Convolution:
         return [given.get(d, other) for d in order]
 
 
-def as_product(step: Any, x: Laid, w: Laid) -> Laid | None:
+def as_product(step: Any, x: InLayout, w: InLayout) -> InLayout | None:
     """What the traced convolution gives for x and w, by one product; None if that cannot be."""
     if step.params["feature_group_count"] != 1 or step.params["batch_group_count"] != 1:
         return None
@@ -61,11 +61,11 @@ def as_product(step: Any, x: Laid, w: Laid) -> Laid | None:
     return None
 
 
-def _small_window(c: _Convolution) -> Laid | None:
+def _small_window(c: _Convolution) -> InLayout | None:
     """A window of one element: a product at every place."""
     from jax import lax
 
-    order = c.x.form
+    order = c.x.layout
     data = c.x.data
     dilated = any(g != 1 for g in c.gaps)
     if dilated and any(s != 1 for s in c.steps):
@@ -74,8 +74,8 @@ def _small_window(c: _Convolution) -> Laid | None:
         data = _padded(c, data, order)
         if any(s != 1 for s in c.steps):
             data = lax.slice(data, [0] * data.ndim, data.shape, c.per_axis(order, c.steps, 1))
-    weight = lax.squeeze(c.w.data, [c.w.form.index(d) for d in c.window])
-    rows = [d for d in c.w.form if d not in c.window]
+    weight = lax.squeeze(c.w.data, [c.w.layout.index(d) for d in c.window])
+    rows = [d for d in c.w.layout if d not in c.window]
     data = lax.dot_general(
         data, weight, (((order.index(c.channel),), (rows.index(c.inputs),)), ((), ())), **c.kinds)
     order = tuple(d for d in order if d != c.channel)
@@ -83,7 +83,7 @@ def _small_window(c: _Convolution) -> Laid | None:
         # a place between elements sees zeros: the product of zeros is zeros
         data = _padded(c, data, (*order, c.channel))
     renamed = dict(zip((c.batch, *c.places), (c.out[0], *c.out[2:]), strict=True))
-    return Laid(data, (*(renamed[d] for d in order), c.out[1]))
+    return InLayout(data, (*(renamed[d] for d in order), c.out[1]))
 
 
 def _padded(c: _Convolution, data: Any, order: Sequence[int]) -> Any:
@@ -96,7 +96,7 @@ def _padded(c: _Convolution, data: Any, order: Sequence[int]) -> Any:
     return lax.pad(data, lax.full((), 0, data.dtype), config)
 
 
-def _one_place(c: _Convolution) -> Laid | None:
+def _one_place(c: _Convolution) -> InLayout | None:
     """A result of one place whose window lies inside the input: the places are summed over too."""
     from jax import lax
 
@@ -109,19 +109,19 @@ def _one_place(c: _Convolution) -> Laid | None:
         for start, end, d in zip(first, last, c.places, strict=True))
     if not inside or any(g != 1 for g in c.gaps):
         return None
-    order = c.x.form
-    stops = c.per_axis(order, [end + 1 for end in last], None)
+    order = c.x.layout
+    barriers = c.per_axis(order, [end + 1 for end in last], None)
     data = lax.slice(
         c.x.data, c.per_axis(order, first, 0),
-        [n if stop is None else stop for n, stop in zip(c.x.data.shape, stops, strict=True)],
+        [n if stop is None else stop for n, stop in zip(c.x.data.shape, barriers, strict=True)],
         c.per_axis(order, c.away, 1))
     matches = dict(zip((c.channel, *c.places), (c.inputs, *c.window), strict=True))
     summed = [d for d in order if d in matches]
     left = [order.index(d) for d in summed]
-    right = [c.w.form.index(matches[d]) for d in summed]
-    # in the order of the result's axes: a product that is turned afterwards takes twice as long
+    right = [c.w.layout.index(matches[d]) for d in summed]
+    # in the order of the result's axes: a product that is transposed afterwards takes twice as long
     if c.out[0] < c.out[1]:
         data = lax.dot_general(data, c.w.data, ((left, right), ((), ())), **c.kinds)
     else:
         data = lax.dot_general(c.w.data, data, ((right, left), ((), ())), **c.kinds)
-    return Laid(lax.expand_dims(data, sorted(c.out[2:])), identity(len(c.found)))
+    return InLayout(lax.expand_dims(data, sorted(c.out[2:])), identity(len(c.found)))
