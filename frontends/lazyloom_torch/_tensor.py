@@ -33,7 +33,7 @@ from ._strides import is_contiguous, row_major, seen
 class Leaf:
     """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
 
-    __slots__ = ("grad", "hooks", "after", "owner", "dormant", "strides")
+    __slots__ = ("grad", "hooks", "after", "owner", "inactive", "strides")
 
     def __init__(self, owner: Tensor) -> None:
         self.strides = owner._strides  # a gradient gets them too
@@ -41,7 +41,7 @@ class Leaf:
         self.grad: Tensor | None = None
         self.hooks: dict[int, Any] | None = None
         self.after: dict[int, Any] | None = None
-        self.dormant = False  # the tensor requires no gradient now, and gets none
+        self.inactive = False  # the tensor requires no gradient now, and gets none
 
 
 _new = lazyloom.Tensor.__new__
@@ -71,7 +71,7 @@ class Tensor(_Base):
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
-    _dormant: Leaf | None = None  # what _leaf was, while no gradient is required
+    _inactive: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
         if getattr(self, "view_steps", None) is not None:
@@ -321,8 +321,8 @@ class Tensor(_Base):
                     f"one has {self.dtype!r}")
             self._make_leaf()
         elif self._leaf is not None:
-            self._leaf.dormant = True
-            self._leaf, self._dormant = None, self._leaf
+            self._leaf.inactive = True
+            self._leaf, self._inactive = None, self._leaf
             self._keep_own(None)
             if self._origin is None:
                 storage_of(self).value = storage_of(self).value.detach()
@@ -330,12 +330,12 @@ class Tensor(_Base):
         return self
 
     def _make_leaf(self) -> None:
-        leaf = self._dormant
+        leaf = self._inactive
         if leaf is None:
             leaf = Leaf(self)
             leaf.grad = self._assigned
-        leaf.dormant = False
-        self._leaf, self._dormant = leaf, None
+        leaf.inactive = False
+        self._leaf, self._inactive = leaf, None
         alone = self.shared is None
         storage = storage_of(self)
         if self._base is None and self._origin is None:
@@ -365,7 +365,7 @@ class Tensor(_Base):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that :meth:`backward` accumulated, or None."""
-        leaf = self._leaf or self._dormant
+        leaf = self._leaf or self._inactive
         if leaf is not None:
             return leaf.grad
         return self._watch.grad if self._watch is not None else self._assigned
@@ -376,7 +376,7 @@ class Tensor(_Base):
             from ._memory import check_gradient
 
             check_gradient(self, value)
-        leaf = self._leaf or self._dormant
+        leaf = self._leaf or self._inactive
         if leaf is not None:
             leaf.grad = value
         elif self._watch is not None:

@@ -18,10 +18,10 @@ from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
 from .autodiff.history import (
     Step,
+    custom_rule,
     folded,
     forget_since,
     free_tape,
-    host_rule,
     parents,
     result_of,
     used_since,
@@ -195,7 +195,7 @@ __all__ = [
     "backward", "boundary", "cache_dir", "check_indices", "clear_site", "custom",
     "dlpack_device", "dtypes", "errors", "evaluations", "folded", "forget_since", "free_tape",
     "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
-    "gradients", "hessian", "host_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
+    "gradients", "hessian", "custom_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
     "known_range", "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents",
     "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",

@@ -28,7 +28,7 @@ class LoomError(Exception):
     code = 1
     op: str | None = None
     site: str | None = None
-    #: of a failed run: a reader has been told
+    #: of a failed run: a reader has got it
     raised = False
     #: of a failed run: the numbers of the nodes that failed with it
     reached: frozenset[int] | set[int] = frozenset()
@@ -156,14 +156,14 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
-#: one number: how often readers were told of a failed run
-told: Final[list[int]] = [0]
+#: one number: how often readers got the error of a failed run
+reports: Final[list[int]] = [0]
 
 
-def again(error: LoomError) -> LoomError:
+def reraised(error: LoomError) -> LoomError:
     """A fresh copy of a stored error, so that each reader gets its own traceback."""
     error.raised = True
-    told[0] += 1
+    reports[0] += 1
     copy = type(error)(str(error), op=error.op, site=error.site)
     copy.__cause__ = error.__cause__
     return copy

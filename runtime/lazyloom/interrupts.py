@@ -79,7 +79,7 @@ def _call(arrived: list[tuple[Any, int]]) -> None:
             _call(arrived)
 
 
-def let_pass(error: BaseException) -> None:
+def reraise_from_handler(error: BaseException) -> None:
     """Raise an exception again if the handler of a signal raised it, as one of a time limit does.
 
     For who makes something else of any Exception: what a handler raises is no failure of the

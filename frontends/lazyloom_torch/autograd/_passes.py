@@ -116,7 +116,7 @@ def backward(
         for token, gradient in found:
             if type(token) is Leaf:
                 if token.grad is None and not token.hooks and not token.after and (
-                    not token.dormant and token.strides is None
+                    not token.inactive and token.strides is None
                     and not gradient.type.dtype.is_complex
                 ):
                     token.grad = _wrap(gradient)
@@ -165,7 +165,7 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
         gradient = conjugated(gradient)
         if leaf.hooks:
             gradient = run_hooks(leaf.hooks, gradient)
-        if leaf.dormant:
+        if leaf.inactive:
             return
         first = leaf.grad is None
         leaf.grad = made = _accumulated(leaf.grad, gradient, create_graph)

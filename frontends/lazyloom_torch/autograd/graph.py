@@ -36,7 +36,7 @@ def name_of(node: Any) -> str:
     """PyTorch's name of the derivative of a recorded op, as near as its name tells."""
     if type(node.token) is Leaf:
         return "torch::autograd::AccumulateGrad"
-    rule = lazyloom.host_rule(node)
+    rule = lazyloom.custom_rule(node)
     if rule is not None:
         return str(rule.name)
     if node.spec is None:
@@ -75,7 +75,7 @@ class Node:
         """The operands, None for those without a gradient."""
         node, found = self._result.node, lazyloom.parents(self._result)
         # a custom function's op has the results before them
-        return found if lazyloom.host_rule(node) is None else found[len(node.types):]
+        return found if lazyloom.custom_rule(node) is None else found[len(node.types):]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Node:
 
     def __getattr__(self, name: str) -> Any:
         # the node of a custom function shows its context
-        rule = lazyloom.host_rule(self._result.node) if not name.startswith("__") else None
+        rule = lazyloom.custom_rule(self._result.node) if not name.startswith("__") else None
         if rule is None or rule.owner is None:
             raise AttributeError(f"{self.name()} has no attribute {name!r}")
         return getattr(rule.owner, name)

@@ -41,7 +41,7 @@ def result_of(value: Value, index: int) -> Value:
         return hold(node, index, value.requires_grad and node.types[index].dtype.is_inexact)
 
 
-def host_rule(node: Node) -> Custom | None:
+def custom_rule(node: Node) -> Custom | None:
     """The rule that :func:`lazyloom.custom` gave a node, if it was made by that."""
     rule: Custom | None = node.rule
     return rule

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
-from ..errors import ArgumentError, GradientError, ShapeError, again
+from ..errors import ArgumentError, GradientError, ShapeError, reraised
 from ..evaluate import cuts
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
 from ..ops.spec import lookup
@@ -57,7 +57,7 @@ def visit_below(
             continue
         if n.tracked:
             if n.state == graph.FAILED and n.error is not None:
-                raise again(n.error)
+                raise reraised(n.error)
             if n.freed:
                 raise _freed(n)
             mask = n.grad_mask

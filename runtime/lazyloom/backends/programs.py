@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from ..cache import disk, memory
 from ..counters import counters
-from ..interrupts import let_pass
+from ..interrupts import reraise_from_handler
 from ..ops.spec import TABLE
 from ..program.difference import explain
 from ..program.donation import match_donations
@@ -110,7 +110,7 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     try:
         executable = backend().load(stored.code, request)
     except Exception as error:
-        let_pass(error)
+        reraise_from_handler(error)
         # Verified bytes that the backend still refuses, such as from another build: compile again.
         counters["disk_errors"] += 1
         return False
@@ -156,7 +156,7 @@ def _store(
     try:
         code = executable.serialize()
     except Exception as error:
-        let_pass(error)
+        reraise_from_handler(error)
         counters["disk_errors"] += 1
         return
     head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()

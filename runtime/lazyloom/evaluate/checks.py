@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..backends.selection import backend
 from ..errors import ArgumentError, IndexRangeError, LoomError
-from ..interrupts import let_pass
+from ..interrupts import reraise_from_handler
 from ..trace.graph import Buffer, Node
 from ..trace.source import Site
 
@@ -49,7 +49,7 @@ class Check:
         self.passed = False
         self.error: LoomError | None = None
 
-    def seen_to_pass(self) -> bool:
+    def known_to_pass(self) -> bool:
         """Whether nothing is wrong, as far as that can be told without waiting."""
         if not self.passed and self.error is None:
             array = self.flag.array
@@ -57,11 +57,11 @@ class Check:
                 if array is not None and backend().is_ready(array):
                     self.passed = not backend().download(array).any()
             except Exception as error:
-                let_pass(error)
+                reraise_from_handler(error)
                 return False  # a run that failed has an error of its own
         return self.passed
 
-    def look(self) -> LoomError | None:
+    def wait_for_error(self) -> LoomError | None:
         """The error, if there is one; waits for the flag."""
         if self.passed or self.error is not None:
             return self.error
@@ -74,7 +74,7 @@ class Check:
             try:
                 data = backend().download(array)
             except Exception as error:
-                let_pass(error)
+                reraise_from_handler(error)
                 return None  # as above
             self.error = _judge(self.kind)(data, self) if data.any() else None
             self.passed = self.error is None
@@ -108,7 +108,7 @@ def failed(buffer: Buffer) -> LoomError | None:
     checks = buffer.checks
     if checks is not None:
         for check in checks:
-            error: LoomError | None = check.look()
+            error: LoomError | None = check.wait_for_error()
             if error is not None:
                 return error
         buffer.checks = None
@@ -120,7 +120,7 @@ def _open(buffer: Buffer) -> tuple[Check, ...]:
     checks = buffer.checks
     if checks is None:
         return ()
-    left = tuple([c for c in checks if not c.seen_to_pass()])
+    left = tuple([c for c in checks if not c.known_to_pass()])
     buffer.checks = left or None
     return left
 

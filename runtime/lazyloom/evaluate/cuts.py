@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..counters import counters
-from ..program.repetition import LONGEST, SLACK, blocks_of, ids_of, period_of, tokens_of
+from ..program.repetition import LONGEST, MARGINS, blocks_of, ids_of, period_of, tokens_of
 from ..trace import graph
 from ..trace.cut_history import CUT_AT, CutHistory
 from ..trace.graph import Component, Node
@@ -26,7 +26,7 @@ DEEP: Final = 2048
 #: a component of that many nodes is cut however shallow it is
 LARGE: Final = 50_000
 #: after so many blocks without a repetition, ops run one by one
-PATIENCE: Final = 8
+MISSES_ALLOWED: Final = 8
 
 
 class _Look(Batch):
@@ -71,8 +71,8 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     past = component.cut_history or CutHistory([], 0)
     if past.blocks:
         block = past.block
-        if len(nodes) < block + past.slack:
-            component.check_at = block + past.slack
+        if len(nodes) < block + past.margin:
+            component.check_at = block + past.margin
             return
         tokens = tokens_of(nodes[:block])
         turn = past.turn
@@ -80,7 +80,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
         # the first op's operands come from before the cut
         if expected is None or expected[1:] == tokens[1:]:
             misses = past.misses if expected is None else 0
-            after = CutHistory(past.history, misses, past.blocks, past.slack,
+            after = CutHistory(past.history, misses, past.blocks, past.margin,
                             (turn + 1) % len(past.blocks), {**past.seen, turn: tokens})
             _cut(component, nodes, [block], after, site, batch)
             return
@@ -91,15 +91,15 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
         return
     ids = past.history + ids_of(nodes)
     ids = ids[-2 * LONGEST - CUT_AT :]
-    for slack in SLACK:
-        if slack >= len(nodes):
+    for margin in MARGINS:
+        if margin >= len(nodes):
             break
-        period = period_of(ids[: len(ids) - slack])
+        period = period_of(ids[: len(ids) - margin])
         if period:
             blocks = blocks_of(period)
-            after = CutHistory(ids[: len(ids) - slack], past.misses, blocks, slack)
+            after = CutHistory(ids[: len(ids) - margin], past.misses, blocks, margin)
             # what came before the first whole block, then blocks like those to come
-            whole = len(nodes) - slack
+            whole = len(nodes) - margin
             size = blocks[0] if len(blocks) == 1 else CUT_AT
             sizes = [size] * (whole // size)
             if whole % size:
@@ -109,7 +109,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if not past.misses and len(nodes) < 2 * CUT_AT:
         component.check_at = len(nodes) + CUT_AT // 2
         return
-    size = CUT_AT if past.misses < PATIENCE else 1
+    size = CUT_AT if past.misses < MISSES_ALLOWED else 1
     after = CutHistory(ids, past.misses + 1)
     sizes = [size] * (len(nodes) // size)
     if len(nodes) % size:

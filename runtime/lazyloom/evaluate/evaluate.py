@@ -24,9 +24,9 @@ from ..errors import (
     LoomError,
     OutOfMemoryError,
     ReadForbiddenError,
-    again,
+    reraised,
 )
-from ..interrupts import Deferred, let_pass
+from ..interrupts import Deferred, reraise_from_handler
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Program
@@ -175,7 +175,7 @@ def _dispatch(plan: Plan) -> None:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
         evaluation.settled = plan.attached and not evaluation.fallible
     except Exception as error:
-        let_pass(error)
+        reraise_from_handler(error)
         if plan.attached:
             raise
         _fail(plan, _as_execution_error(error, plan))
@@ -212,7 +212,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
                     backend().wait(buffer.array)
                     buffer.origin = None
                 except Exception as raised:
-                    let_pass(raised)
+                    reraise_from_handler(raised)
                     if origin.error is None:
                         origin.error = run_error(raised, origin)
                     failed[k] = origin.error
@@ -363,7 +363,7 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
             node.evaluation.dispatched.wait()
         if node.state == FAILED:
             assert node.error is not None
-            raise again(node.error)
+            raise reraised(node.error)
         if node.state == DONE:
             break
         if node.state == MAPPED:
@@ -376,7 +376,7 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
     if buffer.checks is not None:
         error = checks.failed(buffer)
         if error is not None:
-            raise again(error)
+            raise reraised(error)
     return buffer
 
 
@@ -397,7 +397,7 @@ def read(value: Value, reason: str = "read") -> Any:
     try:
         data = backend().download(buffer.array)
     except Exception as error:
-        let_pass(error)
+        reraise_from_handler(error)
         if out_of_memory(error):
             _not_copied(value, buffer, error)
         raise _failed_at_read(value, buffer, error) from error
@@ -421,7 +421,7 @@ def _not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
     try:
         backend().wait(buffer.array)
     except Exception as raised:
-        let_pass(raised)
+        reraise_from_handler(raised)
         return
     raise OutOfMemoryError(
         f"a value of type {value.type.text} was computed, and there is no memory for a copy of "
@@ -433,7 +433,7 @@ def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError
     if origin is not None:
         if origin.error is None:
             origin.error = run_error(error, origin)
-        wrapped: LoomError = again(origin.error)
+        wrapped: LoomError = reraised(origin.error)
     else:
         wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {error}")
     with graph.trace.lock:
@@ -441,7 +441,7 @@ def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError
         if node.state == DONE:
             node.state = FAILED
             node.error = wrapped
-    return again(wrapped)
+    return reraised(wrapped)
 
 
 def sync_older(sequence: int) -> None:
@@ -488,7 +488,7 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                     try:
                         backend().wait(buffer.array)
                     except Exception as error:
-                        let_pass(error)
+                        reraise_from_handler(error)
                         raise _failed_at_read(value, buffer, error) from error
 
 
@@ -530,7 +530,7 @@ def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
                             computing.add(len(programs))
                         programs.append(preview.program(runnable))
         if not computing:
-            raise again(next(e for n, e in failed.items() if n in asked))
+            raise reraised(next(e for n, e in failed.items() if n in asked))
         return programs, computing
 
 

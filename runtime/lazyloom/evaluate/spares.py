@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from .. import settings
-from ..errors import told
+from ..errors import reports
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, Buffer, Value
 from ..types import TensorType
@@ -53,7 +53,7 @@ class Spare:
         self.type: TensorType | None = type
         self.leaf: object = leaf
         self.between: list[int] | None = None
-        self.seen: int = told[0]
+        self.seen: int = reports[0]
         self.held: list[Value] | None = None
 
     def copy(self) -> Spare:
@@ -111,13 +111,13 @@ def gone_back(value: Value, spare: Spare) -> Value | None:
 
     None where it has not failed, nobody has been told yet, or the contents are lost.
     """
-    if spare.seen == told[0]:
+    if spare.seen == reports[0]:
         return None
     node = value.node
     if node.state == PENDING:
         # it may depend on what has failed
         evaluate.evaluate(node, "use after a failure")
-    spare.seen = told[0]
+    spare.seen = reports[0]
     if node.state == FAILED:
         error = node.error
         if error is None or not error.raised:

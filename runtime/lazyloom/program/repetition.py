@@ -18,7 +18,7 @@ SEEN: Final = 200
 #: how many of the newest ops may be left out of the look: the caller still holds what the
 #: newest replace, and an op joins a component only when something connects it, so the newest
 #: part may not be whole yet
-SLACK: Final = (2, 32, 128, 512)
+MARGINS: Final = (2, 32, 128, 512)
 
 #: a component that is asked for runs whole unless it is that deep
 LOOP_DEPTH: Final = 256
@@ -103,12 +103,12 @@ def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
         return [count]
     stream = ids_of(nodes)
     least = int(LOOP_PART * count)
-    for slack in (0, *SLACK):
-        if count - slack < least:
+    for margin in (0, *MARGINS):
+        if count - margin < least:
             break
-        period = period_of(stream[: count - slack], LOOP_TIMES, least)
+        period = period_of(stream[: count - margin], LOOP_TIMES, least)
         if period:
             block = block_of(period)
-            before, blocks = (count - slack) % block, (count - slack) // block
-            return [size for size in (before, *(block,) * blocks, slack) if size]
+            before, blocks = (count - margin) % block, (count - margin) // block
+            return [size for size in (before, *(block,) * blocks, margin) if size]
     return [count]

@@ -53,17 +53,17 @@ class Storage:
         value: the current contents.
         version: number of writes so far.
         writable: False makes writes an AliasError (memory shared with the outside).
-        born: the number of the newest node when it was made.
+        created: the number of the newest node when it was made.
         spare: what it goes back to if computing the contents fails.
     """
 
-    __slots__ = ("value", "version", "writable", "born", "spare")
+    __slots__ = ("value", "version", "writable", "created", "spare")
 
     def __init__(self, value: Value) -> None:
         self.value: Value = value
         self.version: int = 0
         self.writable: bool = True
-        self.born: int = trace.sequence
+        self.created: int = trace.sequence
         self.spare: Spare | None = None
 
     def replace(self, value: Value) -> None:
@@ -103,7 +103,7 @@ class Tensor:
 
     __slots__ = (
         "_value", "_writes", "shared", "view_steps", "tensor_type", "_cached", "_cached_version",
-        "detached", "slow_path", "_born", "_spare",
+        "detached", "slow_path", "_created", "_spare",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then ``shared`` has both
@@ -117,7 +117,7 @@ class Tensor:
     detached: bool
     slow_path: bool
     #: the number of the newest node when it was made; of no meaning once it shares a storage
-    _born: int
+    _created: int
     #: what the contents go back to while nothing shares them; then the storage has it
     _spare: Spare | None
 
@@ -139,7 +139,7 @@ class Tensor:
         self._cached_version = -1
         self.detached = False
         self.slow_path = False
-        self._born = 0
+        self._created = 0
         self._spare = None
 
     @final
@@ -154,7 +154,7 @@ class Tensor:
         self._cached_version = -1
         self.detached = False
         self.slow_path = False
-        self._born = trace.sequence
+        self._created = trace.sequence
         self._spare = None
 
     @classmethod
@@ -176,7 +176,7 @@ class Tensor:
                     assert value is not None
                     shared = Storage(value)
                     shared.version = self._writes
-                    shared.born = self._born
+                    shared.created = self._created
                     shared.spare = self._spare
                     self._spare = None
                     self.shared = shared
@@ -335,7 +335,8 @@ class Tensor:
         """Raise AliasError if this thread maps a function that did not make what is written."""
         shared = self.shared
         mapping = innermost()
-        if mapping is not None and (self._born if shared is None else shared.born) < mapping.start:
+        created = self._created if shared is None else shared.created
+        if mapping is not None and created < mapping.start:
             raise AliasError(
                 f"a tensor of type {self.tensor_type.text} from outside the function that "
                 f"lazyloom.vmap (called at {mapping.site}) maps is written in it; the function "

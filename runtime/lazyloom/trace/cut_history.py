@@ -16,21 +16,21 @@ class CutHistory:
         history: ids of the specs recorded so far, the newest last, up to twice LONGEST.
         misses: blocks so far that repeated nothing.
         blocks: sizes of the blocks to come, in turn; empty while no period is known.
-        slack: how many ops beyond a block must be there before it is cut.
+        margin: how many ops beyond a block must be there before it is cut.
         turn: which of them is next.
         seen: the tokens of each block when it was last cut.
     """
 
-    __slots__ = ("history", "misses", "blocks", "slack", "turn", "seen")
+    __slots__ = ("history", "misses", "blocks", "margin", "turn", "seen")
 
     def __init__(
-        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), slack: int = 0,
+        self, history: list[int], misses: int, blocks: tuple[int, ...] = (), margin: int = 0,
         turn: int = 0, seen: dict[int, list[Any]] | None = None,
     ) -> None:  # fmt: skip
         self.history = history
         self.misses = misses
         self.blocks = blocks
-        self.slack = slack
+        self.margin = margin
         self.turn = turn
         self.seen = seen if seen is not None else {}
 
@@ -42,4 +42,4 @@ class CutHistory:
     @property
     def check_at(self) -> int:
         """How large a component that goes on from here should grow before the next look."""
-        return self.block + self.slack if self.blocks else CUT_AT
+        return self.block + self.margin if self.blocks else CUT_AT

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...interrupts import let_pass
+from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...types import TensorType
 from ..backend import Backend, NotLowered, Request
@@ -39,7 +39,7 @@ class Xla(Backend):
             try:
                 lowering.lower(i.spec, i.operand_types)
             except Exception as error:
-                let_pass(error)
+                reraise_from_handler(error)
                 raise NotLowered(number, error) from error
         with jax_compat.x64():
             text = module_text(request.structure, request.outputs, request.aliases)
@@ -89,6 +89,6 @@ def _memory_needed(executable: Any, size: int) -> int:
     try:
         found = jax_compat.memory_needed(executable)
     except Exception as error:
-        let_pass(error)
+        reraise_from_handler(error)
         return 0  # a backend that does not tell
     return found if found >= _LITTLE else 0
