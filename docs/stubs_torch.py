@@ -31,7 +31,7 @@ _BUILTINS: Final = ("bool", "complex", "dict", "float", "int", "list", "object",
                     "type")  # fmt: skip
 #: of ``Tensor``, what a checker need not know, or knows of the class itself
 _ASKED: Final = ("__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__hash__",
-                 "__torch_function__", "__slots__")  # fmt: skip
+                 "__torch_function__", "__slots__", "__rdiv__")  # fmt: skip
 #: methods where the runtime has something else of that name
 _OTHERWISE: Final = ("type",)
 _COMPARING: Final = ("__eq__", "__ne__")
@@ -247,6 +247,8 @@ def module_stub(name: str, notice: str) -> str:
         elif isinstance(thing, types.FunctionType):
             if thing.__module__.startswith(ROOT):
                 lines.append(_line(public, thing, names))
+            elif thing.__module__.startswith("lazyloom.") and thing.__name__ != public:
+                lines.append(f"{public}: Any")  # as where the core is compiled
         elif isinstance(thing, type):
             home = thing.__module__
             if public == "Tensor":
