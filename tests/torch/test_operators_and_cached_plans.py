@@ -11,7 +11,7 @@ import pytest
 
 import lazyloom
 import lazyloom_torch as torch
-from lazyloom import operators as _operators
+from lazyloom import frontend
 from lazyloom.dtypes import ALL
 
 ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv)
@@ -19,9 +19,9 @@ ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
 def test_what_is_recorded_at_once_keeps_the_dtype_that_promotion_gives():
-    rules = _operators.operators_of(torch.Tensor)
-    assert rules is _operators.operators_of(torch.nn.Parameter) and rules is not None
-    for number, name in enumerate(_operators.NAMES):
+    rules = frontend.operators_of(torch.Tensor)
+    assert rules is frontend.operators_of(torch.nn.Parameter) and rules is not None
+    for number, name in enumerate(frontend.NAMES):
         for d in ALL:
             spec = rules.specs[number][d.index]
             if d.kind == "b":

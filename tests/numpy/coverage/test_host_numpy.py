@@ -54,7 +54,6 @@ HERE: dict[str, dict[str, set[str]]] = {
     "untouched memory of the same strides, to ask NumPy what overlaps": {
         "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
                     "lib.stride_tricks.as_strided"}},
-    "the shape of nested arguments": {"_padding": {"empty"}},
     "the order of a contraction, from shapes alone": {
         "_linalg": {"einsum_path", "zeros", "broadcast_to"}},
     "flags of what went wrong, when a result is read": {"_errstate": {"bitwise_or.reduce"}},
