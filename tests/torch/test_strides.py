@@ -171,3 +171,12 @@ def test_a_leafs_gradient_has_its_strides() -> None:
     gap = torch.ones(4, 6)[:, ::2].requires_grad_()
     gap.sum().backward()
     assert gap.grad.stride() == (3, 1)
+
+
+def test_a_leaf_that_was_computed_has_strides_of_its_own() -> None:
+    x = (torch.ones(3, 4).T * 2).contiguous().detach().requires_grad_()
+    assert x.stride() == (3, 1)
+    (found,) = torch.autograd.grad((x.exp() * x).sum(), x)
+    assert found.stride() == (3, 1)
+    y = (torch.ones(3, 4).T * 2).detach().requires_grad_()
+    assert torch.autograd.grad((y * y).sum(), y)[0].stride() == y.stride() == (1, 4)

@@ -29,8 +29,8 @@ _OPERAND_FIRST = {_OPS["relu"], _OPS["threshold"]}
 def _looked_at(step: Step) -> Sequence[int]:
     """The operands whose strides decide about a result's: the gradient that comes in first."""
     spec, count = step.spec, len(step.operands)
-    if spec is None:
-        return ()
+    if spec is None or step.token is not None:
+        return ()  # a leaf, which may have been computed
     op = spec.op
     if op.kind == "vjp" and op.base is not None and not op.base.kind:
         base, primals, wrt = op.base, spec.attrs["primals1"], spec.attrs["wrt1"][step.result]
@@ -57,7 +57,7 @@ def _looked_at(step: Step) -> Sequence[int]:
 def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
     """The strides of a result; None for row-major ones. Repeated elements have strides of 0."""
     spec, shape = step.spec, step.type.shape
-    if spec is None:
+    if spec is None or step.token is not None:
         return step.token.strides if isinstance(step.token, Leaf) else None
     positions = _looked_at(step)
     operands: list[tuple[Ints, Ints]] = []
