@@ -1,15 +1,14 @@
-"""Tensors of other libraries: DLPack both ways, and PyTorch's own."""
+"""Tensors of other libraries as tensors of ours: PyTorch's, and others of DLPack."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import lazyloom
 from lazyloom.errors import type_name
 
 from . import _dtypes
+from ._dlpack import Capsule, exported, own_value
 from ._tensor import Tensor
 
 
@@ -17,16 +16,12 @@ def is_foreign(data: Any) -> bool:
     """Whether it is a tensor of another library: one with ``__dlpack__`` that is no array."""
     if isinstance(data, lazyloom.Tensor):
         return not isinstance(data, Tensor)
-    return hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic, type))
+    return exported(data)
 
 
 def own_copy(data: Any) -> Tensor:
     """The data of another library's tensor, without the history of its gradients."""
-    if isinstance(data, lazyloom.Tensor):  # of another frontend: nothing has to be read
-        return Tensor.from_value(data.value.detach())
-    if hasattr(data, "resolve_conj") and hasattr(data, "detach"):  # PyTorch's
-        data = data.detach().resolve_conj().resolve_neg().contiguous()
-    return Tensor.from_value(lazyloom.from_dlpack(data, copy=True))
+    return Tensor.from_value(own_value(data))
 
 
 def operand_of(data: Any) -> Tensor:
@@ -44,19 +39,6 @@ def operand_of(data: Any) -> Tensor:
     return own_copy(data)
 
 
-class _Capsule:
-    """A bare capsule as an object of the protocol, to be taken once."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor from an object of the DLPack protocol, which shares its memory where it can.
 
@@ -70,18 +52,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return ext_tensor.clone() if copy else ext_tensor.detach()
     if type_name(ext_tensor) == "PyCapsule":
-        ext_tensor = _Capsule(ext_tensor)
+        ext_tensor = Capsule(ext_tensor)
     made: Tensor = Tensor.from_value(lazyloom.from_dlpack(ext_tensor, copy=copy))
     return made
-
-
-def dlpack(x: Tensor, stream: Any, dl_device: Any, copy: bool | None) -> Any:
-    """A capsule of the data, which shares its memory unless a copy is asked for."""
-    if x.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if dl_device is not None and tuple(dl_device) != (1, 0):
-        raise BufferError(f"__dlpack__: device {dl_device} was asked for, the data is on (1, 0)")
-    value = x.value
-    if copy:
-        value = lazyloom.from_host(x.read())
-    return lazyloom.to_dlpack(value, stream=stream)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lazyloom
 from lazyloom import Value
 from lazyloom.frontend import storage_of, view_of_storage
 
-from ._errors import not_a_tensor
-from ._tensor import Tensor, _new, _recorded, _still_requiring
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+
+def recorded(op: str, operands: list[Any]) -> Value:
+    """Record an op with gradients, whatever the mode is."""
+    with lazyloom.grad_mode(True):
+        found: Value = lazyloom.record(op, operands)
+    return found
+
+
+def still_requiring(old: Value, new: Value) -> Value:
+    """What replaces a value that requires a gradient: it still does, and gives the old none."""
+    return recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
 
 
 def take(self: Tensor, other: Tensor) -> None:
@@ -40,7 +52,7 @@ def take(self: Tensor, other: Tensor) -> None:
             root = None
             if steps:
                 # nothing else stands for all of the memory that it was the owner of
-                root = _new(Tensor)
+                root = self._bare()
                 view_of_storage(root, storage, (), storage.value.type)
                 root._lay(before, 0)
     view_of_storage(self, storage, steps, kind)
@@ -73,7 +85,7 @@ def replace_alias(
         self._write_plain(value.detach(), old)
         if mine is None or not tied:
             return
-        mine = _recorded("straight_through", [mine, top.value.detach()])
+        mine = recorded("straight_through", [mine, top.value.detach()])
     else:
         bases = [top._operand()]
         for step in steps[:-1]:
@@ -82,16 +94,14 @@ def replace_alias(
         for step, base in zip(reversed(steps), reversed(bases)):
             made = step.put(base, made)
         if mine is not None and tied and not made.requires_grad:
-            made = _still_requiring(mine, made)
+            made = still_requiring(mine, made)
         mine = made
         self._write_plain(value.detach(), old)
     top._keep_own((self.version, mine))
 
 
-def check_gradient(self: Tensor, value: object) -> None:
-    """Raise TypeError or RuntimeError for what cannot be a tensor's ``grad``."""
-    if not isinstance(value, Tensor):
-        raise not_a_tensor(value, "grad: ")
+def check_gradient(self: Tensor, value: Tensor) -> None:
+    """Raise RuntimeError for a tensor that cannot be another's ``grad``."""
     if value.tensor_type.shape != self.tensor_type.shape:
         raise RuntimeError(
             f"assigned grad has data of a different size: {list(value.shape)}, expected "
@@ -106,8 +116,8 @@ def requiring_too(value: Value, of: Value) -> Value:
     """A value that requires a gradient as another does of which it has no element."""
     if not value.type.dtype.is_inexact:
         return value
-    whole = _recorded("sum", [of])
+    whole = recorded("sum", [of])
     if whole.type.dtype is not value.type.dtype:
         whole = lazyloom.record("cast", [whole], {"dtype": value.type.dtype})
     spread = lazyloom.record("broadcast_to", [whole], {"shape": value.type.shape})
-    return _recorded("straight_through", [spread, value])
+    return recorded("straight_through", [spread, value])

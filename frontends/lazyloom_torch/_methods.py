@@ -180,6 +180,7 @@ def attach() -> None:
     cls.__getitem__ = indexing.getitem
     cls.__setitem__ = indexing.setitem
     cls._is_view = lambda self: self._base is not None
+    cls.grad_fn = property(autograd.graph.grad_fn)
     cls.backward = autograd.tensor_backward
     cls.register_hook = autograd.register_hook
     cls.register_post_accumulate_grad_hook = autograd.register_post_accumulate_grad_hook

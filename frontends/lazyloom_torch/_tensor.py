@@ -24,9 +24,18 @@ from lazyloom.frontend import detached_view, reread, storage_of, view_of_type, w
 
 from . import _dtypes
 from ._core import axis
+from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
+from ._memory import (
+    check_gradient,
+    recorded,
+    replace_alias,
+    requiring_too,
+    still_requiring,
+    take,
+)
 from ._strides import is_contiguous, row_major, seen
 
 
@@ -122,7 +131,7 @@ class Tensor(_Base):
                 value = step.forward(value)
             return value
         # written through another tensor of the storage: the data is new, the history its own
-        return _recorded("straight_through", [before, self.value.detach()])
+        return recorded("straight_through", [before, self.value.detach()])
 
     def _keep_own(self, own: tuple[int, Value] | None) -> None:
         """Set ``_own``; a tensor with one takes the general way of the operators."""
@@ -183,6 +192,12 @@ class Tensor(_Base):
                 return
         self._assign(value)
 
+    @staticmethod
+    def _bare() -> Tensor:
+        """A tensor that holds nothing yet."""
+        made: Tensor = _new(Tensor)
+        return made
+
     def _root(self) -> Tensor:
         """The tensor whose storage this one shares."""
         if self._origin is not None:
@@ -214,8 +229,6 @@ class Tensor(_Base):
         shared = self.shared  # a view always has it: no call
         old = storage_of(self).value if shared is None else shared.value
         if self._origin is not None:
-            from ._memory import replace_alias
-
             replace_alias(self, value, old, *self._top(), tracking)
         elif not tracking:
             self._write_plain(value.detach(), old)
@@ -226,10 +239,8 @@ class Tensor(_Base):
                 if not value.requires_grad:
                     reread(self)  # a part of what requires a gradient requires one
                 if not (storage.value.requires_grad or self.detached):
-                    from ._memory import requiring_too
-
                     storage.value = (
-                        _still_requiring(old, storage.value) if old.requires_grad
+                        still_requiring(old, storage.value) if old.requires_grad
                         else requiring_too(storage.value, value))
                     reread(self)
 
@@ -244,7 +255,7 @@ class Tensor(_Base):
         if root._leaf is not None:
             storage.value = storage.value.detach().as_leaf(root._leaf)
         else:
-            storage.value = _recorded("straight_through", [old, storage.value])
+            storage.value = recorded("straight_through", [old, storage.value])
         reread(self)  # what was written, without gradient
 
     def _share(self, step: Any, strides: tuple[int, ...] | None, offset: int) -> Tensor:
@@ -354,15 +365,6 @@ class Tensor(_Base):
         return self._leaf is not None or not self._operand().requires_grad
 
     @property
-    def grad_fn(self) -> Any:
-        """The node of the graph that made a non-leaf that requires grad, None otherwise."""
-        if self.is_leaf:
-            return None
-        from .autograd.graph import node_of
-
-        return node_of(self._operand(), self)
-
-    @property
     def grad(self) -> Tensor | None:
         """The gradient that :meth:`backward` accumulated, or None."""
         leaf = self._leaf or self._inactive
@@ -373,8 +375,8 @@ class Tensor(_Base):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            from ._memory import check_gradient
-
+            if not isinstance(value, Tensor):
+                raise not_a_tensor(value, "grad: ")
             check_gradient(self, value)
         leaf = self._leaf or self._inactive
         if leaf is not None:
@@ -415,8 +417,6 @@ class Tensor(_Base):
 
     @data.setter
     def data(self, other: Tensor) -> None:
-        from ._memory import take
-
         take(self, other)
 
     # -- shape and type -------------------------------------------------------------------
@@ -551,9 +551,7 @@ class Tensor(_Base):
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:  # fmt: skip
-        from ._interchange import dlpack
-
-        return dlpack(self, stream, dl_device, copy)
+        return to_dlpack(self, stream, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -653,18 +651,6 @@ class Tensor(_Base):
         return made
 
 
-def _recorded(op: str, operands: list[Any]) -> Value:
-    """Record an op with gradients, whatever the mode is."""
-    with lazyloom.grad_mode(True):
-        found: Value = lazyloom.record(op, operands)
-    return found
-
-
-def _still_requiring(old: Value, new: Value) -> Value:
-    """What replaces a value that requires a gradient: it still does, and gives the old none."""
-    return _recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
-
-
 def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:
     made: Tensor = cls.from_value(lazyloom.from_host(array))  # type: ignore[attr-defined]
     if leaf:
@@ -679,9 +665,9 @@ def to_array(data: Any) -> Any:
         return data.read()
     if isinstance(data, (list, tuple)):
         return [d._only() if isinstance(d, Tensor) else to_array(d) for d in data]
-    from ._interchange import is_foreign, own_copy
-
-    return own_copy(data).read() if is_foreign(data) else data
+    if isinstance(data, lazyloom.Tensor) or exported(data):
+        return Tensor.from_value(own_value(data)).read()
+    return data
 
 
 def wrap(value: Any) -> Any:

@@ -17,6 +17,7 @@ from .._elementwise import alike
 from .._formats import contiguous_format
 from .._strides import row_major
 from .._tensor import Tensor, operand
+from .bitcast import view_dtype
 from .plans import planned
 
 
@@ -89,8 +90,6 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     if dtype is None and len(size) == 1 and isinstance(size[0], _dtypes.dtype):
         dtype = size[0]
     if dtype is not None:
-        from .strided import view_dtype
-
         return view_dtype(input, dtype)
     new = infer_shape(shape_of(size), input.tensor_type.size)
     found = _reshaped(input, new)

@@ -194,6 +194,11 @@ def node_of(value: Value, tensor: Tensor | None = None) -> Node:
     return found(value, tensor)
 
 
+def grad_fn(self: Tensor) -> Node | None:
+    """The node of the graph that made a non-leaf that requires grad, None otherwise."""
+    return None if self.is_leaf else node_of(self._operand(), self)
+
+
 class GradientEdge(NamedTuple):
     """A tensor's place in the graph; ``grad`` takes it for the tensor."""
 
