@@ -1,5 +1,5 @@
-"""Write the reference pages: ops.md, ops/ and op_dtypes.md from the op table, and what of NumPy
-and PyTorch is covered.
+"""Write the reference pages: ops.md, ops/ and op_dtypes.md from the op table, options.md from the
+settings, and what of NumPy and PyTorch is covered.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -15,6 +15,7 @@ from pathlib import Path
 from lazyloom import ops
 from lazyloom.dtypes import ALL
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
+from lazyloom.settings import FLAGS, NUMBERS
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -194,8 +195,58 @@ def pairs() -> str:
     return "\n".join(lines) + "\n"
 
 
+def options() -> str:
+    rows = []
+    for n in NUMBERS.values():
+        upper = "" if n.maximum is None else f" to {n.maximum}"
+        lower = f"{n.minimum}{upper or ' and more'}"
+        rows.append(f"| `{n.name}` | {n.default:,} | {n.unit} | {lower} | {n.reason} |")
+    lines = [
+        NOTICE.replace("the op table", "lazyloom/settings.py"),
+        "# Options",
+        "",
+        "`with lazyloom.options(donate=False, cut_ops=256):` sets options for a while, "
+        "`lazyloom.set_option(name, value)` until it is set again, and `lazyloom.get_option(name)` "
+        "reads one. A value that an option cannot have is an `ArgumentError`.",
+        "",
+        "## Of a thread",
+        "",
+        "| option | default |",
+        "|---|---|",
+        *[f"| `{name}` | {value} |" for name, value in FLAGS.items()],
+        "",
+        "`donate=False` keeps programs from reusing the memory of their inputs, and holds on to "
+        "what is written over in place until the new contents are known to be good. "
+        "`forbid_reads=True` makes every read of a value an error.",
+        "",
+        "## Of the process",
+        "",
+        "Numbers that decide when work runs and how much is remembered. In which program an "
+        "operation runs may change the last bits of its result, as XLA fuses across the program.",
+        "",
+        "| option | default | unit | from | what it decides |",
+        "|---|--:|---|---|---|",
+        *rows,
+        "",
+        "Numbers that change machine code (where `backends/xla/fusion_barriers.py` ends a fusion) "
+        "are no options: programs on disk are told apart by the source.",
+        "",
+        "## In the environment",
+        "",
+        "| variable | meaning |",
+        "|---|---|",
+        "| `LAZYLOOM_CACHE` | `0` turns the disk cache off |",
+        "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder |",
+        "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
+        "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
+        "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def pages() -> dict[Path, str]:
     return {HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
+            HERE / "options.md": options(),
             **{HERE / "ops" / f"{stem(m)}.md": page_of(m, o) for m, o in topics().items()},
             HERE / "numpy_coverage.md": numpy_coverage.page(),
             HERE / "torch_coverage.md": torch_coverage.page()}

@@ -1,56 +1,251 @@
-"""Options a program can set for a while."""
+"""Options a program can set for a while, and the numbers that tune the runtime.
+
+An option that is True or False belongs to the thread that sets it. A number belongs to the process:
+it decides when work runs and how much is remembered, which threads share. None changes what an op
+is compiled to; numbers that do (``backends/xla/fusion_barriers.py``) stand where they are used and
+cannot be set, since programs on disk are told apart by the source.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, final
 
 from .errors import ArgumentError
 
-_DEFAULTS: Final[dict[str, bool]] = {"donate": True, "forbid_reads": False}
+#: the options of a thread
+FLAGS: Final[dict[str, bool]] = {"donate": True, "forbid_reads": False}
+
+#: a component drops its dead nodes once there are so many, and half of all are dead. Asked for each
+#: released node, so no option: a larger number keeps memory, a smaller one copies lists more often
+DEAD_NODES: Final = 256
+#: how many of the newest ops may be left out where a repetition is looked for: the caller still
+#: holds what the newest replace, and an op joins a component only when something connects it, so
+#: the newest part may not be whole yet
+MARGINS: Final = (2, 32, 128, 512)
+#: texts of lowered ops of which it is remembered what they read and how long they are; a program
+#: has some dozens
+LOWERINGS_KEPT: Final = 4096
+
+
+@final
+class Number:
+    """A number that tunes the runtime.
+
+    Attributes:
+        name: the option, and the attribute of :data:`tuning`.
+        default: what it is at first; a float where it is a part of something.
+        minimum, maximum: the bounds of what it can be set to; None for no upper one.
+        unit: what it counts.
+        reason: what it decides, and why it is what it is.
+    """
+
+    __slots__ = ("name", "default", "minimum", "maximum", "unit", "reason")
+
+    def __init__(
+        self, name: str, unit: str, reason: str, minimum: Any = 1, maximum: Any = None
+    ) -> None:
+        self.name: Final[str] = name
+        self.default: Final[Any] = getattr(tuning, name)
+        self.minimum: Final[Any] = minimum
+        self.maximum: Final[Any] = maximum
+        self.unit: Final[str] = unit
+        self.reason: Final[str] = reason
+
+
+@final
+class Tuning:
+    """The numbers as they are now, an attribute each; :data:`NUMBERS` describes them."""
+
+    __slots__ = (
+        "cut_ops", "cut_depth", "cut_size", "cut_misses", "block_ops", "longest_period",
+        "repeated_ops", "loop_depth", "loop_part", "loop_times", "programs_kept",
+        "requests_kept", "mappings_part", "mappings_interval", "disk_interval", "records_kept",
+        "compared_programs", "history_results", "moves_traced", "overwrites_kept",
+        "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
+        "run_room", "compile_room",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.cut_ops: int = 1024
+        self.cut_depth: int = 2048
+        self.cut_size: int = 50_000
+        self.cut_misses: int = 8
+        self.block_ops: int = 300
+        self.longest_period: int = 5000
+        self.repeated_ops: int = 200
+        self.loop_depth: int = 256
+        self.loop_part: float = 0.9
+        self.loop_times: int = 3
+        self.programs_kept: int = 4096
+        self.requests_kept: int = 8
+        self.mappings_part: float = 0.5
+        self.mappings_interval: int = 32
+        self.disk_interval: int = 64 << 20
+        self.records_kept: int = 256
+        self.compared_programs: int = 32
+        self.history_results: int = 64
+        self.moves_traced: int = 8
+        self.overwrites_kept: int = 1024
+        self.overwrites_held: int = 8
+        self.array_types_kept: int = 4096
+        self.memory_known_from: int = 1 << 16
+        self.memory_asked_from: int = 1 << 24
+        self.run_room: int = 32 << 20
+        self.compile_room: int = 96 << 20
+
+
+tuning: Final = Tuning()
+
+
+NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
+    Number("cut_ops", "ops",
+           "A component of pending work that has grown to this is looked at for a cut, and a trace "
+           "that repeats nothing is cut into programs of this size. XLA compiles a chain of 1,000 "
+           "ops in 0.3 s, one of 3,000 in 2.3 s."),
+    Number("cut_depth", "ops",
+           "A component less deep than this is left alone: a wide one does not cost XLA what a "
+           "deep one does, and a step of training is rather wide."),
+    Number("cut_size", "ops",
+           "A component of this size is cut however shallow it is: it holds memory."),
+    Number("cut_misses", "programs",
+           "After so many cuts that found no repetition, ops run one by one, which compiles each "
+           "kind of op once.", 0),
+    Number("block_ops", "ops",
+           "A trace that repeats runs in blocks of the largest multiple of its period up to this: "
+           "compiling 600 ops takes twice as long as 300, and a program of 300 runs for so long "
+           "that handing it over does not count."),
+    Number("longest_period", "ops",
+           "The longest period that is looked for; twice as many specs of a trace are remembered."),
+    Number("repeated_ops", "ops",
+           "A repetition in a growing trace counts if it covers this many, so that a few equal ops "
+           "in a row are none."),
+    Number("loop_depth", "ops",
+           "A component that is read, and less deep than this, runs whole even if it repeats."),
+    Number("loop_part", "part",
+           "A component that is read is a loop if this part of it repeats: what a loop has before "
+           "and after it is little.", 0.0, 1.0),
+    Number("loop_times", "periods",
+           "And if it repeats so often: the layers of a network that is trained repeat twice, "
+           "forwards and backwards, and run whole."),
+    Number("programs_kept", "programs",
+           "Programs in memory, of those that donate and of those that do not; the ones used least "
+           "recently go first."),
+    Number("requests_kept", "requests",
+           "Different requests (results, inputs given up) that are remembered for one program; a "
+           "loop has one or two."),
+    Number("mappings_part", "part",
+           "XLA maps the machine code of a program in 12 pieces or more, and Linux lets a process "
+           "have 65,530: where this part of them is in use, programs in memory go.", 0.0, 1.0),
+    Number("mappings_interval", "programs",
+           "New programs between two counts of the mappings; a count reads a file of the system."),
+    Number("disk_interval", "bytes",
+           "What is written to the disk cache between two looks at its size, or an eighth of its "
+           "limit if that is less; a look lists all its files."),
+    Number("records_kept", "evaluations",
+           "Records of evaluations that are kept, the newest."),
+    Number("compared_programs", "programs",
+           "Known programs, of the nearest length, that a new one is compared with to say how they "
+           "differ; it takes time at every compile."),
+    Number("history_results", "results",
+           "How many results a frontend's question about a value's history looks through."),
+    Number("moves_traced", "ops",
+           "How many ops that only move data are looked through for the bounds of indices.", 0),
+    Number("overwrites_kept", "values",
+           "How many pending values of one tensor may be written over in a row before what it held "
+           "is given up; a failed run goes back to that."),
+    Number("overwrites_held", "values",
+           "With donate=False, how many contents of one tensor are held before its pending work "
+           "runs."),
+    Number("array_types_kept", "types",
+           "JAX's descriptions of arrays that are kept; making one is slow."),
+    Number("memory_known_from", "bytes",
+           "The size of a program's values from which the executable is asked what memory it "
+           "needs; asking takes longer than loading a small one.", 0),
+    Number("memory_asked_from", "bytes",
+           "A run that needs this much asks the system for it first; below that, memory that is "
+           "missing is missing for anything else.", 0),
+    Number("run_room", "bytes",
+           "Where the address space is limited, room for XLA that a run asks for beside its "
+           "values.", 0),
+    Number("compile_room", "bytes",
+           "Where the address space is limited, room that a compilation asks for.", 0),
+)}  # fmt: skip
+
 _local = threading.local()
 #: one flag: whether any thread has ever set an option; until then nobody has to be asked
 _ever_set: Final[list[bool]] = [False]
 
 
-def get_option(name: str) -> bool:
-    """An option's value in this thread. Raises ArgumentError for a name that is none."""
-    current: dict[str, bool] = getattr(_local, "options", None) or _DEFAULTS
+def get_option(name: str) -> Any:
+    """An option's value: a bool, this thread's, or a number, the process's.
+
+    Raises ArgumentError for a name that is none.
+    """
+    if name in NUMBERS:
+        return getattr(tuning, name)
+    current: dict[str, bool] = getattr(_local, "options", None) or FLAGS
     if name not in current:
         raise ArgumentError(
-            f"option {name!r} is not known, expected one of {', '.join(_DEFAULTS)}")
+            f"option {name!r} is not known, expected one of {', '.join([*FLAGS, *NUMBERS])}")
     return current[name]
 
 
 def donates() -> bool:
     """The option ``donate`` of this thread; asked at every write in place."""
-    return not _ever_set[0] or get_option("donate")
+    return not _ever_set[0] or bool(get_option("donate"))
 
 
-def set_option(name: str, value: Any) -> bool:
-    """Set an option for this thread; returns its former value. Raises ArgumentError."""
+def set_option(name: str, value: Any) -> Any:
+    """Set an option, for this thread if it is a bool, else for the process; see :func:`options`.
+
+    Returns its former value. Raises ArgumentError for a name that is none, and for a value that is
+    no bool or out of the number's bounds.
+    """
     before = get_option(name)
+    number = NUMBERS.get(name)
+    if number is not None:
+        setattr(tuning, name, _checked(name, number, value))
+        return before
     if not isinstance(value, bool):
         raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
     _ever_set[0] = True
-    _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
+    _local.options = {**(getattr(_local, "options", None) or FLAGS), name: value}
     return before
+
+
+def _checked(name: str, number: Number, value: Any) -> Any:
+    """The value that a number is to have. Raises ArgumentError."""
+    fraction = isinstance(number.default, float)
+    fits = isinstance(value, (int, float) if fraction else int) and not isinstance(value, bool)
+    # asked so that a NaN is out of bounds
+    if not fits or not value >= number.minimum or (
+        number.maximum is not None and not value <= number.maximum
+    ):
+        kind = "a number" if fraction else "an integer"
+        upper = "" if number.maximum is None else f" and at most {number.maximum}"
+        raise ArgumentError(
+            f"option {name!r} is {value!r}, expected {kind} of at least {number.minimum}{upper} "
+            f"({number.unit})")
+    return float(value) if fraction else int(value)
 
 
 @contextlib.contextmanager
 def options(**changes: Any) -> Iterator[None]:
-    """Set options for this thread inside a ``with`` block.
+    """Set options inside a ``with`` block.
 
     Args:
         donate: False keeps programs from reusing the memory of their inputs, and tensors from
             letting go of what is written over in place before the new contents are known to be
             good, so that a failed run loses nothing; costs memory, and every run is waited for.
+            Of this thread.
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
-            where a program reads.
+            where a program reads. Of this thread.
+        **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. Of the process.
     """
-    before: dict[str, bool] = {}
+    before: dict[str, Any] = {}
     try:
         for name, value in changes.items():
             before[name] = set_option(name, value)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.evaluate import cuts
 from tests.contract.helpers import counted, host, number, script
 
 
@@ -48,7 +47,7 @@ def test_each_cause_has_its_reason() -> None:
     assert record.reason == "read" and before.reason == "preparation of the read"
     assert record.spawned == [before.number]
     x = host(np.zeros(2))
-    for _ in range(cuts.DEEP + 100):
+    for _ in range(ll.get_option("cut_depth") + 100):
         x = rec("add", x, number(2.5))
     assert any(e.reason == "cut" for e in ll.evaluations(3))
 

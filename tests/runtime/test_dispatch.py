@@ -282,10 +282,12 @@ def test_demands_that_take_turns_are_remembered(way: str) -> None:
     np.testing.assert_allclose(v.read(), np.full(4, 1.5**12), rtol=1e-6)
 
 
-def test_the_programs_used_least_recently_are_forgotten(
-    monkeypatch: pytest.MonkeyPatch, fresh_cache: Any
-) -> None:
-    monkeypatch.setattr(memory, "CAPACITY", 8)
+def test_the_programs_used_least_recently_are_forgotten(fresh_cache: Any) -> None:
+    with ll.options(programs_kept=8):
+        _use_more_than_eight_programs()
+
+
+def _use_more_than_eight_programs() -> None:
 
     def run(n: int) -> str:
         rec("multiply", host(np.ones(n)), number(1.5)).read()

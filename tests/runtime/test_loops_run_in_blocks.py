@@ -8,9 +8,9 @@ import numpy as np
 
 import lazyloom as ll
 from lazyloom.evaluate import collect
-from lazyloom.program.repetition import BLOCK, LOOP_DEPTH, loop_sizes
+from lazyloom.program.repetition import loop_sizes
+from lazyloom.settings import tuning
 from lazyloom.trace import graph
-from lazyloom.trace.cut_history import CUT_AT
 from tests.contract.helpers import counted, host, number
 
 
@@ -35,7 +35,7 @@ def _expected(x: Any, y: Any) -> Any:
 def test_a_loop_that_is_read_after_many_steps_runs_in_blocks_of_steps() -> None:
     data, other = np.arange(5, dtype=np.float32), np.float32([1, -1, 0, 2, 0.5])
     x, y, expected = host(data), host(other), data
-    steps = CUT_AT // 12 + 10
+    steps = tuning.cut_ops // 12 + 10
     compiled = []
     for _ in range(4):
         start = ll.last_evaluation().number if ll.evaluations(1) else 0
@@ -46,7 +46,7 @@ def test_a_loop_that_is_read_after_many_steps_runs_in_blocks_of_steps() -> None:
             assert np.isclose(loss.read(), expected.sum())
         records = [e for e in ll.evaluations(50) if e.number > start]
         assert sum(e.ops for e in records) == 12 * steps + 1 == did.ops_executed
-        assert max(e.ops for e in records) <= BLOCK
+        assert max(e.ops for e in records) <= tuning.block_ops
         assert records[-1].reason == "read"
         assert records[-1].spawned == [e.number for e in records[:-1]]
         compiled.append(did.programs_compiled + did.programs_from_disk)
@@ -61,12 +61,12 @@ def _programs(value: Any) -> list[int]:
     component = graph.find(value.node)
     assert component is not None
     nodes = collect.pending_of(component)
-    assert len(nodes) >= CUT_AT
+    assert len(nodes) >= tuning.cut_ops
     return loop_sizes(nodes, component.depth)
 
 
 def test_the_layers_of_a_network_that_is_trained_are_one_program() -> None:
-    layers = CUT_AT // 12
+    layers = tuning.cut_ops // 12
     weights = [host(np.full(3, 0.9 + k / 1000)).as_leaf("w") for k in range(layers)]
     x = host(np.ones(3))
     for w in weights:
@@ -77,12 +77,12 @@ def test_the_layers_of_a_network_that_is_trained_are_one_program() -> None:
     found = _programs(gradients[0])
     assert len(found) == 1
     component = graph.find(gradients[0].node)
-    assert component is not None and component.depth > LOOP_DEPTH
+    assert component is not None and component.depth > tuning.loop_depth
 
 
 def test_many_equal_ops_side_by_side_are_one_program() -> None:
     x = host(np.arange(4.0))
-    parts = [rec("add", x, number(float(k))) for k in range(CUT_AT)]
+    parts = [rec("add", x, number(float(k))) for k in range(tuning.cut_ops)]
     assert len(_programs(rec("concatenate", *parts, axis=0))) == 1
 
 
@@ -110,5 +110,5 @@ def test_where_a_loop_is_divided() -> None:
     assert sizes((" ".join(["sin"] * 399 + ["cos"] * 201), 3)) == [600] * 3
     assert loop_sizes([], 0) == [0]
     x = host(np.ones(2))
-    wide = [rec("sin", x).node for _ in range(CUT_AT)]
-    assert loop_sizes(wide, LOOP_DEPTH - 1) == [CUT_AT]
+    wide = [rec("sin", x).node for _ in range(tuning.cut_ops)]
+    assert loop_sizes(wide, tuning.loop_depth - 1) == [tuning.cut_ops]

@@ -166,8 +166,8 @@ for n in range(2, 12):
     run(n)
 ten = memory.mappings() - start
 assert ten >= 10, (start, ten)
-memory.BETWEEN = 4
-memory.MAPPED = (start + 2 * ten) / memory.most_mappings()
+ll.set_option("mappings_interval", 4)
+ll.set_option("mappings_part", (start + 2 * ten) / memory.most_mappings())
 for n in range(12, 70):
     run(n)
 gc.collect()

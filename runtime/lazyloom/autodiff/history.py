@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError
+from ..settings import tuning
 from ..trace import graph
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import Node, Value, hold
@@ -85,10 +86,6 @@ def forget_since(values: Sequence[Value], start: int) -> None:
     free({n: True for n in visited if n.seq > start})
 
 
-#: so many results are looked at for one value
-_MOST = 64
-
-
 class Step:
     """How a value was recorded: the result of an op, or a leaf of the tape.
 
@@ -126,7 +123,7 @@ def folded(
 
     ``function(step, found)`` is called once for every result, operands first; ``found`` is what it
     gave for the operands that ``of(step)`` names by position, None for numbers. None is found of
-    everything where there are more than 64 results to look at.
+    everything where there are more results to look at than the option ``history_results``.
     """
     known: dict[tuple[Node, int], Any] = {}
     entered: dict[tuple[Node, int], tuple[Step, Sequence[int]]] = {}
@@ -144,7 +141,7 @@ def folded(
                          for p in positions]
                 known[place] = function(step, found)
                 continue
-            if len(entered) == _MOST:
+            if len(entered) == tuning.history_results:
                 return None
             step = Step(*place)
             positions = of(step)

@@ -14,16 +14,14 @@ memory, the limit of a control group) nobody knows before it is touched.
 from __future__ import annotations
 
 import mmap
-from typing import Final
+
+from ..settings import tuning
 
 try:
     import resource
 except ImportError:  # no such limits on this system
     resource = None  # type: ignore[assignment]
 
-#: room for a run, and for a compilation, where the address space is limited
-TO_RUN: Final = 32 << 20
-TO_COMPILE: Final = 96 << 20
 #: the address space of the process is limited; as of the last compilation
 limited = False
 
@@ -46,12 +44,12 @@ def look() -> bool:
 def to_compile() -> None:
     """Raise MemoryError if there is too little room to compile a program, or to load one."""
     if look():
-        require(TO_COMPILE, "to compile a program")
+        require(tuning.compile_room, "to compile a program")
 
 
 def to_run(needs: int) -> None:
     """Raise MemoryError if a run that asks for that much cannot have it."""
-    require(needs + TO_RUN if limited else needs, "to run it")
+    require(needs + tuning.run_room if limited else needs, "to run it")
 
 
 def require(size: int, purpose: str) -> None:

@@ -22,18 +22,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..counters import counters
+from ..settings import tuning
 from . import private
 
 _MAGIC: Final = b"LLCACHE1"
 _HEAD: Final = struct.Struct("<8s32sQ")
 #: default limit of the folder's size, in bytes
 DEFAULT_LIMIT: Final = 4 * 1024**3
-#: bytes written between two looks at the folder's size
-_LOOK_EVERY: Final = 64 * 1024**2
 
 _lock = threading.Lock()
 _usable: dict[str, bool] = {}
-_written = _LOOK_EVERY
+#: bytes written since the last look at the folder's size; the first write looks
+_written = tuning.disk_interval
 
 
 def folder() -> str:
@@ -146,7 +146,7 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
         return
     with _lock:
         _written += len(data)
-        look = _written >= min(_LOOK_EVERY, limit() // 8)
+        look = _written >= min(tuning.disk_interval, limit() // 8)
         if look:
             _written = 0
     if look:

@@ -10,17 +10,7 @@ import threading
 from typing import Any
 
 from ..program.program import Program, Structure
-
-#: programs kept in memory, of those that donate and of those that do not; the least recently
-#: used go first
-CAPACITY = 4096
-#: machine code is mapped, by XLA in 12 pieces or more a program, and a process may have so many
-#: mappings (65,530 by default on Linux): programs go when this part of them is in use
-MAPPED = 0.5
-#: how many programs are made between two looks at the mappings
-BETWEEN = 32
-#: how many different demands of one program are remembered
-KEPT = 8
+from ..settings import tuning
 
 
 class Ready:
@@ -99,7 +89,7 @@ class Entry:
 
     def keep(self, ready: Ready) -> None:
         """Remember what a run needed; the caller holds the lock."""
-        self.ready = [ready, *self.ready[: KEPT - 1]]
+        self.ready = [ready, *self.ready[: tuning.requests_kept - 1]]
 
     def set(
         self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any
@@ -147,9 +137,11 @@ def entry_of(structure: Structure, donate: bool) -> Entry:
             found = table.get(structure)
             if found is None:
                 _made += 1
-                if len(table) >= CAPACITY:
+                if len(table) >= tuning.programs_kept:
                     _forget(table)
-                elif _made % BETWEEN == 0 and mappings() > MAPPED * most_mappings():
+                elif _made % tuning.mappings_interval == 0 and (
+                    mappings() > tuning.mappings_part * most_mappings()
+                ):
                     for each in _entries:
                         _forget(each)
                 found = table[structure] = Entry(structure, donate)

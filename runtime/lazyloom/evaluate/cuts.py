@@ -10,23 +10,15 @@ before.
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..counters import counters
-from ..program.repetition import LONGEST, MARGINS, blocks_of, ids_of, period_of, tokens_of
+from ..program.repetition import blocks_of, ids_of, period_of, tokens_of
+from ..settings import MARGINS, tuning
 from ..trace import graph
-from ..trace.cut_history import CUT_AT, CutHistory
+from ..trace.cut_history import CutHistory
 from ..trace.graph import Component, Node
 from ..trace.source import Site, user_site
 from . import collect
 from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
-
-#: depth below which a component is left alone: wide graphs do not cost XLA what deep ones do
-DEEP: Final = 2048
-#: a component of that many nodes is cut however shallow it is
-LARGE: Final = 50_000
-#: after so many blocks without a repetition, ops run one by one
-MISSES_ALLOWED: Final = 8
 
 
 class _Look(Batch):
@@ -58,7 +50,7 @@ def at_seam(node: Node) -> None:
     """
     with graph.trace.lock:
         component = graph.find(node) if node.state == graph.PENDING else None
-        large = component is not None and len(component.nodes) - component.dead >= CUT_AT
+        large = component is not None and len(component.nodes) - component.dead >= tuning.cut_ops
     if large and component is not None:
         counters["cuts"] += 1
         evaluate_component(component, "cut")
@@ -86,11 +78,11 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
             return
         past = CutHistory([], past.misses + 1)
         component.cut_history = past
-    if component.depth < DEEP and len(nodes) < LARGE and not past.history:
-        component.check_at = len(nodes) + CUT_AT // 2
+    if component.depth < tuning.cut_depth and len(nodes) < tuning.cut_size and not past.history:
+        component.check_at = len(nodes) + tuning.cut_ops // 2
         return
     ids = past.history + ids_of(nodes)
-    ids = ids[-2 * LONGEST - CUT_AT :]
+    ids = ids[-2 * tuning.longest_period - tuning.cut_ops :]
     for margin in MARGINS:
         if margin >= len(nodes):
             break
@@ -100,16 +92,16 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
             after = CutHistory(ids[: len(ids) - margin], past.misses, blocks, margin)
             # what came before the first whole block, then blocks like those to come
             whole = len(nodes) - margin
-            size = blocks[0] if len(blocks) == 1 else CUT_AT
+            size = blocks[0] if len(blocks) == 1 else tuning.cut_ops
             sizes = [size] * (whole // size)
             if whole % size:
                 sizes.insert(0, whole % size)
             _cut(component, nodes, sizes, after, site, batch)
             return
-    if not past.misses and len(nodes) < 2 * CUT_AT:
-        component.check_at = len(nodes) + CUT_AT // 2
+    if not past.misses and len(nodes) < 2 * tuning.cut_ops:
+        component.check_at = len(nodes) + tuning.cut_ops // 2
         return
-    size = CUT_AT if past.misses < MISSES_ALLOWED else 1
+    size = tuning.cut_ops if past.misses < tuning.cut_misses else 1
     after = CutHistory(ids, past.misses + 1)
     sizes = [size] * (len(nodes) // size)
     if len(nodes) % size:

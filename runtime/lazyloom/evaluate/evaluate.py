@@ -170,7 +170,7 @@ def _dispatch(plan: Plan) -> None:
                     plan.donatable = [i for i in plan.donatable if leaves[i].holds == 1]
                     break
             try:
-                run(plan, settings.get_option("donate"))
+                run(plan, settings.donates())
             except NotLowered as error:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
         evaluation.settled = plan.attached and not evaluation.fallible
@@ -247,7 +247,7 @@ def _run_what_is_left(
         rest, kept = _without(plan, failed, errors)
         try:
             if rest.wanted:
-                run(rest, settings.get_option("donate"))
+                run(rest, settings.donates())
             break
         except NotLowered as error:
             errors[kept[error.number]] = _definition_error(rest, error)

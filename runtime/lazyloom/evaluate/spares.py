@@ -13,19 +13,14 @@ written is known to be good, so it is there in any case.
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Any, final
 
-from .. import settings
 from ..errors import reports
+from ..settings import donates, tuning
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, Buffer, Value
 from ..types import TensorType
 from . import checks, evaluate
-
-#: how many values of one storage may be written over between two that are computed
-MOST: Final = 1024
-#: and how many of them are held with ``options(donate=False)``
-HELD: Final = 8
 
 
 @final
@@ -67,7 +62,7 @@ class Spare:
 
 def written_over(old: Value, spare: Spare | None) -> Spare | None:
     """What a storage can go back to once ``old`` is written over; before that it was ``spare``."""
-    if not settings.donates():
+    if not donates():
         return _held(old, spare)
     node = old.node
     if node.state == DONE:
@@ -83,7 +78,7 @@ def written_over(old: Value, spare: Spare | None) -> Spare | None:
             spare.between = None
         elif spare.between is None:
             spare.between = [node.seq]
-        elif len(spare.between) == MOST:
+        elif len(spare.between) == tuning.overwrites_kept:
             return None
         else:
             spare.between.append(node.seq)
@@ -95,7 +90,7 @@ def _held(old: Value, spare: Spare | None) -> Spare | None:
     state = old.node.state
     if state == FAILED:
         return spare
-    if state == PENDING and spare is not None and len(spare.held or ()) >= HELD:
+    if state == PENDING and spare is not None and len(spare.held or ()) >= tuning.overwrites_held:
         evaluate.evaluate(old.node, "write in place")
         state = old.node.state
     if spare is None or (state == DONE and not _bad(old)):

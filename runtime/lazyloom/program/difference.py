@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from ..settings import tuning
 from .program import Instruction, Structure, show_operand
-
-#: how many known programs are compared in full
-_CANDIDATES = 32
 
 
 def explain(structure: Structure, known: Sequence[tuple[Structure, str]]) -> str:
@@ -20,7 +18,8 @@ def explain(structure: Structure, known: Sequence[tuple[Structure, str]]) -> str
     if not known:
         return "it is the first program of this process"
     length = len(structure.stream)
-    nearest = sorted(known, key=lambda other: abs(len(other[0].stream) - length))[:_CANDIDATES]
+    by_length = sorted(known, key=lambda other: abs(len(other[0].stream) - length))
+    nearest = by_length[: tuning.compared_programs]
     score, number = max(
         (_similarity(structure, other), -i) for i, (other, _) in enumerate(nearest))
     if score < 0.3:

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
+from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
 
 if TYPE_CHECKING:
     from .program import Program
 
-_KEEP: Final = 256
-_records: deque[Evaluation] = deque(maxlen=_KEEP)
+_records: Final[deque[Evaluation]] = deque()
 
 
 class Dispatched:
@@ -136,6 +136,8 @@ _numbers: Final = itertools.count(1)
 def new_evaluation(reason: str, site: Site) -> Evaluation:
     record = Evaluation(next(_numbers), reason, site)
     _records.append(record)
+    while len(_records) > tuning.records_kept:
+        _records.popleft()
     return record
 
 
@@ -149,6 +151,8 @@ def last_evaluation() -> Evaluation | None:
     return _records[-1] if _records else None
 
 
-def evaluations(count: int = _KEEP) -> list[Evaluation]:
-    """Records of the newest evaluations, oldest first; the last 256 are kept."""
-    return list(_records)[-count:] if count > 0 else []
+def evaluations(count: int | None = None) -> list[Evaluation]:
+    """Records of the newest evaluations, oldest first; the option ``records_kept`` says how many
+    there are."""
+    found = list(_records)
+    return found if count is None else found[-count:] if count > 0 else []

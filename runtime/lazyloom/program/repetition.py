@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from ..trace.cut_history import CUT_AT
+from ..settings import MARGINS, tuning
 from ..trace.graph import Node
 from ..trace.scalars import Scalar
-
-#: blocks are the largest multiple of the period up to this many ops: compiling 600 takes twice as
-#: long, and a program of 300 runs for long enough that handing it over does not count
-BLOCK: Final = 300
-#: the longest period that is looked for
-LONGEST: Final = 5000
-#: a repetition must cover at least this many ops to count
-SEEN: Final = 200
-#: how many of the newest ops may be left out of the look: the caller still holds what the
-#: newest replace, and an op joins a component only when something connects it, so the newest
-#: part may not be whole yet
-MARGINS: Final = (2, 32, 128, 512)
-
-#: a component that is asked for runs whole unless it is that deep
-LOOP_DEPTH: Final = 256
-#: and a loop: this part of it repeats, so many times. (The layers of a network that is trained
-#: repeat too, but twice: one way going forwards and another going back.)
-LOOP_PART: Final = 0.9
-LOOP_TIMES: Final = 3
 
 
 def tokens_of(nodes: list[Node]) -> list[Any]:
@@ -63,32 +44,33 @@ def _borders(stream: list[int]) -> list[int]:
     return border
 
 
-def period_of(stream: list[int], times: int = 2, least: int = SEEN) -> int:
+def period_of(stream: list[int], times: int = 2, minimum: int = 0) -> int:
     """The period with which the end of the stream repeats, or 0.
 
     Args:
         times: how many whole periods there must be.
-        least: how many ops these must cover.
+        minimum: how many ops these must cover; 0 for the option ``repeated_ops``.
     """
+    minimum = minimum or tuning.repeated_ops
     border = _borders(stream)
-    for length in range(len(stream), least - 1, -1):
+    for length in range(len(stream), minimum - 1, -1):
         period = length - border[length - 1]
-        if times * period <= length and period <= LONGEST:
+        if times * period <= length and period <= tuning.longest_period:
             return period
     return 0
 
 
 def block_of(period: int) -> int:
     """The ops of a block: as many whole bodies as fit, at least one."""
-    return max(period, BLOCK // period * period)
+    return max(period, tuning.block_ops // period * period)
 
 
 def blocks_of(period: int) -> tuple[int, ...]:
     """Block sizes that come round with the period: several bodies in one, or one in several."""
-    if period <= CUT_AT:
+    if period <= tuning.cut_ops:
         return (block_of(period),)
-    whole, rest = divmod(period, CUT_AT)
-    return (CUT_AT,) * whole + ((rest,) if rest else ())
+    whole, rest = divmod(period, tuning.cut_ops)
+    return (tuning.cut_ops,) * whole + ((rest,) if rest else ())
 
 
 def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
@@ -99,14 +81,14 @@ def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
     the last are programs of their own.
     """
     count = len(nodes)
-    if count < CUT_AT or depth < LOOP_DEPTH:
+    if count < tuning.cut_ops or depth < tuning.loop_depth:
         return [count]
     stream = ids_of(nodes)
-    least = int(LOOP_PART * count)
+    minimum = int(tuning.loop_part * count)
     for margin in (0, *MARGINS):
-        if count - margin < least:
+        if count - margin < minimum:
             break
-        period = period_of(stream[: count - margin], LOOP_TIMES, least)
+        period = period_of(stream[: count - margin], tuning.loop_times, minimum)
         if period:
             block = block_of(period)
             before, blocks = (count - margin) % block, (count - margin) // block

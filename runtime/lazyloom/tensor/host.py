@@ -11,6 +11,7 @@ from ..backends.selection import backend
 from ..dtypes import as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.evaluate import materialize
+from ..settings import tuning
 from ..trace.graph import Buffer, Node, Value, check_process, leaf_value
 from ..types import tensor_type
 
@@ -72,9 +73,6 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
 #: DLPack's number of host memory
 _HOST: Final = 1
 
-#: so many ops that only move data are looked through
-_DEEPEST: Final = 8
-
 
 def known_range(value: Value) -> tuple[int, int] | None:
     """The least and the largest of integers that are known without running anything, or None.
@@ -93,7 +91,7 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
     """
     node = value.node
     index = value.index
-    for _ in range(_DEEPEST):
+    for _ in range(tuning.moves_traced):
         spec = node.spec
         if spec is None or not spec.op.data_movement or not node.inputs:
             break

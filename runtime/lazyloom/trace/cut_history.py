@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Any, final
 
-#: a component this large is looked at for a cut (:mod:`lazyloom.evaluate.cuts`)
-CUT_AT: Final = 1024
+from ..settings import tuning
 
 
 @final
@@ -13,7 +12,7 @@ class CutHistory:
     """What is known of the trace that a cut continues.
 
     Attributes:
-        history: ids of the specs recorded so far, the newest last, up to twice LONGEST.
+        history: ids of the specs recorded so far, the newest last, up to twice ``longest_period``.
         misses: blocks so far that repeated nothing.
         blocks: sizes of the blocks to come, in turn; empty while no period is known.
         margin: how many ops beyond a block must be there before it is cut.
@@ -42,4 +41,4 @@ class CutHistory:
     @property
     def check_at(self) -> int:
         """How large a component that goes on from here should grow before the next look."""
-        return self.block + self.margin if self.blocks else CUT_AT
+        return self.block + self.margin if self.blocks else tuning.cut_ops

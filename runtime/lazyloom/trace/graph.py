@@ -27,8 +27,9 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..errors import ForkError, LoomError
 from ..hooks import hooks
+from ..settings import DEAD_NODES, tuning
 from ..types import TensorType
-from .cut_history import CUT_AT, CutHistory
+from .cut_history import CutHistory
 from .scalars import Scalar
 from .source import UNKNOWN, Site
 from .specs import Spec
@@ -166,7 +167,8 @@ class Component:
         self.dead: int = 0
         self.depth: int = 0
         self.cut_history: CutHistory | None = None
-        self.check_at: int = trace.check_at
+        #: how many ops it has before it is looked at (``hooks.grown``)
+        self.check_at: int = tuning.cut_ops
         #: which thread began to record it
         self.thread: int = get_ident()
 
@@ -205,7 +207,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "check_at", "without_grad", "mapping", "failing",
+        "started", "released", "without_grad", "mapping", "failing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -215,9 +217,6 @@ class Trace:
         self.started: bool = False
         self.forked: bool = False
         self.released: list[Node] = []
-        #: how many ops a new component has before it is looked at (``hooks.grown``); tests that
-        #: run every op by itself say 1
-        self.check_at: int = CUT_AT
         #: how many switches of gradient recording are not at their default, in all threads
         self.without_grad: int = 0
         #: how many functions are being mapped over an axis, in all threads
@@ -405,7 +404,7 @@ def kill_all(work: list[Node]) -> None:
                     trace.components.pop(c, None)
                     c.nodes = []
                     c.dead = 0
-                elif c.dead > 256 and c.dead * 2 > len(c.nodes):
+                elif c.dead > DEAD_NODES and c.dead * 2 > len(c.nodes):
                     c.nodes = [m for m in c.nodes if m.state == PENDING and m is not n]
                     c.dead = 0
         n.state = DEAD
@@ -464,7 +463,7 @@ def join(a: Component, b: Component) -> Component:
     if history is None:
         history = a.cut_history = b.cut_history
     a.check_at = history.check_at if history is not None else max(
-        CUT_AT, min(a.check_at, b.check_at))
+        tuning.cut_ops, min(a.check_at, b.check_at))
     b.parent = a
     b.nodes = []
     trace.components.pop(b, None)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
+from ...settings import tuning
 from ...types import TensorType
 from ..backend import Backend, NotLowered, Request
 from . import jax_compat, lowering
 from .assemble import module_text
-
-#: programs of values smaller than this altogether are not asked how much memory they need
-_SMALL: Final = 1 << 16
-#: a run that asks for less is not checked
-_LITTLE: Final = 1 << 24
 
 
 class Xla(Backend):
@@ -84,11 +80,11 @@ def _memory_needed(executable: Any, size: int) -> int:
 
     ``size`` is that of all its values together.
     """
-    if size < _SMALL or jax_compat.client().platform != "cpu":
+    if size < tuning.memory_known_from or jax_compat.client().platform != "cpu":
         return 0
     try:
         found = jax_compat.memory_needed(executable)
     except Exception as error:
         reraise_from_handler(error)
         return 0  # a backend that does not tell
-    return found if found >= _LITTLE else 0
+    return found if found >= tuning.memory_asked_from else 0

@@ -22,6 +22,7 @@ from typing import Final
 
 from ...ops.derived import VMAP
 from ...program.program import Instruction
+from ...settings import LOWERINGS_KEPT
 from .lowering import lower
 
 #: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
@@ -101,7 +102,7 @@ _SERIES: Final = {
 }  # fmt: skip
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=LOWERINGS_KEPT)
 def _count(text: str) -> tuple[int, int]:
     """Steps of an op's lowering, and how many of them go through their operand in loops apart."""
     steps, loops = 0, 0

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from ...interrupts import Postponed
+from ...settings import tuning
 from ..backend import Executable
 from . import start_memory
 
@@ -294,7 +295,6 @@ def _dispatcher(slow: _Slow) -> Any:
         return None
 
 
-_MOST_AVALS = 4096
 _avals: dict[tuple[tuple[int, ...], Any], Any] = {}
 
 
@@ -305,7 +305,7 @@ def _aval(shape: tuple[int, ...], dtype: Any) -> Any:
     if found is None:
         from jax._src import core
 
-        if len(_avals) >= _MOST_AVALS:
+        if len(_avals) >= tuning.array_types_kept:
             _avals.clear()
         found = _avals[key] = core.ShapedArray(shape, dtype)
     return found

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...program.program import Instruction
+from ...settings import LOWERINGS_KEPT
 from ...types import TensorType
 
 #: what XLA does in place
@@ -70,7 +71,7 @@ def separated(
 _Value = tuple[int, int]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=LOWERINGS_KEPT)
 def used_operands(text: str) -> frozenset[int]:
     """Numbers of the operands that the results of an op's first function depend on.
 
