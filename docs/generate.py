@@ -239,6 +239,8 @@ def options() -> str:
         "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder |",
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
+        "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
+        "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
     ]
     return "\n".join(lines) + "\n"

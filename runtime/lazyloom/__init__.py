@@ -39,6 +39,8 @@ from .evaluate.checks import Check
 from .evaluate.checks import register as register_check
 from .evaluate.cuts import cut_grown as _cut_grown
 from .hooks import hooks as _hooks
+from .locks import DEBUG as _DEBUG_LOCKS
+from .locks import check_writes as _check_writes
 from .ops.spec import OpDef
 from .ops.spec import lookup as _lookup
 from .ops.spec import op as register_op
@@ -59,6 +61,7 @@ from .tensor.tensor import Storage, Tensor, apply
 from .trace.custom_derivatives import custom
 from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled
 from .trace.graph import check_process as _check_process
+from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
 from .trace.source import Site, clear_site, set_site, skip_folder
@@ -80,6 +83,9 @@ _hooks.read = _evaluate.read
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
 _hooks.lowered_types = _lowered_types
+
+if _DEBUG_LOCKS:
+    _check_writes()
 
 
 def _values(given: Iterable[Any], function: str) -> list[Value]:
@@ -115,7 +121,8 @@ def boundary(value: Value) -> Value:
     """Make a pending value the boundary of its own program (see :func:`source`)."""
     _check_process()
     _values([value], "boundary")
-    value.node.boundary = value.is_pending
+    with _trace.lock:
+        value.node.boundary = value.is_pending
     return value
 
 

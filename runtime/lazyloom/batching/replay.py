@@ -139,7 +139,8 @@ def _on_the_axis(
         spec = _vmap_spec(spec, tuple(mapped))
     result = record_spec(spec, operands, False, n.site)
     results = result if isinstance(result, tuple) else (result,)
-    results[0].node.freed = n.freed
+    with graph.trace.lock:
+        results[0].node.freed = n.freed
     if n.rule is not None:
         pairs: list[tuple[Value, bool]] = []
         for v in n.rule.values():
@@ -150,7 +151,9 @@ def _on_the_axis(
                 x = known[v.index]
                 pairs.append((x if v.requires_grad else x.detach(), True))
         inputs = range(n.rule.results, len(n.inputs))
-        results[0].node.rule = on_axis(n.rule, pairs, [p in mapped for p in inputs], size)
+        rule = on_axis(n.rule, pairs, [p in mapped for p in inputs], size)
+        with graph.trace.lock:
+            results[0].node.rule = rule
     return results
 
 

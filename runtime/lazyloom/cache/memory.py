@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ..locks import new_lock
 from ..program.program import Program, Structure
 from ..settings import tuning
 
@@ -76,7 +77,7 @@ class Entry:
         self.ready: list[Ready] = []
         self.scalars: dict[Any, tuple[list[Any], Any]] = {}
         self.used = 0
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.site = ""
         self.looked = False
 

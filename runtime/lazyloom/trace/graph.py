@@ -1,6 +1,6 @@
 """The graph of recorded work: nodes, values, components, and their release.
 
-Invariants, all under ``trace.lock``:
+Invariants, all under ``trace.lock`` (:mod:`lazyloom.locks` says which fields it guards):
 
 - ``node.refs`` is the number of operand positions, of pending nodes and of executed
   nodes that keep their history, which refer to the node; ``node.handles`` the number of
@@ -27,6 +27,7 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..errors import ForkError, LoomError
 from ..hooks import hooks
+from ..locks import new_lock
 from ..settings import DEAD_NODES, tuning
 from ..types import TensorType
 from .cut_history import CutHistory
@@ -223,7 +224,7 @@ class Trace:
         self.mapping: int = 0
         #: nodes let go of their operands because they failed: storages go back to those
         self.failing: bool = False
-        self.set_lock(threading.Lock())
+        self.set_lock(new_lock())
 
     def set_lock(self, lock: Any) -> None:
         self.lock: Any = lock
@@ -247,7 +248,7 @@ def _after_fork_in_child() -> None:
         trace.forked = True
         trace.set_lock(_ForkedLock())
     else:
-        trace.set_lock(threading.Lock())
+        trace.set_lock(new_lock())
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)
@@ -502,7 +503,7 @@ class grad_mode:  # noqa: N801 - used as a function
         set_grad_enabled(self._before)
 
 
-_counting: Final = threading.Lock()
+_counting: Final[Any] = new_lock()
 
 
 def hold_cuts(held: bool) -> None:

@@ -12,6 +12,8 @@ import threading
 from types import CodeType
 from typing import Any, Final, final
 
+from ..locks import new_lock
+
 # the package's, which is not compiled: a compiled module may be told a folder that is not there
 _HERE: Final = os.path.dirname(os.path.abspath(str(sys.modules["lazyloom"].__file__)))
 _internal_folders: Final[list[str]] = [_HERE + os.sep]
@@ -69,7 +71,7 @@ class _Known:
 
 
 _known: Final = _Known()
-_counting: Final = threading.Lock()
+_counting: Final[Any] = new_lock()
 
 
 def skip_folder(folder: str) -> None:

@@ -124,7 +124,8 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
         if n.rule is not None:
-            values[0].node.rule = n.rule
+            with trace.lock:
+                values[0].node.rule = n.rule
         memo.add(n, values)
         stack.pop()
     return memo.values[node]

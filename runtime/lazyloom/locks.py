@@ -1,0 +1,158 @@
+"""The locks: which fields each guards, and a mode in which every write of one is checked.
+
+:data:`GUARDED` is the table: a field that stands there is written by a thread that holds the lock
+beside it, or before any other thread can know the object. Reading needs no lock unless several
+fields must agree. What is not in the table needs none, each for its reason:
+
+- ``Node.handles`` and ``out_handles`` go down in ``Value.__del__`` by one subtraction, which
+  nothing interrupts; whoever sees zero looks again under the lock (:mod:`lazyloom.trace.graph`).
+- ``Trace.released`` is a list to which that adds, and appending to a list is one step.
+- ``Buffer.host`` and ``array`` are written by the run that computes them, before it says that it is
+  dispatched, by uploads, one at a time (``backends/run.py``), and emptied where no node or plan has
+  the buffer any more.
+- ``Entry.scalars``, ``Entry.used`` and counters may lose one of two writes, which costs an upload,
+  or a number that is one too small.
+- Tensors and storages belong to the program, which orders its own writes; only the change from one
+  tensor to a shared storage has a lock (``tensor/tensor.py``).
+- Modules that make something once (the backend, JAX's client, lowerings) hold a lock of their own
+  while they do, and nothing but that module sees it.
+
+Locks nest in this order: a program's, then the graph's; all others are innermost.
+
+``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, where the core runs interpreted:
+compiled classes give no place for them. A write without its lock is an AssertionError that names
+the field, and stands in :data:`violations`. Everything is several times slower then, and Ctrl-C may
+leave a lock held.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from .compiled import COMPILED
+
+#: whether writes are checked
+DEBUG: Final = os.environ.get("LAZYLOOM_DEBUG_LOCKS", "0") not in ("", "0")
+
+#: by lock, the fields that it guards: module and class, then the names
+GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "lazyloom.trace.graph.trace.lock": {
+        "trace.graph.Node": (
+            "spec", "inputs", "indices", "types", "seq", "component", "refs", "state", "buffers",
+            "evaluation", "error", "token", "rule", "boundary", "depth", "cut_history", "mapping",
+            "slot", "epoch", "uses", "freed",
+        ),
+        "trace.graph.Component": (
+            "nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at",
+        ),
+        "trace.graph.Buffer": ("owners", "holds", "slot", "epoch"),
+        "trace.graph.Trace": (
+            "components", "sequence", "recorded", "started", "mapping", "failing",
+        ),
+    },
+    "lazyloom.trace.graph._counting": {"trace.graph.Trace": ("without_grad",)},
+    "lazyloom.trace.source._counting": {"trace.source._Known": ("given",)},
+    "Entry.lock": {
+        "cache.memory.Entry": (
+            "outputs", "position", "aliases", "program", "ready", "site", "looked",
+        ),
+    },
+}  # fmt: skip
+
+#: the texts of the errors that were raised, for those that nobody catches (in ``__del__``)
+violations: Final[list[str]] = []
+
+
+class CheckedLock:
+    """A lock that knows which thread holds it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = 0
+
+    def acquire(self) -> bool:
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+        return True
+
+    def release(self) -> None:
+        self._owner = 0
+        self._lock.release()
+
+    def locked(self) -> bool:
+        return self._lock.locked()
+
+    def held(self) -> bool:
+        """Whether this thread holds it."""
+        return self._owner == threading.get_ident()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
+
+
+def new_lock() -> Any:
+    """A lock that guards fields: Python's own, or one that can be asked who holds it."""
+    return CheckedLock() if DEBUG else threading.Lock()
+
+
+def check_writes() -> None:
+    """Check every write of a guarded field from now on; called once, when all modules are there."""
+    if COMPILED:
+        warnings.warn(
+            "lazyloom: LAZYLOOM_DEBUG_LOCKS is set, but the core is compiled, which gives no place "
+            "for its checks; run the checkout (PYTHONPATH=runtime), whose core is interpreted",
+            RuntimeWarning, stacklevel=2)
+        return
+    locks: dict[str, dict[str, tuple[Callable[[Any], Any], str]]] = {}
+    for lock, classes in GUARDED.items():
+        for cls, names in classes.items():
+            locks.setdefault(cls, {}).update(dict.fromkeys(names, (_finder(lock), lock)))
+    for path, guards in locks.items():
+        module, _, name = path.rpartition(".")
+        _check(getattr(sys.modules[f"lazyloom.{module}"], name), guards)
+
+
+def _finder(lock: str) -> Callable[[Any], Any]:
+    """A function that gives the lock that guards an object."""
+    if lock.startswith("Entry."):
+        return lambda owner: owner.lock
+    module, *names = lock.partition("lazyloom.trace.")[2].split(".")
+    place = sys.modules[f"lazyloom.trace.{module}"]
+
+    def find(owner: Any) -> Any:
+        found: Any = place
+        for name in names:
+            found = getattr(found, name)
+        return found
+
+    return find
+
+
+def _check(cls: type, guards: dict[str, tuple[Callable[[Any], Any], str]]) -> None:
+    fields: Collection[str] = cls.__slots__  # type: ignore[attr-defined]
+    *_, last = fields
+    numbered = "seq" in fields
+
+    def checked(self: Any, name: str, value: Any) -> None:
+        guard = guards.get(name)
+        # what is being made is its maker's; so is a node until it has a number
+        if guard is not None and (self.seq if numbered and hasattr(self, "seq")
+                                  else hasattr(self, last)):
+            find, lock = guard
+            held = getattr(find(self), "held", None)
+            if held is not None and not held():
+                text = (f"{cls.__name__}.{name} was written by thread {threading.get_ident()}, "
+                        f"which does not hold {lock}")
+                violations.append(text)
+                raise AssertionError(text)
+        object.__setattr__(self, name, value)
+
+    cls.__setattr__ = checked  # type: ignore[assignment, method-assign]
