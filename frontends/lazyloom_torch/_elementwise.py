@@ -39,7 +39,7 @@ def follow(made: Tensor, operands: Sequence[Any]) -> Tensor:
     """Give a result the strides that its operands lead to; numbers among them are operands too."""
     if made.shared is not None or any(made is x for x in operands):
         return made  # a view, or one of the operands
-    given = tuple([(x.tensor_type.shape, x._strides) if isinstance(x, Tensor) else _NUMBER
+    given = tuple([(x.tensor_type.shape, x.element_strides) if isinstance(x, Tensor) else _NUMBER
                    for x in operands])
     return made._laid(of_elements(made.tensor_type.shape, given))
 
@@ -57,7 +57,7 @@ def ordered(made: Tensor, *operands: Any) -> Tensor:
 
 def alike(made: Tensor, x: Tensor, memory_format: Any = None) -> Tensor:
     """A new tensor, laid out as the one that it is a copy of unless a format is asked for."""
-    strides = x._strides
+    strides = x.element_strides
     if strides is None or memory_format not in (None, preserve_format):
         return made
     return made._laid(of_copy(x.tensor_type.shape, strides))

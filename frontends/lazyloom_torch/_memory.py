@@ -30,8 +30,8 @@ def take(self: Tensor, other: Tensor) -> None:
     What either writes, both see. Contents that were computed with gradients are taken as they
     are now: they stay where they are on the tape, which would grow with each write.
     """
-    strides, offset, steps, leaf = other._strides, other._offset, other.view_steps, self._leaf
-    before = self._strides
+    strides, offset = other.element_strides, other.element_offset
+    steps, leaf = other.view_steps, self._leaf
     alone, kind = other.value if other.shared is None else None, other.tensor_type
     root: Tensor | None = None
     if alone is not None:
@@ -40,7 +40,7 @@ def take(self: Tensor, other: Tensor) -> None:
         else:
             # the tensor becomes the owner, and the other one its detached alias
             storage = storage_of(other)
-            other._origin, other.detached = self, True
+            other.alias_of, other.detached = self, True
     else:
         storage, root = storage_of(other), other._root()
         tracked = storage.value.requires_grad
@@ -54,11 +54,11 @@ def take(self: Tensor, other: Tensor) -> None:
                 # nothing else stands for all of the memory that it was the owner of
                 root = self._bare()
                 view_of_storage(root, storage, (), storage.value.type)
-                root._lay(before, 0)
+                root._lay(self.element_strides, 0)
     view_of_storage(self, storage, steps, kind)
-    self._base = self._parent = self._own = None
+    self._parent = self._own = None
     self._lay(strides, offset)
-    self._origin, self.detached = root, root is not None
+    self.alias_of, self.detached = root, root is not None
     if leaf is None:
         return
     leaf.strides = strides

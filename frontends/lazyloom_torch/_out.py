@@ -70,7 +70,7 @@ def _check_apart(name: str, out: Any, args: tuple[Any, ...]) -> None:
     outs = [o for o in (out if isinstance(out, (tuple, list)) else (out,))
             if isinstance(o, Tensor)]
     for o in outs:
-        if any(s == 0 and d > 1 for s, d in zip(o._strides or (), o.tensor_type.shape)):
+        if any(s == 0 and d > 1 for s, d in zip(o.element_strides or (), o.tensor_type.shape)):
             raise RuntimeError(
                 f"unsupported operation: {name}() cannot write its result into a tensor several "
                 "elements of which are one place in memory; clone() it first")

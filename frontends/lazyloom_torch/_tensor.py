@@ -45,7 +45,7 @@ class Leaf:
     __slots__ = ("grad", "hooks", "after", "owner", "inactive", "strides")
 
     def __init__(self, owner: Tensor) -> None:
-        self.strides = owner._strides  # a gradient gets them too
+        self.strides = owner.element_strides  # a gradient gets them too
         self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.hooks: dict[int, Any] | None = None
@@ -70,13 +70,10 @@ class Tensor(_Base):
     """
 
     _leaf: Leaf | None = None
-    _base: Tensor | None = None  # the tensor that this one is a differentiable view of
-    _origin: Tensor | None = None  # the tensor whose storage a detached alias shares
+    # Views and detached aliases name in ``alias_of`` the tensor whose storage they share.
     _own: tuple[int, Value] | None = None  # a detached alias's own differentiable contents
     # the tensor with _own of which this is a view, and by which steps
     _parent: tuple[Tensor, tuple[Any, ...]] | None = None
-    _strides: tuple[int, ...] | None = None  # None: row-major
-    _offset = 0
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
@@ -140,12 +137,13 @@ class Tensor(_Base):
 
     def _reordered(self) -> bool:
         """Whether what is computed of each element has other strides than row-major ones."""
-        return self._strides is not None and seen(self.tensor_type.shape, self._strides)[1]
+        found = self.element_strides
+        return found is not None and seen(self.tensor_type.shape, found)[1]
 
     def _lay(self, strides: tuple[int, ...] | None, offset: int) -> None:
         """Set the strides and the offset; a tensor whose results are to be laid out as it is takes
         the general way of the operators."""
-        self._strides, self._offset = strides, offset
+        self.element_strides, self.element_offset = strides, offset
         self.slow_path = self._own is not None or self._reordered()
 
     def _assign(self, value: Value, repeated: bool = False) -> Tensor:
@@ -159,9 +157,8 @@ class Tensor(_Base):
             try:
                 self._replace(value)
             except lazyloom.errors.AliasError:
-                if not repeated and any(
-                    s == 0 and d > 1 for s, d in zip(self._strides or (), self.tensor_type.shape)
-                ):
+                places = zip(self.element_strides or (), self.tensor_type.shape)
+                if not repeated and any(s == 0 and d > 1 for s, d in places):
                     raise
                 frontend.strides_for_broadcasts(self)
                 self._replace(value)
@@ -172,7 +169,7 @@ class Tensor(_Base):
     def _laid(self, strides: tuple[int, ...] | None) -> Tensor:
         """This tensor, a result that nothing shares yet, with the strides found for it."""
         if strides is not None:
-            self._strides = strides
+            self.element_strides = strides
             self.slow_path = True
         return self
 
@@ -200,9 +197,19 @@ class Tensor(_Base):
 
     def _root(self) -> Tensor:
         """The tensor whose storage this one shares."""
-        if self._origin is not None:
-            return self._origin
-        return self if self._base is None else self._base
+        owner: Any = self.alias_of
+        return self if owner is None else owner
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a differentiable view of, None for an alias or an owner."""
+        owner: Any = self.alias_of
+        return None if self.detached else owner
+
+    @property
+    def _is_alias(self) -> bool:
+        """Whether it shares its storage but not its history of gradients."""
+        return self.detached and self.alias_of is not None
 
     def _top(self) -> tuple[Tensor, tuple[Any, ...]]:
         """The alias with a history of its own that this is a view of, and the steps from there."""
@@ -216,7 +223,7 @@ class Tensor(_Base):
         """Raise RuntimeError where a write in place would be one to a leaf that requires grad."""
         if not lazyloom.grad_enabled():
             return
-        root = self if self._base is None else self._base
+        root = self if self.detached else self._root()
         if root._leaf is not None or self._top()[0]._leaf is not None:
             what = "a leaf Variable" if self._leaf is not None else "a view of a leaf Variable"
             raise RuntimeError(
@@ -228,7 +235,7 @@ class Tensor(_Base):
         tracking = lazyloom.grad_enabled()
         shared = self.shared  # a view always has it: no call
         old = storage_of(self).value if shared is None else shared.value
-        if self._origin is not None:
+        if self._is_alias:
             replace_alias(self, value, old, *self._top(), tracking)
         elif not tracking:
             self._write_plain(value.detach(), old)
@@ -275,29 +282,20 @@ class Tensor(_Base):
 
         ``reordered`` is what :meth:`_reordered` finds for these strides.
         """
-        made: Tensor = view_of_type(Tensor, self, steps, kind)
+        made: Tensor = view_of_type(Tensor, self, steps, kind, strides, offset)
+        if reordered:
+            made.slow_path = True
         storage: Any = made.shared
-        if self._origin is not None:
-            made._origin = self._origin
+        if self.detached and self.alias_of is not None:
             if lazyloom.grad_enabled():
                 # the alias may get a history of its own yet
                 made._parent = (self, steps)
                 made._keep_own((-1, storage.value))
-        else:
-            root = self if self._base is None else self._base
-            if storage.value.requires_grad and not lazyloom.grad_enabled():
+        elif storage.value.requires_grad:
+            if not lazyloom.grad_enabled():
                 made.detached = True
-                made._origin = root
-            else:
-                made._base = root
-                if self.view_steps and storage.value.requires_grad and not self.detached:
-                    frontend.read_through(made, self, steps)
-        if strides is not None:
-            made._strides = strides
-            if reordered:
-                made.slow_path = True
-        if offset:
-            made._offset = offset
+            elif self.view_steps:
+                frontend.read_through(made, self, steps)
         return made
 
     # -- gradients ------------------------------------------------------------------------
@@ -335,7 +333,7 @@ class Tensor(_Base):
             self._leaf.inactive = True
             self._leaf, self._inactive = None, self._leaf
             self._keep_own(None)
-            if self._origin is None:
+            if not self._is_alias:
                 storage_of(self).value = storage_of(self).value.detach()
                 storage_of(self).version += 1
         return self
@@ -349,14 +347,12 @@ class Tensor(_Base):
         self._leaf, self._inactive = leaf, None
         alone = self.shared is None
         storage = storage_of(self)
-        if self._base is None and self._origin is None:
+        if self.alias_of is None:
             storage.value = storage.value.as_leaf(self._leaf)
             if not alone:
                 storage.version += 1  # views have read it without gradient
             return
-        if self._base is not None:
-            self._origin, self._base = self._base, None
-            self.detached = True
+        self.detached = True
         self._keep_own((storage.version, self.value.as_leaf(self._leaf)))
 
     @property
@@ -394,9 +390,9 @@ class Tensor(_Base):
         """The same storage, without gradient history."""
         made: Tensor = detached_view(self)
         made.__class__ = Tensor
-        made._origin = self._root()
-        if self._strides is not None or self._offset:
-            made._lay(self._strides, self._offset)
+        made.alias_of = self._root()
+        if self.element_strides is not None or self.element_offset:
+            made._lay(self.element_strides, self.element_offset)
         return made
 
     def detach_(self) -> Tensor:
@@ -405,7 +401,7 @@ class Tensor(_Base):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._leaf = self._watch = self._parent = None
         self._keep_own(None)
-        if self._origin is None:
+        if not self._is_alias:
             storage_of(self).value = storage_of(self).value.detach()
             storage_of(self).version += 1
         return self
@@ -486,7 +482,7 @@ class Tensor(_Base):
 
     def stride(self, dim: int | None = None) -> Any:
         """The strides in elements that PyTorch would give, or one of them."""
-        found = self._strides
+        found = self.element_strides
         if found is None:
             found = row_major(self.tensor_type.shape)
         return found if dim is None else found[axis(dim, self.ndim)]
@@ -497,7 +493,7 @@ class Tensor(_Base):
         return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
     def storage_offset(self) -> int:
-        return self._offset
+        return self.element_offset
 
     def get_device(self) -> int:
         """-1, as for every tensor on the CPU."""
@@ -515,7 +511,7 @@ class Tensor(_Base):
         return bool(self)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return is_contiguous(self.tensor_type.shape, self._strides)
+        return is_contiguous(self.tensor_type.shape, self.element_strides)
 
     # -- to the host ----------------------------------------------------------------------
 

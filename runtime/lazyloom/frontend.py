@@ -24,7 +24,7 @@ from .tensor.operators import (
     operators_of,
     set_operators,
 )
-from .tensor.tensor import Storage, Tensor
+from .tensor.tensor import Alias, Storage, Tensor
 from .tensor.views import (
     AsComplex,
     AsReal,
@@ -82,15 +82,22 @@ def view(tensor: Tensor, step: ViewStep) -> Any:
 
 
 def view_of_type(
-    cls: Any, tensor: Tensor, steps: tuple[ViewStep, ...], tensor_type: TensorType
+    cls: Any, tensor: Tensor, steps: tuple[ViewStep, ...], tensor_type: TensorType,
+    strides: tuple[int, ...] | None = None, offset: int = 0,
 ) -> Any:
     """A view of a tensor by several steps that are known to lead to that type.
 
-    Nothing is checked: for steps kept from an equal call before. ``cls`` is the view's class.
+    Nothing is checked: for steps kept from an equal call before. ``cls`` is the view's class,
+    ``strides`` and ``offset`` are its ``element_strides`` and ``element_offset``. Its ``alias_of``
+    is that of the tensor, or the tensor itself.
     """
     made: Tensor = _new(cls)
-    made._set(tensor._storage, tensor.view_steps + steps, tensor_type)
+    shared = tensor.shared
+    made._set(tensor._storage if shared is None else shared, tensor.view_steps + steps, tensor_type)
     made.detached = tensor.detached
+    state = tensor._alias_state
+    owner = None if state is None else state.owner
+    made._alias_state = Alias(tensor if owner is None else owner, strides, offset)
     return made
 
 
@@ -147,7 +154,7 @@ def reread(tensor: Tensor) -> None:
 
     A storage's ``value`` may be set to one of the same data with another history of gradients.
     """
-    tensor._cached_version = -1
+    tensor._aliasing().version = -1
 
 
 def read_through(view: Tensor, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:

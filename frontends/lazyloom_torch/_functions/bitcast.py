@@ -17,10 +17,11 @@ def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
     Where the sizes differ the last dimension is longer or shorter by their ratio.
     """
     if dtype is input.dtype:
-        return input._share(Reshape(input.tensor_type.shape), input._strides, input._offset)
+        return input._share(
+            Reshape(input.tensor_type.shape), input.element_strides, input.element_offset)
     old, new = input.itemsize, dtype.itemsize
     if old == new:
-        return input._share(Bitcast(dtype.lazy), input._strides, input._offset)
+        return input._share(Bitcast(dtype.lazy), input.element_strides, input.element_offset)
     shape, strides = input.tensor_type.shape, input.stride()
     if not shape:
         raise RuntimeError(
@@ -33,16 +34,16 @@ def view_dtype(input: Tensor, dtype: torch_dtype) -> Tensor:
     if new < old:
         ratio = old // new
         steps: tuple[Any, ...] = (Bitcast(dtype.lazy), Reshape((*shape[:-1], shape[-1] * ratio)))
-        strides, offset = (*[s * ratio for s in strides[:-1]], 1), input._offset * ratio
+        strides, offset = (*[s * ratio for s in strides[:-1]], 1), input.element_offset * ratio
     else:
         ratio = new // old
-        if shape[-1] % ratio or input._offset % ratio or any(s % ratio for s in strides[:-1]):
+        if any(n % ratio for n in (shape[-1], input.element_offset, *strides[:-1])):
             raise RuntimeError(
                 f"self.size(-1), self.storage_offset() and the other strides must be divisible by "
                 f"{ratio} to view {input.dtype!r} as {dtype!r} (different element sizes), but got "
-                f"{shape[-1]}, {input._offset} and {list(strides[:-1])}")
+                f"{shape[-1]}, {input.element_offset} and {list(strides[:-1])}")
         steps = (Reshape((*shape[:-1], shape[-1] // ratio, ratio)), Bitcast(dtype.lazy))
-        strides, offset = (*[s // ratio for s in strides[:-1]], 1), input._offset // ratio
+        strides, offset = (*[s // ratio for s in strides[:-1]], 1), input.element_offset // ratio
     kind = input.tensor_type
     for step in steps:
         kind = step.out_type(kind)

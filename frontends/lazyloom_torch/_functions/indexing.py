@@ -217,19 +217,19 @@ class _Entries:
         ):
             found = views.slices(found, self.starts, sizes, self.steps)
         if self.kept != whole or (found is self.x and not self.advanced and not self.picks):
-            strides = found._strides
+            strides = found.element_strides
             if strides is None and len(self.kept) != len(whole):
                 strides = found.stride()
             found = found._share(
                 Reshape(tuple(1 if d is None else sizes[d] for d in self.kept)),
-                None if strides is None else self._strides(strides), found._offset)
+                None if strides is None else self._strides(strides), found.element_offset)
         for at, value in reversed(self.picks):
             dim = self.kept[at]
             assert dim is not None
             strides = found.stride()
             found = found._share(
                 Pick(at, value, bounds.checked(value, self.shape[dim], dim, "index")),
-                (*strides[:at], *strides[at + 1:]), found._offset)
+                (*strides[:at], *strides[at + 1:]), found.element_offset)
         return found
 
     def _strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -313,7 +313,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view, or a copy for advanced indices."""
     key = index_key(index)
     if key is not None:
-        key = (getitem, x.tensor_type, x._strides, key)
+        key = (getitem, x.tensor_type, x.element_strides, key)
         view: Tensor | None = known(key, x)
         if view is not None:
             return view

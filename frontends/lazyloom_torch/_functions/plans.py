@@ -28,14 +28,14 @@ class Plan:
     def __init__(self, x: Tensor, view: Tensor) -> None:
         self.steps = view.view_steps[len(x.view_steps):]
         self.type = view.tensor_type
-        self.strides = view._strides
-        self.offset = view._offset - x._offset
+        self.strides = view.element_strides
+        self.offset = view.element_offset - x.element_offset
         self.reordered = view._reordered()
 
     def of(self, x: Tensor) -> Tensor:
         """The view of a tensor of the same type and strides."""
         return x._view(
-            self.steps, self.type, self.strides, x._offset + self.offset, self.reordered)
+            self.steps, self.type, self.strides, x.element_offset + self.offset, self.reordered)
 
 
 def _is_view(made: Any, x: Tensor) -> bool:
@@ -66,7 +66,7 @@ def known(key: Any, x: Tensor) -> Any:
     if type(plan) is tuple:
         return tuple([p.of(x) for p in plan])
     return x._view(
-        plan.steps, plan.type, plan.strides, x._offset + plan.offset, plan.reordered)
+        plan.steps, plan.type, plan.strides, x.element_offset + plan.offset, plan.reordered)
 
 
 def _ints(args: Any) -> bool:
@@ -91,7 +91,7 @@ def planned(function: Function) -> Function:
                 return function(input, *args)
         elif not _ints(args):
             return function(input, *args)
-        key = (function, input.tensor_type, input._strides, given)
+        key = (function, input.tensor_type, input.element_strides, given)
         found = known(key, input)
         if found is None:
             found = function(input, *args)

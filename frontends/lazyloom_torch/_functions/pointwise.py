@@ -502,7 +502,7 @@ def real(input: Tensor) -> Tensor:
         return input
     from lazyloom.frontend import Real
 
-    return input._share(Real(), tuple(2 * s for s in input.stride()), 2 * input._offset)
+    return input._share(Real(), tuple(2 * s for s in input.stride()), 2 * input.element_offset)
 
 
 def imag(input: Tensor) -> Tensor:
@@ -511,7 +511,7 @@ def imag(input: Tensor) -> Tensor:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     from lazyloom.frontend import Imag
 
-    return input._share(Imag(), tuple(2 * s for s in input.stride()), 2 * input._offset + 1)
+    return input._share(Imag(), tuple(2 * s for s in input.stride()), 2 * input.element_offset + 1)
 
 
 def conj_physical(input: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ class UntypedStorage:
 
     def __init__(self, storage: Storage, strides: tuple[int, ...] | None = None) -> None:
         self.elements = storage
-        self._strides = strides  # of the tensor that is all of it
+        self.strides = strides  # of the tensor that is all of it
 
     def data_ptr(self) -> int:
         """A number that no other living storage has. It is no address."""
@@ -63,17 +63,17 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     """The storage of the tensor, to tell whether another shares it."""
     root = self._root()
     whole = storage_of(root) is storage_of(self) and not root.view_steps
-    return UntypedStorage(storage_of(self), root._strides if whole else None)
+    return UntypedStorage(storage_of(self), root.element_strides if whole else None)
 
 
 def data_ptr(self: Tensor) -> int:
     """A number for the tensor's first element: equal for two that begin at one place."""
-    return untyped_storage(self).data_ptr() + self._offset * self.itemsize
+    return untyped_storage(self).data_ptr() + self.element_offset * self.itemsize
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same part of one storage."""
-    return (storage_of(self) is storage_of(tensor) and self._offset == tensor._offset
+    return (storage_of(self) is storage_of(tensor) and self.element_offset == tensor.element_offset
             and self.tensor_type is tensor.tensor_type and self.stride() == tensor.stride())
 
 
@@ -87,7 +87,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if isinstance(source, UntypedStorage):
         whole = Tensor.from_value(source.elements.value)
         view_of_storage(whole, source.elements, (), source.elements.value.type)
-        whole._lay(source._strides, 0)
+        whole._lay(source.strides, 0)
         if whole.tensor_type.dtype is not self.tensor_type.dtype:
             raise RuntimeError(
                 f"set_(): the storage holds {whole.dtype!r}, the tensor {self.dtype!r}")
@@ -125,7 +125,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     count = min(shape)
     if wrap and len(shape) == 2 and shape[0] > shape[1]:
         count = math.ceil(numel(shape) / step)
-    part = self._share(Strided(0, (count,), (step,)), (sum(self.stride()),), self._offset)
+    part = self._share(Strided(0, (count,), (step,)), (sum(self.stride()),), self.element_offset)
     convert.fill_(part, fill_value)
     return self
 

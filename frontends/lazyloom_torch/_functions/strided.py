@@ -47,9 +47,9 @@ def _as_stored(input: Tensor) -> tuple[Any, ...]:
 def _in_memory(input: Tensor) -> tuple[Any, ...]:
     """The steps that read a tensor's storage in the order of its memory."""
     root = input._root()
-    if root._strides is None or root.view_steps or storage_of(root) is not storage_of(input):
+    if root.element_strides is None or root.view_steps or storage_of(root) is not storage_of(input):
         return ()
-    order = memory_order(root.tensor_type.shape, root._strides)
+    order = memory_order(root.tensor_type.shape, root.element_strides)
     return () if order is None else (Permute(order),)
 
 
@@ -67,7 +67,9 @@ def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: in
     except lazyloom.LoomError as error:
         raise as_torch(error) from None
     found = input._view((), kind, strides, 0, False)
+    owner, detached = found.alias_of, found.detached
     view_of_storage(found, storage_of(input), steps, kind)
+    found.alias_of, found.detached = owner, detached
     if found._parent is not None:
         found._parent = None if input.view_steps else (input, steps)
         found._keep_own(None if input.view_steps else (-1, storage_of(input).value))
@@ -94,7 +96,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     such a view goes to each of their places, where it makes a difference. Raises RuntimeError
     where it leaves the storage.
     """
-    offset = input._offset if storage_offset is None else int(storage_offset)
+    offset = input.element_offset if storage_offset is None else int(storage_offset)
     shape, strides = _check_strides("as_strided", size, stride, offset)
     return _of_storage(input, (Strided(offset, shape, strides),), strides, offset)
 
@@ -115,9 +117,11 @@ def become(self: Tensor, view: Tensor, name: str) -> Tensor:
         parent is None and self._own is not None and self._own[1].requires_grad
     ):
         raise RuntimeError(f"{name}() on a leaf that requires grad is not possible")
+    owner = self.alias_of
     share_view(self, view)
+    self.alias_of = owner
     self._own = None
-    self._lay(view._strides, view._offset)
+    self._lay(view.element_strides, view.element_offset)
     if parent is not None and view._parent is not None:
         self._parent = (parent[0], (*parent[1], *view._parent[1]))
         self._keep_own((-1, storage_of(view).value))
@@ -142,20 +146,21 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     count = (length - size) // step + 1
     new_strides = (*strides[:at], step * strides[at], *strides[at + 1:], strides[at])
     if not input.ndim:
-        return input._share(Reshape((size,)), None, input._offset) if size else views.narrow(
+        return input._share(Reshape((size,)), None, input.element_offset) if size else views.narrow(
             views.reshape(input, 1), 0, 0, 0)
     if step == size:
         # windows that do not overlap are a reshape
         parts = views.narrow(input, at, 0, count * size)
         middle = parts._share(
             Reshape((*shape[:at], count, size, *shape[at + 1:])),
-            (*strides[:at], step * strides[at], strides[at], *strides[at + 1:]), input._offset)
+            (*strides[:at], step * strides[at], strides[at], *strides[at + 1:]),
+            input.element_offset)
         found: Tensor = views.movedim(middle, at + 1, -1)
         return found
     own = row_major(shape)
     steps = (*own[:at], step * own[at], *own[at + 1:], own[at])
     new = (*shape[:at], count, *shape[at + 1:], size)
-    return input._share(Strided(0, new, steps), new_strides, input._offset)
+    return input._share(Strided(0, new, steps), new_strides, input.element_offset)
 
 
 def view_as_real(input: Tensor) -> Tensor:
@@ -167,7 +172,7 @@ def view_as_real(input: Tensor) -> Tensor:
             "view_as_real doesn't work on unresolved conjugated tensors; use "
             "view_as_real(x.resolve_conj()), which copies")
     strides = (*[2 * s for s in input.stride()], 1)
-    return input._share(AsReal(), strides, 2 * input._offset)
+    return input._share(AsReal(), strides, 2 * input.element_offset)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
@@ -181,16 +186,16 @@ def view_as_complex(input: Tensor) -> Tensor:
     strides = input.stride()
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if input._offset % 2 or any(s % 2 for s in strides[:-1]):
+    if input.element_offset % 2 or any(s % 2 for s in strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return input._share(AsComplex(), tuple(s // 2 for s in strides[:-1]), input._offset // 2)
+    return input._share(AsComplex(), tuple(s // 2 for s in strides[:-1]), input.element_offset // 2)
 
 
 def conj(input: Tensor) -> Tensor:
     """The complex conjugates, as a view; the tensor itself if it is real."""
     if not input.is_complex():
         return input
-    return input._share(Conj(), input._strides, input._offset)
+    return input._share(Conj(), input.element_strides, input.element_offset)
 
 
 def is_conj(input: Tensor) -> bool:
@@ -235,18 +240,18 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     if shape == self.tensor_type.shape:
         return self
     storage, count = storage_of(self), numel(shape)
-    if self._offset + count <= storage.value.type.size:
-        step = Strided(self._offset, shape, row_major(shape))
+    if self.element_offset + count <= storage.value.type.size:
+        step = Strided(self.element_offset, shape, row_major(shape))
         steps: tuple[Any, ...] = (step,)
-        if self._offset == 0 and count == storage.value.type.size:
+        if self.element_offset == 0 and count == storage.value.type.size:
             steps = (Reshape(shape),)
-        return become(self, _of_storage(self, steps, row_major(shape), self._offset), "resize_")
-    flat = as_strided(self, (storage.value.type.size - self._offset,), (1,))
+        resized = _of_storage(self, steps, row_major(shape), self.element_offset)
+        return become(self, resized, "resize_")
+    flat = as_strided(self, (storage.value.type.size - self.element_offset,), (1,))
     grown = record("pad", [flat.value, scalar(0, self.tensor_type.dtype)], {
         "low": (0,), "high": (count - flat.tensor_type.size,), "interior": (0,)})
     value = record("reshape", [grown], {"shape": shape})
     hold(self, value)
-    self._base = self._origin = None
     self._lay(None, 0)
     return self
 

@@ -73,12 +73,12 @@ def infer_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _reshaped(x: Tensor, new: tuple[int, ...]) -> Tensor | None:
-    strides = x._strides
+    strides = x.element_strides
     if strides is not None:
         strides = view_strides(x.tensor_type.shape, strides, new)
         if strides is None:
             return None
-    return x._share(Reshape(new), strides, x._offset)
+    return x._share(Reshape(new), strides, x.element_offset)
 
 
 @planned
@@ -163,7 +163,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
             f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
             f"len(dims) = {len(order)}")
     strides = input.stride()
-    return input._share(Permute(order), tuple(strides[d] for d in order), input._offset)
+    return input._share(Permute(order), tuple(strides[d] for d in order), input.element_offset)
 
 
 @planned
@@ -203,11 +203,11 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new dimension of size 1."""
     shape = input.tensor_type.shape
     at = axis(dim, len(shape) + 1)
-    strides = input._strides
+    strides = input.element_strides
     if strides is not None:
         step = strides[at] * shape[at] if at < len(shape) else 1
         strides = (*strides[:at], step, *strides[at:])
-    return input._share(Reshape((*shape[:at], 1, *shape[at:])), strides, input._offset)
+    return input._share(Reshape((*shape[:at], 1, *shape[at:])), strides, input.element_offset)
 
 
 @planned
@@ -216,10 +216,10 @@ def squeeze(input: Tensor, dim: Any = None, *more: int) -> Tensor:
     shape = input.tensor_type.shape
     drop = range(len(shape)) if dim is None else axes((dim, *more) if more else dim, len(shape))
     keep = [i for i, d in enumerate(shape) if not (d == 1 and i in drop)]
-    strides = input._strides
+    strides = input.element_strides
     return input._share(
         Reshape(tuple(shape[i] for i in keep)),
-        None if strides is None else tuple(strides[i] for i in keep), input._offset)
+        None if strides is None else tuple(strides[i] for i in keep), input.element_offset)
 
 
 @planned
@@ -249,11 +249,11 @@ def expand(input: Tensor, *size: Any) -> Tensor:
         new.append(d)
         steps.append(strides[i - lead] if i >= lead and d == have else 0)
     if tuple(new) == shape:
-        return input._share(Reshape(shape), input._strides, input._offset)
+        return input._share(Reshape(shape), input.element_strides, input.element_offset)
     if new[lead:] == list(shape) and new[:lead] == [1] * lead:
         # nothing is repeated, so that it can be written
-        return input._share(Reshape(tuple(new)), tuple(steps), input._offset)
-    return input._share(Broadcast(tuple(new)), tuple(steps), input._offset)
+        return input._share(Reshape(tuple(new)), tuple(steps), input.element_offset)
+    return input._share(Broadcast(tuple(new)), tuple(steps), input.element_offset)
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
@@ -267,7 +267,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 def slices(input: Tensor, starts: Any, sizes: Any, steps: Any) -> Tensor:
     """A rectangular part; steps must be positive."""
     strides = input.stride()
-    offset = input._offset + sum(a * s for a, s in zip(starts, strides, strict=True))
+    offset = input.element_offset + sum(a * s for a, s in zip(starts, strides, strict=True))
     return input._share(
         Slice(tuple(starts), tuple(sizes), tuple(steps)),
         tuple(s * k for s, k in zip(strides, steps, strict=True)), offset)
@@ -326,7 +326,7 @@ def drop(input: Tensor, dims: Any) -> Tensor:
     shape, strides = input.tensor_type.shape, input.stride()
     keep = [i for i in range(len(shape)) if i not in dims]
     return input._share(Reshape(tuple(shape[i] for i in keep)),
-                        tuple(strides[i] for i in keep), input._offset)
+                        tuple(strides[i] for i in keep), input.element_offset)
 
 
 @planned
@@ -340,7 +340,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     start = offset * strides[b] if offset >= 0 else -offset * strides[a]
     return input._share(
         Diagonal(offset, a, b), (*[strides[i] for i in keep], strides[a] + strides[b]),
-        input._offset + start)
+        input.element_offset + start)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -352,7 +352,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own storage, differentiable; laid out as the tensor is, or row-major."""
     v = operand(input)
     made: Tensor = Tensor.from_value(v if lazyloom.grad_enabled() else v.detach())
-    return made if input._strides is None else alike(made, input, memory_format)
+    return made if input.element_strides is None else alike(made, input, memory_format)
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
@@ -376,7 +376,8 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 def alias(input: Tensor) -> Tensor:
     """A view of the whole tensor."""
-    return input._share(Reshape(input.tensor_type.shape), input._strides, input._offset)
+    return input._share(
+        Reshape(input.tensor_type.shape), input.element_strides, input.element_offset)
 
 
 def as_subclass(input: Tensor, cls: type[Tensor]) -> Any:

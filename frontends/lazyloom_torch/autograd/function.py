@@ -246,12 +246,13 @@ class _Application:
                     "a leaf Variable that requires grad is being used in an in-place operation.")
             return o._assign(value)
         if o.shared is None and not _among(o, self.args):
+            strides, offset = o.element_strides, o.element_offset
             hold(o, value)  # forward made it, and nothing shares it
-            o._lay(o._strides, o._offset)
+            o._lay(strides, offset)
             return o
         made = _wrap(value)
-        if o._strides is not None:
-            made._lay(o._strides, 0)
+        if o.element_strides is not None:
+            made._lay(o.element_strides, 0)
         return made
 
 

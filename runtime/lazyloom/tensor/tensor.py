@@ -82,6 +82,31 @@ class Storage:
                 self.spare = None
 
 
+@final
+class Alias:
+    """What a tensor that shares its storage knows beside how it reads it.
+
+    One object, which only such tensors make: recording an op makes tensors that share nothing.
+
+    Attributes:
+        owner: the tensor that first had the storage, where the frontend says so.
+        strides, offset: as :class:`Tensor` has them, ``element_strides`` and ``element_offset``.
+        read: the contents when they were read last.
+        version: the storage's version then, -1 where they are to be read anew.
+    """
+
+    __slots__ = ("owner", "strides", "offset", "read", "version")
+
+    def __init__(
+        self, owner: Tensor | None, strides: tuple[int, ...] | None, offset: int
+    ) -> None:
+        self.owner: Tensor | None = owner
+        self.strides: tuple[int, ...] | None = strides
+        self.offset: int = offset
+        self.read: Value | None = None
+        self.version: int = -1
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Tensor:
     """A mutable n-dimensional array that may share storage with others.
@@ -99,11 +124,16 @@ class Tensor:
         slow_path: whether operators always ask the general functions of the frontend's
             :class:`~lazyloom.frontend.Operators`. Frontends set it where the common case is not
             theirs.
+        alias_of: the tensor that first had the storage of a view or an alias, where the frontend
+            says so. Set by frontends, as are the next two; the runtime only keeps them.
+        element_strides: the strides in elements that the frontend's library shows, None for
+            row-major ones. They decide nothing about how data is laid out.
+        element_offset: likewise, where its first element lies among those of the storage.
     """
 
     __slots__ = (
-        "_value", "_writes", "shared", "view_steps", "tensor_type", "_cached", "_cached_version",
-        "detached", "slow_path", "_created", "_spare",
+        "_value", "_writes", "shared", "view_steps", "tensor_type", "_alias_state", "detached",
+        "slow_path", "_created", "_spare",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then ``shared`` has both
@@ -112,8 +142,8 @@ class Tensor:
     shared: Storage | None
     view_steps: tuple[ViewStep, ...]
     tensor_type: TensorType
-    _cached: Value | None
-    _cached_version: int
+    #: made when first needed
+    _alias_state: Alias | None
     detached: bool
     slow_path: bool
     #: the number of the newest node when it was made; of no meaning once it shares a storage
@@ -135,8 +165,7 @@ class Tensor:
         self.shared = storage
         self.view_steps = steps
         self.tensor_type = type
-        self._cached = None
-        self._cached_version = -1
+        self._alias_state = None
         self.detached = False
         self.slow_path = False
         self._created = 0
@@ -150,8 +179,7 @@ class Tensor:
         self.shared = None
         self.view_steps = ()
         self.tensor_type = value.type
-        self._cached = None
-        self._cached_version = -1
+        self._alias_state = None
         self.detached = False
         self.slow_path = False
         self._created = trace.sequence
@@ -183,6 +211,46 @@ class Tensor:
                     self._value = None
         return shared
 
+    @final
+    def _aliasing(self) -> Alias:
+        state = self._alias_state
+        if state is None:
+            state = self._alias_state = Alias(None, None, 0)
+        return state
+
+    @property
+    def alias_of(self) -> Tensor | None:
+        """See the class."""
+        state = self._alias_state
+        return None if state is None else state.owner
+
+    @alias_of.setter
+    def alias_of(self, tensor: Tensor | None) -> None:
+        if tensor is not None or self._alias_state is not None:
+            self._aliasing().owner = tensor
+
+    @property
+    def element_strides(self) -> tuple[int, ...] | None:
+        """See the class."""
+        state = self._alias_state
+        return None if state is None else state.strides
+
+    @element_strides.setter
+    def element_strides(self, strides: tuple[int, ...] | None) -> None:
+        if strides is not None or self._alias_state is not None:
+            self._aliasing().strides = strides
+
+    @property
+    def element_offset(self) -> int:
+        """See the class."""
+        state = self._alias_state
+        return 0 if state is None else state.offset
+
+    @element_offset.setter
+    def element_offset(self, offset: int) -> None:
+        if offset or self._alias_state is not None:
+            self._aliasing().offset = offset
+
     @property
     def value(self) -> Value:
         """The current contents as an immutable value."""
@@ -204,11 +272,14 @@ class Tensor:
             storage.recover()
         if not self.view_steps:
             found = storage.value
-        elif self._cached is not None and self._cached_version == storage.version and (
-            not self._tape_was_freed(self._cached.node, storage.value.node)
+            return found.detach() if self.detached else found
+        state = self._aliasing()
+        kept = state.read
+        if kept is not None and state.version == storage.version and (
+            not self._tape_was_freed(kept.node, storage.value.node)
         ):
             # one whose tape a backward pass freed is read anew, so that gradients flow again
-            found = self._cached
+            found = kept
         else:
             found = storage.value
             if trace.without_grad and found.requires_grad:
@@ -219,8 +290,8 @@ class Tensor:
             else:
                 for step in self.view_steps:
                     found = step.forward(found)
-            self._cached = found
-            self._cached_version = storage.version
+            state.read = found
+            state.version = storage.version
         return found.detach() if self.detached else found
 
     @final
@@ -248,8 +319,9 @@ class Tensor:
         found = parent._current()
         for step in steps:
             found = step.forward(found)
-        self._cached = found
-        self._cached_version = self._storage.version
+        state = self._aliasing()
+        state.read = found
+        state.version = self._storage.version
 
     @final
     def _read_apart(self) -> None:
@@ -257,7 +329,7 @@ class Tensor:
         found = self._current()
         if self.view_steps and found.requires_grad and found.node is self._storage.value.node:
             with grad_mode(True):
-                self._cached = record("identity", [found])
+                self._aliasing().read = record("identity", [found])
 
     @property
     def type(self) -> TensorType:
@@ -314,8 +386,9 @@ class Tensor:
         for step, base in zip(reversed(self.view_steps), reversed(bases), strict=True):
             new = step.put(base, new)
         storage.replace(new)
-        self._cached = value
-        self._cached_version = storage.version
+        state = self._aliasing()
+        state.read = value
+        state.version = storage.version
 
     def _followed_by(self, value: Value) -> Self:
         """A tensor with a storage of its own that takes the place of this one.
