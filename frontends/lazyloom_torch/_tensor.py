@@ -219,6 +219,12 @@ class Tensor(_Base):
             top, steps = parent, (*own, *steps)
         return top, steps
 
+    def _has_history_of(self, other: Tensor) -> bool:
+        """Whether gradients take this tensor for the other one, which reads the same elements."""
+        if self.detached is not other.detached:
+            return False
+        return self._own is None is other._own or self._top()[0] is other._top()[0]
+
     def _check_no_leaf(self) -> None:
         """Raise RuntimeError where a write in place would be one to a leaf that requires grad."""
         if not lazyloom.grad_enabled():

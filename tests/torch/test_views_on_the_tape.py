@@ -141,3 +141,25 @@ def test_a_view_of_data_that_is_read_without_gradients_keeps_its_own(
     assert view.requires_grad and not view.is_leaf and not data.requires_grad
     view.sum().backward()
     assert leaf.grad.flatten().tolist() == [0.5] * view.numel()
+
+
+def test_elements_written_where_they_are_through_another_alias_bring_their_history() -> None:
+    leaf = torch.ones(3, 1, requires_grad=True)
+    computed = torch.cat([leaf, torch.zeros(3, 1)])
+    alias = computed.detach()
+    alias[:, -1] = computed.view(6)
+    assert alias.requires_grad and not alias.is_leaf
+    (alias * 3).sum().backward(retain_graph=True)
+    assert leaf.grad.tolist() == [[3]] * 3
+    first, second = computed.detach(), computed.detach().requires_grad_()
+    first[0:2] = second[0:2]
+    first.sum().backward()
+    assert second.grad.tolist() == [[1]] * 2 + [[0]] * 4
+
+
+def test_elements_written_where_they_are_without_gradient_end_theirs() -> None:
+    leaf = torch.ones(3, requires_grad=True)
+    computed = leaf * 2
+    computed[:2] = computed.detach()[:2]
+    computed.sum().backward()
+    assert leaf.grad.tolist() == [0, 0, 2]

@@ -400,7 +400,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         found, advanced = entries.view(), entries.places()
     else:
         found = getitem(x, index)
-    if not advanced and isinstance(value, Tensor) and same_view(found, value):
+    if not advanced and isinstance(value, Tensor) and same_view(found, value) and (
+        found._has_history_of(value)
+    ):
         # the second half of x[index] += y: the view was written in place already
         found._check_no_leaf()
         return
