@@ -237,11 +237,14 @@ class Tensor(_Base):
                 "torch.no_grad() or on a clone()")
 
     def _replace(self, value: Value) -> None:
-        self._check_no_leaf()
+        owner: Any = self.alias_of
+        alias = owner is not None and self.detached
         tracking = lazyloom.grad_enabled()
+        if tracking and (alias or (self if owner is None else owner)._leaf is not None):
+            self._check_no_leaf()
         shared = self.shared  # a view always has it: no call
         old = storage_of(self).value if shared is None else shared.value
-        if self._is_alias:
+        if alias:
             replace_alias(self, value, old, *self._top(), tracking)
         elif not tracking:
             self._write_plain(value.detach(), old)

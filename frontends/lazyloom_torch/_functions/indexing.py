@@ -362,7 +362,7 @@ def stored(
     ``whole``: the value is copied over all of x, so that of complex ones the real part is.
     """
     lazy = x.tensor_type.dtype
-    if is_foreign(value):
+    if not isinstance(value, Tensor) and is_foreign(value):
         value = operand_of(value)
     if isinstance(value, Tensor):
         if value.tensor_type.dtype.is_complex and not lazy.is_complex and not whole:
@@ -391,17 +391,19 @@ def _fit(number: Any, lazy: Any) -> Any:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
     advanced: list[tuple[int, Any]] = []
-    if index is False:
+    key = index_key(index)
+    if key is not None:
+        found = known((getitem, x.tensor_type, x.element_strides, key), x)
+        if found is None:
+            found = getitem(x, index)
+    elif index is False:
         return  # nothing is selected, whatever the value
-    if index is True:
-        index = None  # all of it: a copy, not a selection
-    if index_key(index) is None:
-        entries = _Entries(x, _as_items(index))
-        found, advanced = entries.view(), entries.places()
     else:
-        found = getitem(x, index)
-    if not advanced and isinstance(value, Tensor) and same_view(found, value) and (
-        found._has_history_of(value)
+        # True selects all of it: a copy, not a selection
+        entries = _Entries(x, _as_items(None if index is True else index))
+        found, advanced = entries.view(), entries.places()
+    if not advanced and isinstance(value, Tensor) and value.shared is found.shared and (
+        same_view(found, value) and found._has_history_of(value)
     ):
         # the second half of x[index] += y: the view was written in place already
         found._check_no_leaf()

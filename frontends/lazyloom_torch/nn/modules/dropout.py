@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._tensor import Tensor
+from .. import functional
 from ._declared import Declared
 
 
@@ -26,8 +28,11 @@ _ALL = ("p", "training", "inplace")
 _NEW = ("p", "training")
 
 
-class Dropout(_DropoutNd, function="dropout", passes=_ALL):
+class Dropout(_DropoutNd):
     """Zeroes elements with probability p in training, and scales the others up."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd, function="dropout1d", passes=_ALL):
