@@ -46,7 +46,6 @@ from ._functions import (  # noqa: E402, F401
     creation,
     indexing,
     linear,
-    matrices,
     pointwise,
     recurrent,
     reductions,
@@ -54,7 +53,6 @@ from ._functions import (  # noqa: E402, F401
     scattering,
     shaping,
     sorting,
-    spectral,
     splitting,
     statistics,
     storages,
@@ -185,6 +183,7 @@ from .func import vmap  # noqa: E402, F401
 from .serialization import load, save  # noqa: E402, F401
 
 _fill(__name__, _namespace.names())
+ops.namespaces += [globals(), vars(nn.functional)]
 
 for _name, _module in (
     ("", None), (".nn.functional", nn.functional), (".linalg", linalg), (".fft", fft),

@@ -49,6 +49,8 @@ from lazyloom_torch import version as version
 from lazyloom_torch import xpu as xpu
 from lazyloom_torch._absent import AbsentDtype as _AbsentDtype
 from lazyloom_torch._as_torch import AsTorch as _AsTorch
+from lazyloom_torch._draws import Generator as Generator
+from lazyloom_torch._draws import Generator as _Generator
 from lazyloom_torch._dtypes import Size as Size
 from lazyloom_torch._dtypes import Size as _Size
 from lazyloom_torch._dtypes import device as _device
@@ -66,7 +68,6 @@ from lazyloom_torch._functions import counting as counting
 from lazyloom_torch._functions import creation as creation
 from lazyloom_torch._functions import indexing as indexing
 from lazyloom_torch._functions import linear as linear
-from lazyloom_torch._functions import matrices as matrices
 from lazyloom_torch._functions import pointwise as pointwise
 from lazyloom_torch._functions import recurrent as recurrent
 from lazyloom_torch._functions import reductions as reductions
@@ -74,7 +75,6 @@ from lazyloom_torch._functions import representation as representation
 from lazyloom_torch._functions import scattering as scattering
 from lazyloom_torch._functions import shaping as shaping
 from lazyloom_torch._functions import sorting as sorting
-from lazyloom_torch._functions import spectral as spectral
 from lazyloom_torch._functions import splitting as splitting
 from lazyloom_torch._functions import statistics as statistics
 from lazyloom_torch._functions import storages as storages
@@ -89,8 +89,6 @@ from lazyloom_torch._symbols import JITException as JITException
 from lazyloom_torch._tensor import Tensor as Tensor
 from lazyloom_torch.amp.autocast_mode import autocast as autocast
 from lazyloom_torch.amp.grad_scaler import GradScaler as GradScaler
-from lazyloom_torch.random import Generator as Generator
-from lazyloom_torch.random import Generator as _Generator
 from lazyloom_torch.random import fork_rng as fork_rng
 import numpy as _numpy
 

@@ -11,10 +11,10 @@ from builtins import str as _str
 from builtins import tuple as _tuple
 from builtins import type as _type
 from collections.abc import Callable as _Callable
+from lazyloom_torch._draws import Generator as _Generator
 from lazyloom_torch._functions.storages import UntypedStorage as _UntypedStorage
 from lazyloom_torch._hooks import RemovableHandle as _RemovableHandle
 from lazyloom_torch.autograd.graph import Node as _Node
-from lazyloom_torch.random import Generator as _Generator
 
 from lazyloom_torch._tensor import Tensor
 

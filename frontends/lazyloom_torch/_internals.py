@@ -12,6 +12,8 @@ from typing import Any
 
 from . import _dtypes
 from ._functions import creation, reductions
+from ._grad_mode import no_grad
+from ._samples import dirichlet
 from ._tensor import Tensor
 
 
@@ -73,10 +75,8 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """A draw of the Dirichlet distribution with these concentrations."""
-    from .distributions import Dirichlet
-
-    found: Tensor = Dirichlet(input).sample()
-    return found
+    with no_grad():
+        return dirichlet(input, generator)
 
 
 FUNCTIONS: dict[str, Any] = {

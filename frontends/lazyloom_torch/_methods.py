@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _autocast, _numpy_names, _operators, autograd, random
+from . import _autocast, _matrices, _numpy_names, _operators, _spectral, autograd, random
 from ._foreign import mixing, mixing_fast, takes_several, torch_function
 from ._functions import (
     activations,
@@ -15,7 +15,6 @@ from ._functions import (
     indexing,
     layers,
     linear,
-    matrices,
     pointwise,
     reductions,
     representation,
@@ -23,7 +22,6 @@ from ._functions import (
     shaping,
     sorting,
     special,
-    spectral,
     splitting,
     statistics,
     storages,
@@ -36,7 +34,7 @@ from ._tensor import Tensor, operand
 
 _NOT_METHODS = {
     "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
-    *linear.NOT_METHODS, *matrices.NOT_METHODS, *statistics.NOT_METHODS, "fill",
+    *linear.NOT_METHODS, *_matrices.NOT_METHODS, *statistics.NOT_METHODS, "fill",
     "std_mean", "var_mean",
 }
 
@@ -137,7 +135,7 @@ def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
     for module in (pointwise, representation, special, reductions, views, splitting, linear,
-                   indexing, scattering, sorting, counting, matrices, statistics):
+                   indexing, scattering, sorting, counting, _matrices, statistics):
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 # those that autocast treats convert other libraries' tensors there
@@ -154,7 +152,7 @@ def attach() -> None:
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
                     storages.METHODS, storages.ATTRIBUTES,
                     convert.METHODS, random.METHODS, special.METHODS,
-                    spectral.METHODS):
+                    _spectral.METHODS):
         for name, function in methods.items():
             setattr(cls, name, function)
     for name in ("softmax", "log_softmax"):

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _absent, _autocast, _dtypes, _internals, _methods, _numpy_names, _symbols, random
+from . import (
+    _absent,
+    _autocast,
+    _dtypes,
+    _internals,
+    _matrices,
+    _methods,
+    _numpy_names,
+    _spectral,
+    _symbols,
+    random,
+)
 from ._foreign import naming
 from ._formats import FUNCTIONS as FORMATS
 from ._functions import (
@@ -14,7 +25,6 @@ from ._functions import (
     indexing,
     layers,
     linear,
-    matrices,
     pointwise,
     recurrent,
     reductions,
@@ -23,7 +33,6 @@ from ._functions import (
     shaping,
     sorting,
     special,
-    spectral,
     splitting,
     statistics,
     storages,
@@ -38,8 +47,8 @@ from ._tensor import Tensor
 
 _FILES = (
     pointwise, representation, reductions, views, splitting, strided, copies, storages, shaping,
-    linear, indexing, scattering, sorting, counting, creation, random, matrices, statistics,
-    spectral, recurrent)  # fmt: skip
+    linear, indexing, scattering, sorting, counting, creation, random, _matrices, statistics,
+    _spectral, recurrent)  # fmt: skip
 
 
 def _public(name: str, function: Any, checks: bool) -> Any:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from ._functions import pooling
+from ._tensor import Tensor
 
 _OWN = {"max_pool2d_with_indices_backward": pooling.max_pool2d_with_indices_backward}
 
+#: where PyTorch's own operators are found, as the package fills it
+namespaces: list[dict[str, Any]] = []
 #: namespace: operators by name, as torch.library fills it
 registered: dict[str, dict[str, Any]] = {}
 
@@ -62,16 +65,13 @@ class _Aten(_Namespace):
     """Operators by name; AttributeError for what the frontend does not have."""
 
     def __getattr__(self, name: str) -> Any:
-        import lazyloom_torch
-        from lazyloom_torch.nn import functional
-
         if name.startswith("__"):
             raise AttributeError(name)
-        for place in (_OWN, vars(lazyloom_torch), vars(functional), registered.get("aten", {})):
+        for place in (_OWN, *namespaces, registered.get("aten", {})):
             found = place.get(name)
             if callable(found):
                 return _Operator(name, found)
-        method = getattr(lazyloom_torch.Tensor, name, None)
+        method = getattr(Tensor, name, None)
         if callable(method):
             return _Operator(name, method)
         raise AttributeError(f"torch.ops.aten has no operator {name!r} here")

@@ -23,6 +23,20 @@ def test_import_rules() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("package", ["lazyloom", "lazyloom_numpy", "lazyloom_torch"])
+def test_no_module_imports_itself_through_others(package: str) -> None:
+    """A package and the modules in it too, which the rule for siblings does not compare."""
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
+    cycles = [
+        (module, imported)
+        for module in graph.modules
+        for imported in graph.find_modules_directly_imported_by(module)
+        if graph.chain_exists(importer=imported, imported=module)
+    ]
+    assert cycles == []
+
+
 def test_private_parts_of_jax_are_named_in_one_module() -> None:
     pattern = re.compile(r"\bjax\._src\b|\bjaxlib\b|\bjax\.interpreters\b")
     found = []

@@ -6,11 +6,11 @@ from contextlib import nullcontext
 from typing import Any
 
 from .. import _absent
+from .._draws import Generator as Generator
 from .._dtypes import Size as Size
 from .._dtypes import device as device
 from .._dtypes import dtype as dtype
 from .._tensor import Tensor as TensorBase
-from ..random import Generator as Generator
 
 _TensorBase = TensorBase
 _has_mps = _has_cuda = _has_xpu = has_mkl = has_openmp = False

@@ -9,6 +9,7 @@ from lazyloom import Spec
 
 from .. import _dtypes
 from .._core import axis, cast, record, record_one, scalar, spec
+from .._draws import drawn
 from .._elementwise import make_elementwise, mapped, ordered
 from .._out import into, taking_out
 from .._promotion import is_number
@@ -222,8 +223,6 @@ def rrelu(
             f"{upper}")
     if not training:
         return _made["leaky_relu"](input, (lower + upper) / 2, inplace)
-    from ..random import drawn
-
     v = operand(input)
     slope = drawn("random_uniform", [scalar(lower, v.dtype), scalar(upper, v.dtype)],
                   {"shape": v.shape}, step=True)
@@ -303,8 +302,6 @@ def gumbel_softmax(
 
     ``hard`` gives one-hot vectors with the gradient of the soft ones.
     """
-    from ..random import drawn
-
     v = operand(logits)
     noise = drawn("random_gumbel", [], {"shape": v.shape, "dtype": v.dtype}, step=True)
     shifted = record("divide", [record("add", [v, noise]), scalar(tau, v.dtype)])

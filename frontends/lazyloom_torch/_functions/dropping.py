@@ -9,6 +9,7 @@ from typing import Any
 from lazyloom import Spec
 
 from .._core import record, record_two, scalar, spec
+from .._draws import default_generator
 from .._elementwise import ordered
 from .._tensor import Tensor, operand
 from . import convert
@@ -24,12 +25,6 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _key() -> Any:
-    from ..random import default_generator
-
-    return default_generator.draw()
-
-
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements zero with probability p and scaled by 1 / (1 - p) otherwise, in training."""
     if not 0.0 <= p <= 1.0:
@@ -39,7 +34,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ready = _SPECS.get(p)
     if ready is None:
         ready = _SPECS[p] = spec("dropout", 2, {"rate": float(p)})
-    value = record_two(ready, operand(input), _key())
+    value = record_two(ready, operand(input), default_generator.draw())
     if inplace:
         return convert.store(input, value)
     return ordered(_wrap(value), input) if input.slow_path else _wrap(value)
@@ -48,7 +43,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _kept(shape: tuple[int, ...], p: float, dtype: Any) -> Any:
     """1 / (1 - p) with probability 1 - p, else 0."""
     one = record("full", [scalar(1, dtype)], {"shape": shape})
-    return record("dropout", [one, _key()], {"rate": float(p)})
+    return record("dropout", [one, default_generator.draw()], {"rate": float(p)})
 
 
 def _channels(input: Tensor, p: float, name: str, unbatched: int | None) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from lazyloom import Spec
 from lazyloom.dtypes import bool_, float64, int64
 
 from .._core import cast, record, record_one, scalar, spec
+from .._draws import uniform_value
 from .._out import taking_out
 from .._tensor import Tensor, operand
 from . import bounds, pointwise
@@ -359,10 +360,9 @@ def _fractional_max_pool(n: int) -> tuple[Callable[..., Any], Callable[..., Any]
                 f"{name}: kernel_size {window} and output_size {sizes} are too large relative to "
                 f"input size {list(spatial)}")
         if _random_samples is None:
-            from ..random import rand
-
-            _random_samples = rand(x.shape[0], x.shape[1], n, dtype=input.dtype)
-        samples = operand(_random_samples)
+            samples = uniform_value((*x.shape[:2], n), 0.0, 1.0, x.dtype)
+        else:
+            samples = operand(_random_samples)
         indices = _fractional_indices(x, samples, window, sizes)
         found = finish(_taken(x, indices, n), was)
         return (found, finish(indices, was)) if return_indices else found

@@ -10,6 +10,8 @@ import lazyloom
 from .._autocast import casting, lowered_values
 from .._core import cast, record, record_spec, spec
 from .._tensor import Tensor, operand
+from . import dropping
+from .packed import PackedSequence
 
 _wrap = Tensor.from_value
 
@@ -74,9 +76,7 @@ def layers(
     value = operand(x)
     for layer in range(0, len(weights), directions):
         if layer and dropout and training:
-            from ..nn.functional import dropout as drop
-
-            value = operand(drop(_wrap(value), dropout, True))
+            value = operand(dropping.dropout(_wrap(value), dropout, True))
         outputs = []
         for d in range(directions):
             i = layer + d
@@ -134,8 +134,6 @@ def _functional(mode: str, name: str) -> Any:
             3 + 2 * bool(has_biases))
         weights = per_layer(params, mode, has_biases, projected)
         if packed:
-            from ..nn.utils.rnn import PackedSequence
-
             given = PackedSequence(input, batch_sizes)
             padded, lengths = given._as_padded()
             output, last = layers(mode, padded, hidden, weights, bidirectional, dropout, train,

@@ -14,6 +14,7 @@ from lazyloom import Value
 
 from .._core import cast, record
 from .._errors import not_a_tensor
+from .._functions.creation import zeros_like
 from .._strides import memory_order
 from .._tensor import Leaf, Tensor, operand
 from . import anomaly_mode
@@ -223,8 +224,6 @@ def grad(
                 g = run_hooks(hooked, conjugated(g))
                 results.append(_wrap(g)._laid(laid_out(g)))
             elif materialize_grads:
-                from .._functions.creation import zeros_like
-
                 results.append(zeros_like(t))
             elif allow_unused:
                 results.append(None)

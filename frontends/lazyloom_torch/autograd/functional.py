@@ -13,7 +13,10 @@ from typing import Any
 
 import lazyloom
 
+from .._functions.creation import ones_like, zeros
 from .._tensor import Tensor
+from ..func import jacfwd
+from ..func import jvp as func_jvp
 from ._passes import grad
 
 Func = Callable[..., Any]
@@ -86,8 +89,6 @@ class _Call:
 
 
 def _zeros(shape: Sequence[int], like: Tensor) -> Tensor:
-    from .._functions.creation import zeros
-
     found: Tensor = zeros(tuple(shape), dtype=like.dtype)
     return found
 
@@ -104,8 +105,6 @@ def _direction(v: Any, like: Sequence[Tensor], many: bool, what: str) -> tuple[T
             raise RuntimeError(
                 f"The vector v can only be None if {what} is a single Tensor with a single "
                 "element.")
-        from .._functions.creation import ones_like
-
         return (ones_like(like[0]),)
     _, found = _tuple(v, "v", "the product")
     if len(found) != len(like):
@@ -134,8 +133,6 @@ def jvp(
     func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """The outputs, and the product of the Jacobian with ``v`` (shaped as the inputs are)."""
-    from ..func import jvp as func_jvp
-
     many, given = _tuple(inputs, "inputs", "jvp")
     directions = _direction(v, given, many, "the input to the user-provided function")
     if not create_graph:
@@ -197,8 +194,6 @@ def jacobian(
 
 
 def _forward_jacobian(func: Func, inputs: Any) -> Any:
-    from ..func import jacfwd
-
     many, given = _tuple(inputs, "inputs", "jacobian")
     return jacfwd(func, argnums=tuple(range(len(given))) if many else 0)(
         *[t.detach() for t in given])

@@ -10,6 +10,7 @@ import numpy as np
 import lazyloom
 
 from .._tensor import Tensor
+from ..func import linearize
 from ._passes import grad
 
 
@@ -137,8 +138,6 @@ def _agree(
 
 
 def _by_forward_mode(func: Callable[..., Any], args: tuple[Any, ...], at: int) -> list[np.ndarray]:
-    from ..func import linearize
-
     def of_one(x: Tensor) -> tuple[Tensor, ...]:
         full = list(args)
         full[at] = x

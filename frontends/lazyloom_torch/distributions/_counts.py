@@ -9,10 +9,11 @@ import lazyloom_torch as torch
 from lazyloom_torch import Size, Tensor
 from lazyloom_torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid, one_hot
 
+from .._samples import draw, gamma
 from . import constraints
 from .distribution import ByProbabilityOrLogit, Distribution
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, checked, derived, draw, formula, gamma, is_number, uniform
+from .utils import broadcast_all, checked, derived, formula, is_number, uniform
 
 
 def log_ways(total: Tensor, part: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import lazyloom_torch as torch
 from lazyloom_torch import Size, Tensor
 
+from .._samples import draw
 from . import constraints
 from ._counts import OfCategories
 from ._positive import Exponential, Gamma
@@ -27,7 +28,6 @@ from .utils import (
     clamp_probs,
     delegated,
     derived,
-    draw,
     euler_constant,
     formula,
     uniform,

@@ -8,11 +8,12 @@ from typing import Any
 import lazyloom_torch as torch
 from lazyloom_torch import Size, Tensor
 
+from .._samples import gamma
 from . import constraints
 from ._positive import Beta
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, derived, diagonal_of, formula, gamma, is_number, lazy_property
+from .utils import broadcast_all, derived, diagonal_of, formula, is_number, lazy_property
 from .utils import standard_normal as normal
 
 _LOG_2PI = math.log(2 * math.pi)

@@ -10,6 +10,7 @@ import lazyloom_torch as torch
 from lazyloom_torch import Size, Tensor
 from lazyloom_torch.nn.functional import binary_cross_entropy_with_logits
 
+from .._samples import dirichlet, draw, gamma
 from . import constraints
 from .distribution import ByProbabilityOrLogit, Distribution
 from .exp_family import ExponentialFamily
@@ -17,9 +18,7 @@ from .utils import (
     broadcast_all,
     clamp_probs,
     derived,
-    draw,
     formula,
-    gamma,
     is_number,
     lazy_property,
     logits_to_probs,
@@ -152,10 +151,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
     def _draw(self, shape: Size) -> Tensor:
-        numbers = gamma(self.concentration.expand(shape))
-        limits = torch.finfo(numbers.dtype)
-        points = numbers / numbers.sum(-1, keepdim=True)
-        return points.clamp(min=limits.tiny, max=1 - limits.eps / 2)
+        return dirichlet(self.concentration.expand(shape))
 
     _log_prob = formula(lambda d, value: (
         torch.xlogy(d.concentration - 1, value).sum(-1) - d._log_normalizer(d.concentration)))

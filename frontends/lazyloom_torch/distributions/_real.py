@@ -8,15 +8,14 @@ from typing import Any
 import lazyloom_torch as torch
 from lazyloom_torch import Size, Tensor
 
+from .._samples import draw, gamma
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .utils import (
     derived,
-    draw,
     euler_constant,
     formula,
-    gamma,
     lazy_property,
     standard_normal,
     undeclared,

@@ -12,8 +12,8 @@ import lazyloom_torch as torch
 from lazyloom.errors import type_name
 from lazyloom_torch import Tensor
 
+from .._samples import draw
 from .._tensor import operand
-from ..random import drawn
 
 euler_constant = 0.57721566490153286060
 
@@ -94,16 +94,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def draw(op: str, operands: list[Tensor], shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of that shape drawn by a random op; part of the program around it if it is on
-    the tape, data otherwise."""
-    attributes: dict[str, Any] = {"shape": tuple(shape)}
-    if dtype is not None:
-        attributes["dtype"] = dtype.lazy
-    value = drawn(op, [operand(t) for t in operands], attributes, step=lazyloom.grad_enabled())
-    return Tensor.from_value(value)
-
-
 def standard_normal(shape: Any, dtype: Any) -> Tensor:
     """Numbers of the standard normal distribution."""
     return draw("random_normal", [], shape, dtype)
@@ -113,13 +103,6 @@ def uniform(shape: Any, dtype: Any) -> Tensor:
     """Numbers uniform on [0, 1)."""
     zero, one = (torch.full((), x, dtype=dtype) for x in (0.0, 1.0))
     return draw("random_uniform", [zero, one], shape)
-
-
-def gamma(concentration: Tensor) -> Tensor:
-    """Gamma numbers of unit rate, differentiable by their concentrations."""
-    tiny = torch.finfo(concentration.dtype).tiny
-    found = draw("random_gamma", [concentration], concentration.shape)
-    return torch.where(found > tiny, found, tiny)
 
 
 def sum_rightmost(value: Any, dim: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from .._functions.shaping import stack
 from .._tensor import Tensor
 
 
@@ -128,8 +129,6 @@ def stack_module_state(
 
 
 def _stacked(name: str, models: Iterable[Any], which: str) -> Tensor:
-    from .._functions.shaping import stack
-
     tensors = [dict(getattr(m, which)())[name] for m in models]
     needs = {t.requires_grad for t in tensors}
     if len(needs) > 1:
@@ -162,10 +161,8 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
     So they can be mapped by ``vmap``; they always use the statistics of the batch then.
     """
-    from ..nn.modules.batchnorm import _BatchNorm
-
     for module in root.modules():
-        if isinstance(module, _BatchNorm):
-            module.running_mean = module.running_var = module.num_batches_tracked = None
-            module.track_running_stats = False
+        drop = getattr(module, "_drop_running_statistics", None)
+        if drop is not None:
+            drop()
     return root

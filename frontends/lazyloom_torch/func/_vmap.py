@@ -9,9 +9,10 @@ from typing import Any
 import lazyloom
 from lazyloom.errors import ArgumentError, LoomError
 
+from .._draws import mapped_draws
 from .._errors import as_torch
+from .._functions.shaping import cat
 from .._tensor import Tensor
-from ..random import mapped_draws
 from ._trees import flatten, plain
 
 
@@ -195,8 +196,6 @@ def _placed(t: Tensor, place: int, name: str) -> Tensor:
 
 def _joined(parts: list[Any], out_dims: Any) -> Any:
     """Results of chunks as one."""
-    from .._functions.shaping import cat
-
     structure = flatten(parts[0])[1]
     dims = _output_dims("function", out_dims, structure, parts[0])
     columns = zip(*[flatten(p)[0] for p in parts], strict=True)

@@ -15,6 +15,7 @@ from lazyloom.frontend import storage_of
 
 from .. import random
 from .._core import record, scalar
+from .._draws import drawn
 from .._functions.creation import eye as identity
 from .._functions.creation import tensor as from_array
 from .._grad_mode import no_grad
@@ -51,7 +52,7 @@ def trunc_normal_(
 ) -> None:
     """Normal, limited to [a, b]."""
     kind = tensor.tensor_type.dtype
-    value = random.drawn(
+    value = drawn(
         "random_truncated_normal",
         [scalar((a - mean) / std, kind), scalar((b - mean) / std, kind)],
         {"shape": tensor.tensor_type.shape}, generator)

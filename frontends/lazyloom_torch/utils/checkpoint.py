@@ -15,8 +15,8 @@ from lazyloom import Value
 
 from .._autocast import state as autocast_state
 from .._core import record
+from .._draws import default_generator
 from .._tensor import Tensor, operand
-from ..random import default_generator
 
 
 def noop_context_fn() -> tuple[Any, Any]:

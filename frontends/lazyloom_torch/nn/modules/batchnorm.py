@@ -105,6 +105,11 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, variance, self.weight, self.bias, training, momentum,
                             self.eps)
 
+    def _drop_running_statistics(self) -> None:
+        """Use the statistics of the batch from now on, and keep none."""
+        self.running_mean = self.running_var = self.num_batches_tracked = None
+        self.track_running_stats = False
+
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of (N, C) or (N, C, L)."""

@@ -13,10 +13,10 @@ from ... import _dtypes
 from ..._autocast import casting
 from ..._functions import recurrent
 from ..._functions.creation import zeros
+from ..._functions.packed import PackedSequence
 from ..._tensor import Tensor
 from .. import init
 from ..parameter import Parameter
-from ..utils.rnn import PackedSequence
 from ._making import make_parameter
 from .module import Module
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import linalg, random
+from ..._dtypes import finfo
 from ..._functions import pointwise, shaping
 from ..._functions.creation import eye, zeros
 from ..._grad_mode import no_grad
+from ..._matrices import geqrf
 from ..._tensor import Tensor
 from ..modules.module import Module
 from . import parametrize
@@ -25,8 +28,6 @@ _MAPS = ("matrix_exp", "cayley", "householder")
 
 def _orthonormal(a: Tensor) -> Tensor:
     """The orthogonal factor of tall matrices, of which the diagonal of R is positive."""
-    from ... import linalg
-
     q, r = linalg.qr(a)
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -43,8 +44,6 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, X: Tensor) -> Tensor:
-        from ... import linalg
-
         wide = X.size(-2) < X.size(-1)
         if wide:
             X = X.mT
@@ -67,8 +66,6 @@ class _Orthogonal(Module):
         return q.mT if wide else q
 
     def _of_skew(self, a: Tensor) -> Tensor:
-        from ... import linalg
-
         if self.orthogonal_map == "matrix_exp":
             made: Tensor = linalg.matrix_exp(a)
             return made
@@ -96,8 +93,6 @@ class _Orthogonal(Module):
     @staticmethod
     def _completed(q: Tensor) -> Tensor:
         """An orthogonal square matrix that begins with q, if q is orthogonal."""
-        from ... import finfo, random
-
         n, k = q.size(-2), q.size(-1)
         if n != k:
             more = random.randn(*q.shape[:-2], n, n - k, dtype=q.dtype)
@@ -117,8 +112,6 @@ def _minus_identity(like: Tensor) -> Tensor:
 
 def _reflectors(q: Tensor) -> Tensor:
     """Vectors of Householder's reflections for q, and signs on the diagonal."""
-    from ... import geqrf
-
     a, tau = geqrf(q)
     signs = a.diagonal(dim1=-2, dim2=-1).sign()
     signs = pointwise.where(tau == 0.0, -signs, signs)

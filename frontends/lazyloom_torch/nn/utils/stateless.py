@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...func import functional_call as call
+
 
 def functional_call(
     module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None, *,
     tie_weights: bool = True, strict: bool = False,
 ) -> Any:
     """:func:`torch.func.functional_call`."""
-    from ...func import functional_call as call
-
     warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0. "
                   "Use `torch.func.functional_call` instead.", FutureWarning, stacklevel=2)
     given = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._draws import Generator
 from ..._tensor import Tensor
-from ...random import Generator, randint
+from ...random import randint
 from ._collate import apart, default_collate, default_convert
 from ._processes import Batches, Workers, context
 from ._worker import Again, Task, fetcher, get_worker_info

@@ -19,9 +19,10 @@ import numpy as np
 import lazyloom
 
 from ..._core import record
+from ..._draws import Generator
 from ..._interchange import is_foreign, own_copy
 from ..._tensor import Tensor, operand
-from ...random import Generator
+from ...random import randperm
 
 
 class Dataset:
@@ -180,8 +181,6 @@ def random_split(
     dataset: Dataset, lengths: Sequence[float], generator: Generator | None = None
 ) -> list[Subset]:
     """Subsets without common positions, of given lengths, or fractions that add up to 1."""
-    from ...random import randperm
-
     total = len(dataset)  # type: ignore[arg-type]
     sizes: list[Any] = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:

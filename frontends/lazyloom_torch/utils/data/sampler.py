@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..._draws import Generator
 from ..._tensor import Tensor
-from ...random import Generator, multinomial, randint, randperm
+from ...random import multinomial, randint, randperm
 
 
 def _check_number(number: Any) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _dtypes, fft
-from .._tensor import Tensor, operand
-from ..signal import windows
-from .creation import arange, ones
-from .shaping import pad_value
-from .strided import view_as_real
+from . import _dtypes, fft
+from ._functions.creation import arange, ones
+from ._functions.padding import pad
+from ._functions.shaping import pad_value
+from ._functions.strided import view_as_real
+from ._tensor import Tensor, operand
+from .signal import windows
 
 _wrap = Tensor.from_value
 #: so many shifted sums are cheaper than one scatter
@@ -49,8 +50,6 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     Gives (..., frequencies, frames), complex, or real with a last dimension of 2. Raises
     RuntimeError for sizes that do not fit.
     """
-    from ..nn.functional import pad
-
     if not (isinstance(input, Tensor) and input.tensor_type.dtype.is_inexact
             and input.ndim in (1, 2)):
         raise RuntimeError(

@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _dtypes, linalg
-from .._core import record
-from .._errors import not_a_tensor
-from .._tensor import Tensor, operand
-from ..linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
-from ..linalg._equations import triangular
-from ..linalg._factors import permutation_matrix, svd_of, triangles
-from ..return_types import named
-from . import linear, pointwise, reductions
-from .creation import eye
-from .shaping import pad_value, tril, triu
+from . import _dtypes, linalg
+from ._core import axis, record
+from ._errors import not_a_tensor
+from ._functions import linear, pointwise, reductions
+from ._functions.creation import eye
+from ._functions.shaping import pad_value, tril, triu
+from ._tensor import Tensor, operand
+from .linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
+from .linalg._equations import triangular
+from .linalg._factors import permutation_matrix, svd_of, triangles
+from .random import randn
+from .return_types import named
 
 _wrap = Tensor.from_value
 _SVD = named("svd", "U", "S", "V")
@@ -191,8 +192,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 def _range(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     """An orthonormal basis of about the q largest directions of A (Halko et al. 2009, 4.4)."""
-    from ..random import randn
-
     def times(x: Tensor, y: Tensor) -> Tensor:
         found = linear.matmul(x, y)
         if M is not None:
@@ -267,8 +266,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if not input.tensor_type.dtype.is_inexact:
         raise RuntimeError(f"renorm: expected a floating-point or complex tensor, got "
                            f"{input.dtype!r}")
-    from .._core import axis
-
     at = axis(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != at)
     sizes = linalg.vector_norm(input, p, others, True)
