@@ -18,6 +18,7 @@ from lazyloom.backends.backend import (
     Baked,
     Executable,
     Instruction,
+    Leaf,
     NotLowered,
     Request,
     ScalarSlot,
@@ -116,9 +117,9 @@ def _operand(item: Any, results: Any, leaves: Any, scalars: Mapping[Any, Any]) -
     if isinstance(item, Baked):
         with np.errstate(all="ignore"):
             return np.asarray(item.number).astype(item.dtype.numpy)[()]
-    if isinstance(item, tuple):
-        return results[item[0]][item[1]]
-    return results[item][0] if item >= 0 else leaves[-1 - item]
+    if isinstance(item, Leaf):
+        return leaves[item.number]
+    return results[item.instruction][item.number]
 
 
 def _evaluated(i: Instruction, operands: Sequence[Any]) -> tuple[Any, ...]:

@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..ops.spec import OpDef
-from ..program.program import Instruction, ScalarSlot, Structure
+from ..program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
 from ..trace.scalars import Baked
 from ..types import TensorType
 
-__all__ = ["Backend", "Baked", "Executable", "Instruction", "NotLowered", "Request", "ScalarSlot"]
+__all__ = [
+    "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLowered", "Operand", "Request",
+    "Result", "ScalarSlot",
+]  # fmt: skip
 
 
 class Request(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 from ..dtypes import DType
 from ..program.donation import match_donations
 from ..program.plan import Plan
-from ..program.program import Program, ScalarSlot, Structure
+from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
 from ..program.repetition import loop_sizes
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
@@ -160,7 +160,8 @@ def canonical(
     """The structure of these nodes, their leaves' buffers, and scalar values.
 
     Numbers the nodes and buffers, and counts the uses of each node, for who goes on from here
-    (:func:`wanted_outputs`); the next call numbers and counts anew.
+    (:func:`wanted_outputs`); the next call numbers and counts anew. Operands go into the stream as
+    :data:`lazyloom.program.program.Item` says, without an object for each.
     """
     epoch = _epoch.number + 1
     _epoch.number = epoch
@@ -388,18 +389,18 @@ def adopt(taken: list[list[Node]]) -> None:
 
 
 def _relink(
-    n: Node, operands: tuple[Any, ...], plan: Plan, leaf_nodes: dict[int, tuple[Node, int]]
+    n: Node, operands: tuple[Operand, ...], plan: Plan, leaf_nodes: dict[int, tuple[Node, int]]
 ) -> None:
     inputs: list[graph.Input] = []
     indices: list[int] = []
     for item in operands:
         index = 0
         m: graph.Input
-        if type(item) is int:
-            m, index = (plan.nodes[item], 0) if item >= 0 else leaf_nodes[-1 - item]
-        elif type(item) is tuple:
-            m, index = plan.nodes[item[0]], item[1]
-        elif type(item) is ScalarSlot:
+        if isinstance(item, Result):
+            m, index = plan.nodes[item.instruction], item.number
+        elif isinstance(item, Leaf):
+            m, index = leaf_nodes[item.number]
+        elif isinstance(item, ScalarSlot):
             m = Scalar(plan.scalars[item.dtype][item.ordinal], item.dtype, bake=False)
         elif item is None:
             m = None

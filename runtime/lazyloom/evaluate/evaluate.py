@@ -29,7 +29,7 @@ from ..errors import (
 from ..interrupts import Deferred, reraise_from_handler
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
-from ..program.program import Program
+from ..program.program import Leaf, Program, Result, ScalarSlot
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from ..trace.mapping import unreadable
@@ -263,10 +263,10 @@ def _without(
         if number in errors:
             continue
         for item in instruction.operands:
-            if type(item) is int:
-                bad = errors.get(item) if item >= 0 else failed.get(-1 - item)
-            elif type(item) is tuple:
-                bad = errors.get(item[0])
+            if isinstance(item, Result):
+                bad = errors.get(item.instruction)
+            elif isinstance(item, Leaf):
+                bad = failed.get(item.number)
             else:
                 bad = None
             if bad is not None:
@@ -278,7 +278,7 @@ def _without(
     scalars: dict[DType, list[Any]] = {}
     for old in kept:
         for item in structure.instructions[old].operands:
-            if type(item).__name__ == "ScalarSlot":
+            if isinstance(item, ScalarSlot):
                 scalars.setdefault(item.dtype, []).append(plan.scalars[item.dtype][item.ordinal])
     wanted, results = [], []
     for (number, index), target in zip(plan.wanted, plan.results, strict=True):

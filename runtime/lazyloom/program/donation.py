@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..types import TensorType
-from .program import Instruction, Structure
+from .program import Instruction, Leaf, Result, Structure
 
 #: how many light ops an update in place may take from the old contents to the new
 LIGHT: Final = 12
@@ -32,11 +32,11 @@ def match_donations(
         at = made.spec.op.aliased_operand(len(made.operands), len(made.types), r)
         if at < len(made.operands) and made.operand_types[at] is made.types[r]:
             source = made.operands[at]
-            if type(source) is int:
-                if source >= 0:
-                    near.extend(_light_sources(instructions, source, free, number))
-                elif -1 - source in free:
-                    near.append((0, number, -1 - source))
+            if isinstance(source, Result):
+                if source.number == 0:
+                    near.extend(_light_sources(instructions, source.instruction, free, number))
+            elif isinstance(source, Leaf) and source.number in free:
+                near.append((0, number, source.number))
     near.sort()
     aliases: dict[int, int] = {}
     taken: set[int] = set()
@@ -72,13 +72,14 @@ def _light_sources(
             if i.spec.heavy:
                 continue
             for item, t in zip(i.operands, i.operand_types, strict=True):
-                if t is not wanted or type(item) is not int:
+                if t is not wanted:
                     continue
-                if item < 0:
-                    if -1 - item in free:
-                        found.append((distance, number, -1 - item))
-                elif item not in seen:
-                    seen.add(item)
-                    above.append(item)
+                if isinstance(item, Leaf):
+                    if item.number in free:
+                        found.append((distance, number, item.number))
+                elif isinstance(item, Result) and item.number == 0:
+                    if item.instruction not in seen:
+                        seen.add(item.instruction)
+                        above.append(item.instruction)
         level = above
     return found

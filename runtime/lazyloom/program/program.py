@@ -1,14 +1,11 @@
 """Canonical programs: what was recorded, freed of addresses, names and numbers.
 
 A :class:`Structure` is compared by equality of a flat stream of interned objects and
-small integers: for each instruction its spec, then one item an operand:
+small integers, which costs no object for each operand: for each instruction its spec, then one
+item an operand (:data:`Item`). Nobody else looks at items: who wants to know what a program does
+asks for its instructions, whose operands are objects (:data:`Operand`).
 
-- ``int >= 0``: the first result of that instruction; ``(instruction, result)`` otherwise
-- ``int < 0``: leaf ``-1 - item``, numbered by first use
-- a :class:`~lazyloom.dtypes.DType`: the next run-time scalar of that dtype
-- a :class:`~lazyloom.trace.scalars.Baked` constant, or None for an absent operand
-
-Instructions stand in the order of recording.
+Instructions stand in the order of recording, and an operand's comes before its own.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError
@@ -28,20 +25,54 @@ from ..types import TensorType, tensor_type
 FORMAT: Final = 1
 
 
-class Instruction(NamedTuple):
-    """One op of a program. Operands are stream items with scalars as (dtype, ordinal)."""
+class Result(NamedTuple):
+    """Result ``number`` of that instruction of the program."""
 
-    spec: Spec
-    operands: tuple[Any, ...]
-    operand_types: tuple[TensorType | None, ...]
-    types: tuple[TensorType, ...]
+    instruction: int
+    number: int
+
+
+class Leaf(NamedTuple):
+    """An input of the program; they are numbered by first use."""
+
+    number: int
 
 
 class ScalarSlot(NamedTuple):
-    """Run-time scalar number ``ordinal`` of that dtype."""
+    """Run-time scalar number ``ordinal`` of that dtype; they are numbered by first use, too."""
 
     dtype: DType
     ordinal: int
+
+
+#: an operand of an instruction; None is one that is absent
+Operand: TypeAlias = "Result | Leaf | ScalarSlot | Baked | None"
+
+#: an operand in the stream: the number of an instruction for its first result, (instruction,
+#: result) for another, ``-1 - number`` for a leaf, a dtype for the next run-time scalar of it, a
+#: constant, or None. Written by :func:`encoded` and, for each node that runs, by
+#: :func:`lazyloom.evaluate.collect.canonical`; read by :attr:`Structure.instructions` alone.
+Item: TypeAlias = "int | tuple[int, int] | DType | Baked | None"
+
+
+def encoded(operand: Operand) -> Item:
+    """An operand as an item of the stream."""
+    if isinstance(operand, Result):
+        return (operand.instruction, operand.number) if operand.number else operand.instruction
+    if isinstance(operand, Leaf):
+        return -1 - operand.number
+    if isinstance(operand, ScalarSlot):
+        return operand.dtype
+    return operand
+
+
+class Instruction(NamedTuple):
+    """One op of a program."""
+
+    spec: Spec
+    operands: tuple[Operand, ...]
+    operand_types: tuple[TensorType | None, ...]
+    types: tuple[TensorType, ...]
 
 
 class Structure:
@@ -83,25 +114,27 @@ class Structure:
             spec = stream[at]
             items = stream[at + 1 : at + 1 + spec.arity]
             at += 1 + spec.arity
-            operands: list[Any] = []
+            operands: list[Operand] = []
             types: list[TensorType | None] = []
             for item in items:
-                kind = type(item)
-                if kind is int:
-                    types.append(
-                        result[item].types[0] if item >= 0 else self.leaf_types[-1 - item])
-                elif kind is tuple:
+                if isinstance(item, int):
+                    if item >= 0:
+                        types.append(result[item].types[0])
+                        operands.append(Result(item, 0))
+                    else:
+                        types.append(self.leaf_types[-1 - item])
+                        operands.append(Leaf(-1 - item))
+                elif isinstance(item, tuple):
                     types.append(result[item[0]].types[item[1]])
-                elif item is None:
-                    types.append(None)
-                elif kind is Baked:
-                    types.append(tensor_type((), item.dtype))
-                else:
+                    operands.append(Result(item[0], item[1]))
+                elif isinstance(item, DType):
                     ordinal = ordinals.get(item, 0)
                     ordinals[item] = ordinal + 1
                     types.append(tensor_type((), item))
-                    item = ScalarSlot(item, ordinal)
-                operands.append(item)
+                    operands.append(ScalarSlot(item, ordinal))
+                else:
+                    types.append(None if item is None else tensor_type((), item.dtype))
+                    operands.append(item)
             known = tuple(types)
             result.append(Instruction(spec, tuple(operands), known, spec.infer(known)))
         return result
@@ -112,7 +145,7 @@ class Structure:
         counts: dict[DType, int] = {}
         for instruction in self.instructions:
             for item in instruction.operands:
-                if type(item) is ScalarSlot:
+                if isinstance(item, ScalarSlot):
                     counts[item.dtype] = counts.get(item.dtype, 0) + 1
         return counts
 
@@ -176,16 +209,11 @@ class Structure:
             instruction = self.instructions[old]
             stream.append(instruction.spec)
             for item in instruction.operands:
-                if type(item) is int:
-                    if item >= 0:
-                        item = renumber[item]
-                    else:
-                        item = -1 - leaves.setdefault(-1 - item, len(leaves))
-                elif type(item) is ScalarSlot:
-                    item = item.dtype
-                elif type(item) is tuple:
-                    item = (renumber[item[0]], item[1])
-                stream.append(item)
+                if isinstance(item, Result):
+                    item = Result(renumber[item.instruction], item.number)
+                elif isinstance(item, Leaf):
+                    item = Leaf(leaves.setdefault(item.number, len(leaves)))
+                stream.append(encoded(item))
         return (
             Structure(tuple(stream), tuple(self.leaf_types[i] for i in leaves)),
             kept,
@@ -225,24 +253,26 @@ def _unpack(value: Any) -> Any:
     return value
 
 
-def _pack_operand(item: Any) -> Any:
-    if type(item) is ScalarSlot:
-        return ["s", item.dtype.name]
-    if type(item) is Baked:
-        return ["c", item.number, item.dtype.name]
-    if type(item) is tuple:
-        return ["r", item[0], item[1]]
-    return item
+def _pack_operand(operand: Operand) -> Any:
+    """JSON for an operand, which :func:`_unpack_operand` reads."""
+    if isinstance(operand, ScalarSlot):
+        return ["s", operand.dtype.name]
+    if isinstance(operand, Baked):
+        return ["c", operand.number, operand.dtype.name]
+    if isinstance(operand, Result) and operand.number:
+        return ["r", operand.instruction, operand.number]
+    return encoded(operand)
 
 
-def _unpack_operand(item: Any) -> Any:
+def _unpack_operand(item: Any) -> Item:
+    """An item of the stream."""
     if isinstance(item, list):
         if item[0] == "s":
             return dtype_named(item[1])
         if item[0] == "c":
             return baked_constant(item[1], dtype_named(item[2]))
-        return (item[1], item[2])
-    return item
+        return (int(item[1]), int(item[2]))
+    return None if item is None else int(item)
 
 
 class Program:
@@ -334,14 +364,12 @@ def _show(value: Any) -> str:
     return repr(value)
 
 
-def show_operand(item: Any) -> str:
+def show_operand(operand: Operand) -> str:
     """An operand of an instruction, for people to read."""
-    if item is None:
-        return "_"
-    if type(item) is ScalarSlot:
-        return f"${item.dtype.name}.{item.ordinal}"
-    if type(item) is Baked:
-        return f"{item.number}:{item.dtype.name}"
-    if type(item) is tuple:
-        return f"%{item[0]}.{item[1]}"
-    return f"%{item}" if item >= 0 else f"%in{-1 - item}"
+    if isinstance(operand, Result):
+        return f"%{operand.instruction}" + (f".{operand.number}" if operand.number else "")
+    if isinstance(operand, Leaf):
+        return f"%in{operand.number}"
+    if isinstance(operand, ScalarSlot):
+        return f"${operand.dtype.name}.{operand.ordinal}"
+    return "_" if operand is None else f"{operand.number}:{operand.dtype.name}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ...dtypes import DType
-from ...program.program import ScalarSlot, Structure
+from ...program.program import Leaf, Operand, Result, ScalarSlot, Structure
 from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from . import jax_compat
@@ -53,18 +53,17 @@ def module_text(
             lines.append(f"    {found} = {relayout(t.shape, t.dtype.mlir, now, then).format(name)}")
         return found
 
-    def operand(item: Any, t: TensorType, then: Layout) -> str:
-        if type(item) is int:
-            if item >= 0:
-                return in_layout(results[item][0], t, assigned[item].results[0], then)
-            return in_layout(f"%in{-1 - item}", t, identity(t.ndim), then)
-        if type(item) is tuple:
+    def operand(item: Operand, t: TensorType, then: Layout) -> str:
+        if isinstance(item, Result):
             n, r = item
             return in_layout(results[n][r], t, assigned[n].results[r], then)
-        if type(item) is Baked:
+        if isinstance(item, Leaf):
+            return in_layout(f"%in{item.number}", t, identity(t.ndim), then)
+        if isinstance(item, Baked):
             if item not in constants:
                 constants[item] = f"%c{len(constants)}"
             return constants[item]
+        assert item is not None, "an absent operand has no type"
         name = scalar_names.get(item)
         if name is None:
             name = scalar_names[item] = f"%s{len(scalar_names)}"

@@ -21,7 +21,7 @@ from collections import Counter
 from typing import Final
 
 from ...ops.derived import VMAP
-from ...program.program import Instruction
+from ...program.program import Instruction, Result
 from ...settings import LOWERINGS_KEPT
 from .lowering import lower
 
@@ -139,14 +139,13 @@ def _computed_again(instructions: list[Instruction]) -> Counter[int]:
 
 def _sources(i: Instruction) -> list[int]:
     """The instructions whose results an instruction takes."""
-    items = [item[0] if type(item) is tuple else item for item in i.operands]
-    return [item for item in items if type(item) is int and item >= 0]
+    return [item.instruction for item in i.operands if isinstance(item, Result)]
 
 
 def _firsts(i: Instruction) -> list[int]:
     """The instructions whose first result an instruction takes."""
-    items = [item[0] if type(item) is tuple and not item[1] else item for item in i.operands]
-    return [item for item in items if type(item) is int and item >= 0]
+    return [item.instruction for item in i.operands
+            if isinstance(item, Result) and item.number == 0]
 
 
 def _elements_read(instructions: list[Instruction]) -> Counter[int]:
@@ -157,8 +156,10 @@ def _elements_read(instructions: list[Instruction]) -> Counter[int]:
     read: Counter[int] = Counter()
     in_place: set[int] = set()
     for i in instructions:
-        source = i.operands[_moved_operand(i)] if i.operands and i.spec.op.offset_reads else None
-        if type(source) is int and source >= 0:
+        moved = i.operands[_moved_operand(i)] if i.operands and i.spec.op.offset_reads else None
+        source = -1
+        if isinstance(moved, Result) and moved.number == 0:
+            source = moved.instruction
             size = i.types[0].size
             # what surrounds the elements of a pad, or of a slice's gradient, is not read
             before = instructions[source].types[0].size

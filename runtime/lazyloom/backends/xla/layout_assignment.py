@@ -11,9 +11,9 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from ...program.program import Instruction, Structure
+from ...program.program import Instruction, Operand, Result, Structure
 from . import jax_compat
 from .layouts import Layout, identity, same_memory
 from .lowering import Lowered, Placed, lower, lower_placed
@@ -59,7 +59,7 @@ class _Assignment:
         self.outputs: Final = outputs
         self.done: Final[list[Assigned]] = []
         #: values that were transposed already, with the layout
-        self.transposed: Final[set[tuple[Any, Layout]]] = set()
+        self.transposed: Final[set[tuple[Operand, Layout]]] = set()
         self.wanted: Final = self._flows_into_convolutions()
 
     def run(self) -> list[Assigned]:
@@ -78,12 +78,13 @@ class _Assignment:
                 items = list(i.operands)
             else:
                 continue
-            found.update(pair for pair in map(_pair, items) if pair is not None)
+            found.update(item for item in items if isinstance(item, Result))
         return found
 
-    def _layout(self, item: Any, ndim: int) -> Layout:
-        pair = _pair(item)
-        return identity(ndim) if pair is None else self.done[pair[0]].results[pair[1]]
+    def _layout(self, item: Operand, ndim: int) -> Layout:
+        if isinstance(item, Result):
+            return self.done[item.instruction].results[item.number]
+        return identity(ndim)
 
     def _instruction(self, number: int) -> Assigned:
         i = self.instructions[number]
@@ -152,10 +153,3 @@ class _Assignment:
 
 def _all_in(layouts: tuple[Layout | None, ...], layout: Layout) -> tuple[Layout | None, ...]:
     return tuple(layout if f is not None and len(f) == len(layout) else f for f in layouts)
-
-
-def _pair(item: Any) -> tuple[int, int] | None:
-    """(instruction, result) of an operand that is one."""
-    if type(item) is int:
-        return (item, 0) if item >= 0 else None
-    return (item[0], item[1]) if type(item) is tuple else None

@@ -25,7 +25,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ...program.program import Instruction
+from ...program.program import Instruction, Leaf, Result
 from ...settings import LOWERINGS_KEPT
 from ...types import TensorType
 
@@ -56,19 +56,21 @@ def separated(
     reads: list[int] = []
     for number in range(len(instructions)):
         if number in targets:
-            for at, _ in memory.beside(number):
-                if at >= 0 and reads[at] & targets[number]:
-                    found.add(at)
-                    reads[at] = 0
+            for value in memory.beside(number):
+                if isinstance(value, Result) and reads[value.instruction] & targets[number]:
+                    found.add(value.instruction)
+                    reads[value.instruction] = 0
         reach = 0
         for value in memory.operands(number):
-            reach |= memory.written(value) | (reads[value[0]] if value[0] >= 0 else 0)
+            reach |= memory.written(value)
+            if isinstance(value, Result):
+                reach |= reads[value.instruction]
         reads.append(reach)
     return found
 
 
-#: a value of a program: (instruction, result), or (-1 - leaf, 0)
-_Value = tuple[int, int]
+#: a value of a program
+_Value = Result | Leaf
 
 
 @functools.lru_cache(maxsize=LOWERINGS_KEPT)
@@ -111,7 +113,7 @@ class _Memory:
                 for value in self.operands(number):
                     for r, t in enumerate(i.types):
                         if t.nbytes == self._bytes(value):
-                            self._join((number, r), value)
+                            self._join(Result(number, r), value)
 
     def operands(self, number: int) -> list[_Value]:
         """The operands of an instruction that are leaves or results, and that it looks at.
@@ -122,8 +124,8 @@ class _Memory:
                                          self._instructions[number].operand_types, strict=True)
                  if t is not None]
         used = used_operands(self._texts[number])
-        return [item if type(item) is tuple else (item, 0) for k, item in enumerate(items)
-                if type(item) in (int, tuple) and k in used]
+        return [item for k, item in enumerate(items)
+                if isinstance(item, (Result, Leaf)) and k in used]
 
     def beside(self, number: int) -> list[_Value]:
         """The operands of an instruction without the one that it writes into."""
@@ -136,7 +138,7 @@ class _Memory:
         """The arrays that an instruction writes into."""
         found = 0
         for r in range(len(self._instructions[number].types)):
-            found |= self._bits.setdefault(self._root((number, r)), 1 << len(self._bits))
+            found |= self._bits.setdefault(self._root(Result(number, r)), 1 << len(self._bits))
         return found
 
     def written(self, value: _Value) -> int:
@@ -144,8 +146,9 @@ class _Memory:
         return self._bits.get(self._root(value), 0)
 
     def _bytes(self, value: _Value) -> int:
-        at, r = value
-        return self._leaves[-1 - at].nbytes if at < 0 else self._instructions[at].types[r].nbytes
+        if isinstance(value, Leaf):
+            return self._leaves[value.number].nbytes
+        return self._instructions[value.instruction].types[value.number].nbytes
 
     def _root(self, value: _Value) -> _Value:
         passed = []
