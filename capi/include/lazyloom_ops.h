@@ -1256,6 +1256,17 @@ static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, lo
   return loom_record_("conv_transpose", fixed_, 2, attributes_, 6, result, 1);
 }
 
+/* x as a value of its own, for frontends that tell row-major copies from what they copy.
+   The gradient passes through. Programs only compute x: where data lies is the compiler's
+   affair.
+     x: any dtype
+   Source: array API copy */
+static inline LOOM_CHECK loom_status loom_copy(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("copy", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* The magnitude of x with the sign of y, zeros included. The gradient is 0 where x is.
      x: T
      y: T
@@ -7333,6 +7344,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_conv_with(...) (LOOM_HERE, loom_conv_with(__VA_ARGS__))
 #define loom_conv_transpose(...) (LOOM_HERE, loom_conv_transpose(__VA_ARGS__))
 #define loom_conv_transpose_with(...) (LOOM_HERE, loom_conv_transpose_with(__VA_ARGS__))
+#define loom_copy(...) (LOOM_HERE, loom_copy(__VA_ARGS__))
 #define loom_copysign(...) (LOOM_HERE, loom_copysign(__VA_ARGS__))
 #define loom_copysign_with(...) (LOOM_HERE, loom_copysign_with(__VA_ARGS__))
 #define loom_cos(...) (LOOM_HERE, loom_cos(__VA_ARGS__))

@@ -180,3 +180,14 @@ def test_a_leaf_that_was_computed_has_strides_of_its_own() -> None:
     assert found.stride() == (3, 1)
     y = (torch.ones(3, 4).T * 2).detach().requires_grad_()
     assert torch.autograd.grad((y * y).sum(), y)[0].stride() == y.stride() == (1, 4)
+
+
+def test_a_gradient_through_contiguous_has_the_strides_of_what_was_made_contiguous() -> None:
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    computed = (x * 2).t()
+    rows = computed.contiguous()
+    z = rows.exp() * 2
+    found = torch.autograd.grad(z.sin().sum(), [z, rows, computed, x])
+    assert [g.stride() for g in found] == [(3, 1), (3, 1), (3, 1), (1, 3)]
+    found[1].reshape(-1)[0] = 7  # a view of it, as in PyTorch
+    assert found[1][0, 0].item() == 7

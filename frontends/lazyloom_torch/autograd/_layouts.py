@@ -20,8 +20,8 @@ from .._tensor import Leaf
 _OPS = lazyloom.ops.table()
 _RESHAPES = {_OPS[name] for name in ("reshape", "squeeze", "expand_dims")}
 _PRODUCTS = {_OPS["matmul"], _OPS["dot_general"]}
-_TRANSPOSE, _SUM, _BROADCAST, _ADD = (
-    _OPS[name] for name in ("transpose", "sum", "broadcast_to", "add"))
+_TRANSPOSE, _SUM, _BROADCAST, _ADD, _COPY = (
+    _OPS[name] for name in ("transpose", "sum", "broadcast_to", "add", "copy"))
 #: ops whose formula takes the function's operand first, and the gradient after it
 _OPERAND_FIRST = {_OPS["relu"], _OPS["threshold"]}
 
@@ -38,7 +38,7 @@ def _looked_at(step: Step) -> Sequence[int]:
             return ()
         if base in _PRODUCTS:
             return (wrt,) if step.type.ndim == 2 else ()
-        if base in (_TRANSPOSE, _SUM) or base in _RESHAPES:
+        if base in (_TRANSPOSE, _SUM, _COPY) or base in _RESHAPES:
             return (primals,)
         incoming = step.operands[primals]
         if base.family != "elementwise" or incoming is None or incoming.shape != step.type.shape:
@@ -47,7 +47,7 @@ def _looked_at(step: Step) -> Sequence[int]:
         needed = base.dependences(attrs, primals, False)
         used = [p for p in range(primals) if needed[p] >> wrt & 1]
         return (*used, primals) if base in _OPERAND_FIRST else (primals, *used)
-    if op.kind:
+    if op.kind or op is _COPY:
         return ()
     if op in (_TRANSPOSE, _BROADCAST) or op in _RESHAPES:
         return (0,)
@@ -84,7 +84,7 @@ def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
         return (0,) * lead + tuple(
             0 if d == 1 and shape[lead + i] != 1 else s
             for i, (d, s) in enumerate(zip(source, strides, strict=True)))
-    if back and op is _ADD:
+    if back and op in (_ADD, _COPY):
         return strides  # the gradient itself
     return of_elements(shape, tuple(operands))
 

@@ -19,7 +19,7 @@ _NAMES = {
     "dot_general": "Mm", "power": "Pow", "integer_power": "Pow", "square": "Pow", "clip": "Clamp",
     "dynamic_slice": "Slice", "broadcast_to": "Expand", "concatenate": "Cat", "reshape": "View",
     "transpose": "Permute", "expand_dims": "Unsqueeze", "cast": "ToCopy", "identity": "Clone",
-    "straight_through": "Copy", "take": "IndexSelect", "take_along_axis": "Gather",
+    "copy": "Clone", "straight_through": "Copy", "take": "IndexSelect", "take_along_axis": "Gather",
     "dynamic_update_slice": "CopySlices", "slice_update": "CopySlices", "index_update": "IndexPut",
     "diagonal_update": "CopySlices", "conv": "Convolution", "conv_transpose": "Convolution",
     "layer_norm": "NativeLayerNorm", "group_norm": "NativeGroupNorm",

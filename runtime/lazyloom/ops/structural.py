@@ -39,6 +39,15 @@ def identity(x: T) -> Array:
     return x
 
 
+@op(same, source="array API copy", reference="numpy.copy", linear="x", data_movement=True)
+def copy(x: T) -> Array:
+    """x as a value of its own, for frontends that tell row-major copies from what they copy.
+
+    The gradient passes through. Programs only compute x: where data lies is the compiler's affair.
+    """
+    return x
+
+
 def position(
     op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
