@@ -56,7 +56,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         ),
     },
     "lazyloom.trace.graph._counting": {"trace.graph.Trace": ("without_grad",)},
-    "lazyloom.trace.source._counting": {"trace.source._Known": ("given",)},
+    "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {
         "cache.memory.Entry": (
             "outputs", "position", "aliases", "program", "ready", "site", "looked",

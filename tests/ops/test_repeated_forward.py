@@ -83,7 +83,7 @@ def test_residuals_are_the_same_under_another_derivative() -> None:
     op = lookup("eig").derive(FORWARD)
 
     def forward(x: Any) -> Any:
-        return op.fn(x, forward_wrt=(0,))
+        return op.fn(x, forward_argnums=(0,))
 
     with jax.enable_x64(True):
         x = jax.ShapeDtypeStruct((2, 2), "float64")

@@ -479,6 +479,6 @@ def test_derived_ops_know_what_they_are() -> None:
     second = vjp.derive("vmap").derive("vjp")
     assert vjp is base.derive("vjp") and vjp.name == "own_product.vjp"
     assert (second.kind, second.base, second.root) == ("vjp", vjp.derive("vmap"), base)
-    assert vjp.own == ("primals1", "wrt1", "given1")
-    assert second.own == ("primals2", "wrt2", "given2") and second.times("vjp") == 2
+    assert vjp.own == ("primals1", "argnums1", "outnums1")
+    assert second.own == ("primals2", "argnums2", "outnums2") and second.times("vjp") == 2
     assert base.kind == "" and base.base is None and base.root is base

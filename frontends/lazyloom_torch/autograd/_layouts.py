@@ -33,11 +33,11 @@ def _looked_at(step: Step) -> Sequence[int]:
         return ()  # a leaf, which may have been computed
     op = spec.op
     if op.kind == "vjp" and op.base is not None and not op.base.kind:
-        base, primals, wrt = op.base, spec.attrs["primals1"], spec.attrs["wrt1"][step.result]
+        base, primals, argnum = op.base, spec.attrs["primals1"], spec.attrs["argnums1"][step.result]
         if count != primals + 1:
             return ()
         if base in _PRODUCTS:
-            return (wrt,) if step.type.ndim == 2 else ()
+            return (argnum,) if step.type.ndim == 2 else ()
         if base in (_TRANSPOSE, _SUM, _COPY) or base in _RESHAPES:
             return (primals,)
         incoming = step.operands[primals]
@@ -45,7 +45,7 @@ def _looked_at(step: Step) -> Sequence[int]:
             return ()
         attrs = {name: value for name, value in spec.attrs.items() if name not in op.own}
         needed = base.dependences(attrs, primals, False)
-        used = [p for p in range(primals) if needed[p] >> wrt & 1]
+        used = [p for p in range(primals) if needed[p] >> argnum & 1]
         return (*used, primals) if base in _OPERAND_FIRST else (primals, *used)
     if op.kind or op is _COPY:
         return ()

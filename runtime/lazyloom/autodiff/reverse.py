@@ -175,7 +175,7 @@ class BackwardPass:
 
     def _pass(self, n: Node, arrived: list[Any]) -> None:
         """Take up a node's cotangents, and hand its operands theirs."""
-        given: list[int] = []
+        outnums: list[int] = []
         cotangents: list[Any] = []
         targets = self.targets
         hosted = n.rule is not None
@@ -190,12 +190,12 @@ class BackwardPass:
             elif n.token is not None:
                 self.found[(n, index)] = cotangent
                 self.leaves.append((n.token, n, index))
-            given.append(index)
+            outnums.append(index)
             cotangents.append(cotangent)
         newest: Any = None
-        if n.tracked and given and (self.ends is None or n not in self.ends):
+        if n.tracked and outnums and (self.ends is None or n not in self.ends):
             self.passed[n] = True
-            newest = self._hosted(n, arrived) if hosted else self._through(n, given, cotangents)
+            newest = self._hosted(n, arrived) if hosted else self._through(n, outnums, cotangents)
         # What was computed again for n is needed no more: later nodes are through. While
         # there is more of it, a cut would make an output of each.
         if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
@@ -235,11 +235,11 @@ class BackwardPass:
                 self._add(m, 0 if indices is None else indices[position], newest)
         return newest
 
-    def _through(self, n: Node, given: list[int], cotangents: list[Any]) -> Any:
+    def _through(self, n: Node, outnums: list[int], cotangents: list[Any]) -> Any:
         """Add the cotangents of a node's operands to theirs; gives the last of them."""
         spec = n.spec
         assert spec is not None
-        wrt: list[int] = []
+        argnums: list[int] = []
         named = spec.op.differentiable
         mask = n.grad_mask
         for position, m in enumerate(n.inputs):
@@ -250,23 +250,23 @@ class BackwardPass:
                 continue
             if isinstance(named, tuple) and spec.op.operand_name(position) not in named:
                 continue
-            wrt.append(position)
-        if not wrt:
+            argnums.append(position)
+        if not argnums:
             return None
         # the pass may make the node emit residuals, but leaves its operands
         inputs = n.inputs
         indices = n.indices
         if spec.op.residuals:
-            _emit_residuals(n, tuple(wrt))
+            _emit_residuals(n, tuple(argnums))
             spec = n.spec
             assert spec is not None
-        results: Any = self._from_residuals(n, spec, wrt, given, cotangents)
+        results: Any = self._from_residuals(n, spec, argnums, outnums, cotangents)
         if results is None:
-            results = self._from_operands(n, spec, wrt, given, cotangents)
+            results = self._from_operands(n, spec, argnums, outnums, cotangents)
         if self.inspect is not None:
             self.inspect(n, results)
         newest: Any = None
-        for at, position in enumerate(wrt):
+        for at, position in enumerate(argnums):
             newest = results[at]
             m = inputs[position]
             assert isinstance(m, Node)
@@ -274,52 +274,52 @@ class BackwardPass:
         return newest
 
     def _from_operands(
-        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+        self, n: Node, spec: Spec, argnums: list[int], outnums: list[int], cotangents: list[Any]
     ) -> Any:
         operands: list[Any] = []
         complex_operands = self.create_graph and _any_complex(n)
         for p in range(len(n.inputs)):
-            keep = self.create_graph and spec.depends(p, wrt, complex_operands)
+            keep = self.create_graph and spec.depends(p, argnums, complex_operands)
             operands.append(operand(n, p, keep, self.memo))
         operands.extend(cotangents)
         newest = spec.newest_vjp
-        if newest is not None and newest.arity == len(operands) and newest.wrt == wrt and (
-            newest.given == given
+        if newest is not None and newest.arity == len(operands) and newest.argnums == argnums and (
+            newest.outnums == outnums
         ):
             derivative = newest.spec
         else:
-            derivative = _vjp_spec(spec, len(n.inputs), tuple(wrt), tuple(given))
-            spec.newest_vjp = NewestVjp(len(operands), wrt, given, derivative)
+            derivative = _vjp_spec(spec, len(n.inputs), tuple(argnums), tuple(outnums))
+            spec.newest_vjp = NewestVjp(len(operands), argnums, outnums, derivative)
         result = record_spec(derivative, operands, False, n.site)
         return result if isinstance(result, tuple) else (result,)
 
     def _from_residuals(
-        self, n: Node, spec: Spec, wrt: list[int], given: list[int], cotangents: list[Any]
+        self, n: Node, spec: Spec, argnums: list[int], outnums: list[int], cotangents: list[Any]
     ) -> Any:
         """The same from the residuals that the forward op emitted, if it did; else None."""
         base = spec.op.base
         if base is None or spec.op.kind != FORWARD:
             return None
         attrs = dict(spec.attrs)
-        known: tuple[int, ...] = attrs.pop("forward_wrt")
+        known: tuple[int, ...] = attrs.pop("forward_argnums")
         types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
         primary = len(spec_of(base, attrs, len(types)).infer(types))
-        if not set(wrt) <= set(known):
+        if not set(argnums) <= set(known):
             return None
-        for g in given:
+        for g in outnums:
             if g >= primary:
                 return None
         operands: list[Any] = []
         for index in range(primary, len(n.types)):
             operands.append(value_of(
                 n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
-        attrs.update(backward_types=types_text(types), backward_wrt=known,
-                     backward_given=tuple(given))  # fmt: skip
+        attrs.update(backward_types=types_text(types), backward_argnums=known,
+                     backward_outnums=tuple(outnums))  # fmt: skip
         operands.extend(cotangents)
         result = record_spec(
             spec_of(base.derive(BACKWARD), attrs, len(operands)), operands, False, n.site)
         results = result if isinstance(result, tuple) else (result,)
-        return [results[known.index(w)] for w in wrt]
+        return [results[known.index(w)] for w in argnums]
 
 
 def _any_complex(n: Node) -> bool:
@@ -338,15 +338,15 @@ def _freed(n: Node) -> GradientError:
         op=op, site=str(n.site))
 
 
-def _vjp_spec(spec: Spec, primals: int, wrt: tuple[int, ...], given: tuple[int, ...]) -> Spec:
+def _vjp_spec(spec: Spec, primals: int, argnums: tuple[int, ...], outnums: tuple[int, ...]) -> Spec:
     """The spec of an op's vjp, remembered with the op's own."""
-    key = (primals, wrt, given)
+    key = (primals, argnums, outnums)
     found = spec.vjps.get(key)
     if found is None:
         vjp = spec.op.derive(VJP)
         own = vjp.own
-        attrs = {**spec.attrs, own[0]: primals, own[1]: wrt, own[2]: given}
-        found = spec.vjps[key] = spec_of(vjp, attrs, primals + len(given))
+        attrs = {**spec.attrs, own[0]: primals, own[1]: argnums, own[2]: outnums}
+        found = spec.vjps[key] = spec_of(vjp, attrs, primals + len(outnums))
     return found
 
 
@@ -360,14 +360,15 @@ def _input_type(n: Node, position: int) -> TensorType | None:
     return m.type
 
 
-def _emit_residuals(n: Node, wrt: tuple[int, ...]) -> None:
+def _emit_residuals(n: Node, argnums: tuple[int, ...]) -> None:
     """Make a node that is still pending emit the residuals of its vjp."""
     spec = n.spec
     assert spec is not None
     if n.state != PENDING and n.state != MAPPED:
         return
     types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-    emitting = spec_of(spec.op.derive(FORWARD), {**spec.attrs, "forward_wrt": wrt}, len(types))
+    attrs = {**spec.attrs, "forward_argnums": argnums}
+    emitting = spec_of(spec.op.derive(FORWARD), attrs, len(types))
     results = emitting.infer(types)
     with graph.trace.lock:
         if n.state == PENDING or n.state == MAPPED:

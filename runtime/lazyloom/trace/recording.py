@@ -31,7 +31,7 @@ from .graph import (
     trace,
 )
 from .scalars import Scalar
-from .source import Site, given_site, user_place, user_site
+from .source import Site, named_site, user_place, user_site
 from .specs import Spec, place, spec_of
 
 Operandlike: TypeAlias = "Value | Scalar | None"
@@ -210,7 +210,7 @@ def _append(
     offset = 0
     where: Any = site
     if where is None:
-        where = given_site()
+        where = named_site()
         if where is None:
             where, offset = user_place()
     node = Node(spec, inputs, indices, results, 0, where, offset)

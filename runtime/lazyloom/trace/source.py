@@ -18,7 +18,7 @@ from ..locks import new_lock
 _HERE: Final = os.path.dirname(os.path.abspath(str(sys.modules["lazyloom"].__file__)))
 _internal_folders: Final[list[str]] = [_HERE + os.sep]
 _internal_files: Final[dict[str, bool]] = {}
-_given: Final[Any] = threading.local()
+_thread: Final[Any] = threading.local()
 _getframe: Final[Any] = sys._getframe
 
 
@@ -60,14 +60,14 @@ class _Known:
 
     Attributes:
         user: the code object that recorded last: a loop's body asks again and again.
-        given: how many threads have named a place with :func:`set_site`.
+        named: how many threads have named a place with :func:`set_site`.
     """
 
-    __slots__ = ("user", "given")
+    __slots__ = ("user", "named")
 
     def __init__(self) -> None:
         self.user: Any = None
-        self.given: int = 0
+        self.named: int = 0
 
 
 _known: Final = _Known()
@@ -92,20 +92,20 @@ def set_site(file: str, line: int) -> None:
 
     For bindings of other languages, whose frames Python cannot see.
     """
-    _give(Site(None, 0, file, line))
+    _name(Site(None, 0, file, line))
 
 
 def clear_site() -> None:
     """Take the place from the Python stack again."""
-    _give(None)
+    _name(None)
 
 
-def _give(site: Site | None) -> None:
-    before = getattr(_given, "site", None)
-    _given.site = site
+def _name(site: Site | None) -> None:
+    before = getattr(_thread, "site", None)
+    _thread.site = site
     if (before is None) != (site is None):
         with _counting:
-            _known.given += -1 if site is None else 1
+            _known.named += -1 if site is None else 1
 
 
 def user_place() -> tuple[Any, int]:
@@ -130,17 +130,17 @@ def user_place() -> tuple[Any, int]:
     return None, 0
 
 
-def given_site() -> Site | None:
+def named_site() -> Site | None:
     """The place that this thread named with :func:`set_site`, if any."""
-    if _known.given == 0:
+    if _known.named == 0:
         return None
-    found: Site | None = getattr(_given, "site", None)
+    found: Site | None = getattr(_thread, "site", None)
     return found
 
 
 def user_site() -> Site:
     """The innermost frame that belongs to neither lazyloom nor a frontend, as a Site."""
-    given = given_site()
+    given = named_site()
     if given is not None:
         return given
     code, offset = user_place()

@@ -29,12 +29,12 @@ class Inferred:
 class NewestVjp:
     """The spec of an op's vjp for the operands and results that were asked for last."""
 
-    __slots__ = ("arity", "wrt", "given", "spec")
+    __slots__ = ("arity", "argnums", "outnums", "spec")
 
-    def __init__(self, arity: int, wrt: list[int], given: list[int], spec: Spec) -> None:
+    def __init__(self, arity: int, argnums: list[int], outnums: list[int], spec: Spec) -> None:
         self.arity: Final[int] = arity
-        self.wrt: Final[list[int]] = wrt
-        self.given: Final[list[int]] = given
+        self.argnums: Final[list[int]] = argnums
+        self.outnums: Final[list[int]] = outnums
         self.spec: Final[Spec] = spec
 
 
@@ -65,20 +65,20 @@ class Spec:
         self.differentiable: Final[bool] = op.differentiable is not False
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None
-        #: the specs of its vjp, by operands wanted and results given
+        #: the specs of its vjp, by operands and numbers of results that have a cotangent
         self.vjps: Final[dict[Any, Spec]] = {}
         self.newest_vjp: NewestVjp | None = None
         #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
         self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
 
-    def depends(self, position: int, wrt: list[int], complex_operands: bool) -> bool:
-        """Whether the derivative by some of the operands ``wrt`` depends on one's data."""
+    def depends(self, position: int, argnums: list[int], complex_operands: bool) -> bool:
+        """Whether the derivative by some of the operands ``argnums`` depends on one's data."""
         found = self.dependences[complex_operands]
         if found is None:
             found = self.op.dependences(self.attrs, self.arity, complex_operands)
             self.dependences[complex_operands] = found
         bits = found[position]
-        return any(bits >> w & 1 for w in wrt)
+        return any(bits >> w & 1 for w in argnums)
 
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""

@@ -25,7 +25,7 @@ BACKWARD: Final = "bwd"
 def forward_of(base: OpDef) -> OpDef:
     """The op that gives the results of ``base`` and then residuals for :func:`backward_of`.
 
-    Attributes: those of ``base``, and ``forward_wrt``, the operands to differentiate by.
+    Attributes: those of ``base``, and ``forward_argnums``, the operands to differentiate by.
     """
 
     def rule(
@@ -34,9 +34,9 @@ def forward_of(base: OpDef) -> OpDef:
         # what the residuals are only JAX knows
         return hooks.lowered_types(op, types, attrs)
 
-    def fn(*operands: Any, forward_wrt: tuple[int, ...], **attrs: Any) -> Any:
+    def fn(*operands: Any, forward_argnums: tuple[int, ...], **attrs: Any) -> Any:
         def forward(*operands: Any) -> tuple[Any, ...]:
-            outputs, vjp_fun = vjp_fun_of(base, operands, forward_wrt, attrs)
+            outputs, vjp_fun = vjp_fun_of(base, operands, forward_argnums, attrs)
             return (*outputs, *jax.tree_util.tree_leaves(vjp_fun))
 
         # traced apart, since under another derivative JAX may order the residuals otherwise
@@ -45,10 +45,10 @@ def forward_of(base: OpDef) -> OpDef:
 
     return OpDef(
         f"{base.name}.{FORWARD}", (Operand("operands", "any", True, True),),
-        (*base.attributes, Attribute("forward_wrt", "ints", False, ())), rule, fn,
+        (*base.attributes, Attribute("forward_argnums", "ints", False, ())), rule, fn,
         f"{base.name}, with the residuals of its vjp.", "jax.vjp of the table's definition",
         heavy=base.heavy, fallible=base.fallible, version=base.version, kind=FORWARD, base=base,
-        own=("forward_wrt",), offset_reads=base.offset_reads, spreads=base.offset_reads,
+        own=("forward_argnums",), offset_reads=base.offset_reads, spreads=base.offset_reads,
         dependence=unknown)
 
 
@@ -56,13 +56,13 @@ def forward_of(base: OpDef) -> OpDef:
 def backward_of(base: OpDef) -> OpDef:
     """The op that computes the vjp of ``base`` from the residuals of :func:`forward_of`.
 
-    Operands: the residuals, then the cotangents of the results listed in ``backward_given``.
+    Operands: the residuals, then the cotangents of the results listed in ``backward_outnums``.
     Attributes: those of ``base``, and
 
     - ``backward_types``: the types of the operands of ``base``, as text,
-    - ``backward_wrt``: the operands that the forward op differentiated by; the results are
+    - ``backward_argnums``: the operands that the forward op differentiated by; the results are
       their cotangents,
-    - ``backward_given``: numbers of the results of ``base`` that have a cotangent.
+    - ``backward_outnums``: numbers of the results of ``base`` that have a cotangent.
     """
 
     def rule(
@@ -70,22 +70,22 @@ def backward_of(base: OpDef) -> OpDef:
     ) -> tuple[TensorType, ...]:
         operands = _types_of(attrs["backward_types"])
         result = []
-        for w in attrs["backward_wrt"]:
+        for w in attrs["backward_argnums"]:
             t = operands[w]
             assert t is not None
             result.append(t)
         return tuple(result)
 
     def fn(
-        *operands: Any, backward_types: str, backward_wrt: tuple[int, ...],
-        backward_given: tuple[int, ...], **attrs: Any,
+        *operands: Any, backward_types: str, backward_argnums: tuple[int, ...],
+        backward_outnums: tuple[int, ...], **attrs: Any,
     ) -> Any:  # fmt: skip
         kept: dict[str, Any] = {}
 
         def forward(*primals: Any) -> Any:
             given = iter(primals)
             full = [None if t is None else next(given) for t in types]
-            outputs, vjp_fun = vjp_fun_of(base, full, backward_wrt, attrs)
+            outputs, vjp_fun = vjp_fun_of(base, full, backward_argnums, attrs)
             leaves, kept["tree"] = jax.tree_util.tree_flatten(vjp_fun)
             return outputs, leaves
 
@@ -94,20 +94,20 @@ def backward_of(base: OpDef) -> OpDef:
             jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
         vjp_fun = jax.tree_util.tree_unflatten(kept["tree"], operands[: len(leaves)])
-        known = dict(zip(backward_given, operands[len(leaves) :], strict=True))
+        known = dict(zip(backward_outnums, operands[len(leaves) :], strict=True))
         result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
         return result[0] if len(result) == 1 else tuple(result)
 
     return OpDef(
         f"{base.name}.{BACKWARD}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute("backward_types", "str", False, ""),
-         Attribute("backward_wrt", "ints", False, ()),
-         Attribute("backward_given", "ints", False, ())), rule, fn,
+         Attribute("backward_argnums", "ints", False, ()),
+         Attribute("backward_outnums", "ints", False, ())), rule, fn,
         f"Vector-Jacobian product of {base.name}, from residuals.",
         "jax.vjp of the table's definition", heavy=base.heavy, fallible=base.fallible,
         version=base.version, kind=BACKWARD, base=base,
-        own=("backward_types", "backward_wrt", "backward_given"), offset_reads=base.offset_reads,
-        spreads=base.offset_reads, dependence=unknown)
+        own=("backward_types", "backward_argnums", "backward_outnums"),
+        offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=unknown)
 
 
 def unknown(

@@ -1,7 +1,7 @@
 """The vjp of every op, itself an op.
 
 ``add.vjp`` takes the operands of ``add`` and the cotangents of its results, and gives
-the cotangents of the operands named by its attribute ``wrt``. It is defined by
+the cotangents of the operands named by its attribute ``argnums``. It is defined by
 ``jax.vjp`` of the table's function, so it can be differentiated again.
 """
 
@@ -24,14 +24,14 @@ def vjp_of(base: OpDef) -> OpDef:
     """The op that computes the vector-Jacobian product of ``base``.
 
     Operands: those of ``base`` (absent ones too), then the cotangents of the results
-    listed in ``given``. Attributes: those of ``base``, and
+    listed in ``outnums``. Attributes: those of ``base``, and
 
     - ``primals``: how many operands of ``base`` come first,
-    - ``wrt``: positions of the operands whose cotangents are the results,
-    - ``given``: numbers of the results of ``base`` that have a cotangent; others are zero.
+    - ``argnums``: positions of the operands whose cotangents are the results,
+    - ``outnums``: numbers of the results of ``base`` that have a cotangent; others are zero.
     """
     level = base.times(VJP) + 1
-    own = (f"primals{level}", f"wrt{level}", f"given{level}")
+    own = (f"primals{level}", f"argnums{level}", f"outnums{level}")
     attributes = (
         *base.attributes,
         Attribute(own[0], "int", False, 0),
@@ -45,8 +45,8 @@ def vjp_of(base: OpDef) -> OpDef:
         return tuple(types[w] for w in attrs[own[1]])
 
     def fn(*operands: Any, **attrs: Any) -> Any:
-        count, wrt, given = (attrs.pop(key) for key in own)
-        return _vjp(base, operands[:count], operands[count:], wrt, given, attrs)
+        count, argnums, outnums = (attrs.pop(key) for key in own)
+        return _vjp(base, operands[:count], operands[count:], argnums, outnums, attrs)
 
     def dependence(
         op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
@@ -97,11 +97,11 @@ def of_derivative(
 
 
 def _vjp(
-    base: OpDef, operands: Sequence[Any], cotangents: Sequence[Any], wrt: Sequence[int],
-    given: Sequence[int], attrs: dict[str, Any],
+    base: OpDef, operands: Sequence[Any], cotangents: Sequence[Any], argnums: Sequence[int],
+    outnums: Sequence[int], attrs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    outputs, vjp_fun = vjp_fun_of(base, operands, wrt, attrs)
-    known = dict(zip(given, cotangents, strict=True))
+    outputs, vjp_fun = vjp_fun_of(base, operands, argnums, attrs)
+    known = dict(zip(outnums, cotangents, strict=True))
     result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
     return result[0] if len(result) == 1 else tuple(result)
 
@@ -115,15 +115,15 @@ def replaced(operands: Sequence[Any], positions: Sequence[int], chosen: Sequence
 
 
 def vjp_fun_of(
-    base: OpDef, operands: Sequence[Any], wrt: Sequence[int], attrs: Mapping[str, Any]
+    base: OpDef, operands: Sequence[Any], argnums: Sequence[int], attrs: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """Results of ``base`` as a sequence, and the function that pulls cotangents back."""
 
     def primal(*chosen: Any) -> Any:
-        out = base.fn(*replaced(operands, wrt, chosen), **attrs)
+        out = base.fn(*replaced(operands, argnums, chosen), **attrs)
         return out if isinstance(out, (tuple, list)) else (out,)
 
-    return jax.vjp(primal, *[operands[w] for w in wrt])  # type: ignore[no-any-return]
+    return jax.vjp(primal, *[operands[w] for w in argnums])  # type: ignore[no-any-return]
 
 
 def all_cotangents(outputs: Sequence[Any], known: Mapping[int, Any]) -> list[Any]:
