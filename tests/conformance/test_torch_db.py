@@ -18,11 +18,11 @@ pytest.importorskip("expecttest", reason="PyTorch's tables of samples need it")
 
 import torch  # noqa: E402
 
-from tests.conformance import torch_db  # noqa: E402
+from tests.conformance import torch_db, torch_walk  # noqa: E402
 
 SAMPLES = 1
 GROUPS = 40
-RESULTS: dict[str, Any] = json.loads((torch_db.HERE / "torch_results.json").read_text())
+RESULTS: dict[str, Any] = json.loads((torch_walk.HERE / "torch_results.json").read_text())
 
 
 def _agrees(name: str) -> bool:
@@ -39,7 +39,7 @@ def entries() -> list[Any]:
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_what_agreed_agrees(entries: list[Any], group: int) -> None:
     found = torch_db.together(entries[group::GROUPS], torch.float32, SAMPLES)
-    wrong = [torch_db.line(r) for r in found if r.first]
+    wrong = [r.line() for r in found if r.first]
     assert not wrong, "\n".join(wrong)
 
 
@@ -48,7 +48,7 @@ def test_most_operators_agree() -> None:
 
     Operators that PyTorch does not have in float32 count by the dtypes that they have.
     """
-    fixed = torch_db.fixed_names("operators")
+    fixed = torch_walk.fixed_names("operators")
     by_name: dict[str, list[Any]] = {n: [] for n in fixed}
     for r in RESULTS.values():
         if r["dtype"] == "float32" or f"{r['name']} float32" not in RESULTS:

@@ -7,16 +7,13 @@ Needs PyTorch 2.13.
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
 import functools
-import json
 import signal
 import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +27,7 @@ from torch.testing._internal.common_methods_invocations import (
 
 import lazyloom
 import lazyloom_torch
+from tests.conformance import torch_walk
 from tests.conformance.torch_values import (
     GRADIENT,
     Converter,
@@ -39,7 +37,6 @@ from tests.conformance.torch_values import (
     tensors,
 )
 
-HERE = Path(__file__).parent
 #: samples whose results are evaluated as one program
 TOGETHER = 16
 SECONDS = 120  # for one sample
@@ -80,11 +77,9 @@ READS = {
 
 
 @dataclass
-class Result:
-    """What came out for one entry and one dtype; counts are of samples."""
+class Result(torch_walk.Result):
+    """Of one operator; counts are of samples."""
 
-    name: str
-    dtype: str
     samples: int = 0
     forward: int = 0
     backward: int = 0
@@ -95,13 +90,14 @@ class Result:
     out_samples: int = 0
     errors: int = 0
     errors_samples: int = 0
-    reads: int = 0
-    seconds: float = 0.0
-    first: dict[str, str] = field(default_factory=dict)
 
-    def fail(self, part: str, sample: int, text: str) -> None:
-        text = " ".join(text.replace(f"{HERE.parents[1]}/", "").split())
-        self.first.setdefault(part, f"sample {sample}: {text[:300]}")
+    def counts(self) -> str:
+        counts = f"forward {self.forward}/{self.samples}"
+        for part in ("backward", "inplace", "out", "errors"):
+            of = getattr(self, f"{part}_samples")
+            if of:
+                counts += f", {part} {getattr(self, part)}/{of}"
+        return f"{counts}, unlisted reads {self.reads}" if self.reads else counts
 
     @property
     def ok_forward(self) -> bool:
@@ -116,25 +112,9 @@ def full_name(op: Any) -> str:
     return f"{op.name}|{op.variant_test_name}" if op.variant_test_name else str(op.name)
 
 
-def fixed_names(section: str) -> list[str]:
-    """The names of a section of the list that the project keeps itself to."""
-    found: list[str] = []
-    at = ""
-    for line in (HERE / "torch_names.txt").read_text().splitlines():
-        if line.startswith("## "):
-            at = line[3:]
-        elif line and not line.startswith("#") and at == section:
-            found.append(line)
-    return found
-
-
 def entries(patterns: list[str]) -> Iterator[Any]:
     """The entries of ``op_db`` on the fixed list whose names match."""
-    fixed = set(fixed_names("operators"))
-    for op in op_db:
-        name = full_name(op)
-        if name in fixed and any(fnmatch.fnmatchcase(name, p) for p in patterns):
-            yield op
+    return torch_walk.matching(op_db, "operators", patterns, full_name)
 
 
 def _slice(x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
@@ -483,20 +463,6 @@ def together(ops: list[Any], dtype: torch.dtype, most: int) -> list[Result]:
     return [w.result for w, _ in walks]
 
 
-def line(r: Result) -> str:
-    """One entry's result as text."""
-    counts = f"forward {r.forward}/{r.samples}"
-    for part in ("backward", "inplace", "out", "errors"):
-        of = getattr(r, f"{part}_samples")
-        if of:
-            counts += f", {part} {getattr(r, part)}/{of}"
-    if r.reads:
-        counts += f", unlisted reads {r.reads}"
-    mark = "ok  " if not r.first else "FAIL"
-    tells = "".join(f"\n       {part}: {text}" for part, text in r.first.items())
-    return f"{mark} {r.name} {r.dtype}: {counts} ({r.seconds} s){tells}"
-
-
 def _passed(results: list[Result], part: str) -> str:
     of = [r for r in results if getattr(r, f"{part}_samples")]
     whole = sum(getattr(r, part) == getattr(r, f"{part}_samples") for r in of)
@@ -504,36 +470,18 @@ def _passed(results: list[Result], part: str) -> str:
 
 
 def main() -> None:
-    ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("--names", default="*", help="patterns of names, separated by commas")
+    ask = torch_walk.parser(__doc__)
     ask.add_argument("--names-file", help="a file with one name a line")
-    ask.add_argument("--dtypes", default="float32")
     ask.add_argument("--parts", default="forward,inplace,out,errors",
                      help="forward has backward with it")
     ask.add_argument("--most", type=int, help="only so many samples an entry")
-    ask.add_argument("--write", help="a JSON file to add the results to")
-    ask.add_argument("--verbose", action="store_true", help="lines of entries that agree, too")
     given = ask.parse_args()
     patterns = given.names.split(",")
     if given.names_file:
         patterns = Path(given.names_file).read_text().split("\n")
     patterns = [p.replace("[", "[[]") for p in patterns if p]
-    kept: dict[str, Any] = {}
-    if given.write and Path(given.write).exists():
-        kept = json.loads(Path(given.write).read_text())
-    results = []
-    for op in entries(patterns):
-        for dtype in given.dtypes.split(","):
-            r = walk(op, getattr(torch, dtype), tuple(given.parts.split(",")), given.most)
-            if r is None:
-                continue
-            results.append(r)
-            if given.verbose or r.first:
-                print(line(r), flush=True)
-            kept[f"{r.name} {r.dtype}"] = asdict(r)
-            if given.write:
-                lines = (f"{json.dumps(k)}: {json.dumps(r)}" for k, r in sorted(kept.items()))
-                Path(given.write).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    results = torch_walk.results(given, entries(patterns), lambda op, dtype: walk(
+        op, dtype, tuple(given.parts.split(",")), given.most))
     n = len(results)
     grads = [r for r in results if r.backward_samples]
     print(f"{n} entries: {sum(r.ok_forward for r in results)} pass forward; "

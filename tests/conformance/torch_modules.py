@@ -8,15 +8,11 @@ PyTorch 2.13.
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
-import json
 import time
 import types
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,7 +20,7 @@ from torch.testing._internal.common_modules import module_db
 
 import lazyloom
 import lazyloom_torch
-from tests.conformance.torch_db import fixed_names
+from tests.conformance import torch_walk
 from tests.conformance.torch_values import GRADIENT, Converter, difference, evaluate, tensors
 
 #: samples whose results are evaluated as one program
@@ -36,23 +32,20 @@ READS: dict[str, str] = {"nn.CTCLoss": "lengths given as tensors set shapes"}
 
 
 @dataclass
-class Result:
-    """What came out for one module and one dtype; counts are of samples in both modes."""
+class Result(torch_walk.Result):
+    """Of one module; counts are of samples in both modes."""
 
-    name: str
-    dtype: str
     samples: int = 0
     forward: int = 0
     backward: int = 0
     backward_samples: int = 0
     state: int = 0
     text: int = 0
-    reads: int = 0
-    seconds: float = 0.0
-    first: dict[str, str] = field(default_factory=dict)
 
-    def fail(self, part: str, sample: str, text: str) -> None:
-        self.first.setdefault(part, f"sample {sample}: {' '.join(text.split())[:400]}")
+    def counts(self) -> str:
+        return (f"forward {self.forward}/{self.samples}, backward {self.backward}/"
+                f"{self.backward_samples}, state {self.state}/{self.samples}, "
+                f"text {self.text}/{self.samples}")
 
     @property
     def ok(self) -> bool:
@@ -63,10 +56,7 @@ class Result:
 
 def entries(patterns: list[str]) -> Iterator[Any]:
     """The entries of ``module_db`` on the fixed list whose names match."""
-    fixed = set(fixed_names("modules"))
-    for info in module_db:
-        if info.name in fixed and any(fnmatch.fnmatchcase(info.name, p) for p in patterns):
-            yield info
+    return torch_walk.matching(module_db, "modules", patterns)
 
 
 def _seed(t: torch.Tensor, i: int) -> torch.Tensor:
@@ -252,38 +242,12 @@ def walk(info: Any, dtype: torch.dtype, most: int | None = None) -> Result | Non
     return Walk(info, dtype, most).run()
 
 
-def line(r: Result) -> str:
-    """One module's result as text."""
-    mark = "ok  " if not r.first else "FAIL"
-    tells = "".join(f"\n       {part}: {text}" for part, text in r.first.items())
-    return (f"{mark} {r.name} {r.dtype}: forward {r.forward}/{r.samples}, backward {r.backward}/"
-            f"{r.backward_samples}, state {r.state}/{r.samples}, text {r.text}/{r.samples} "
-            f"({r.seconds} s){tells}")
-
-
 def main() -> None:
-    ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("--names", default="*", help="patterns of names, separated by commas")
-    ask.add_argument("--dtypes", default="float32")
+    ask = torch_walk.parser(__doc__)
     ask.add_argument("--most", type=int, help="only so many samples a module and mode")
-    ask.add_argument("--write", help="a JSON file to add the results to")
-    ask.add_argument("--verbose", action="store_true", help="lines of modules that agree, too")
     given = ask.parse_args()
-    kept: dict[str, Any] = {}
-    if given.write and Path(given.write).exists():
-        kept = json.loads(Path(given.write).read_text())
-    results = []
-    for info in entries(given.names.split(",")):
-        for dtype in given.dtypes.split(","):
-            r = walk(info, getattr(torch, dtype), given.most)
-            if r is None:
-                continue
-            results.append(r)
-            if given.verbose or r.first:
-                print(line(r), flush=True)
-            kept[f"{r.name} {r.dtype}"] = asdict(r)
-            if given.write:
-                Path(given.write).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    results = torch_walk.results(given, entries(given.names.split(",")),
+                                 lambda info, dtype: walk(info, dtype, given.most))
     print(f"{len(results)} modules: {sum(r.ok for r in results)} pass forward, backward and the "
           f"state's round trip; {sum(r.text == r.samples for r in results)} print as PyTorch's")
 

@@ -9,16 +9,12 @@ differentiable steps, and the errors. ``--write FILE`` keeps the results as JSON
 
 from __future__ import annotations
 
-import argparse
 import copy
-import fnmatch
-import json
 import pickle
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +23,7 @@ from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_
 
 import lazyloom
 import lazyloom_torch
-from tests.conformance.torch_db import fixed_names
+from tests.conformance import torch_walk
 from tests.conformance.torch_values import Converter, difference
 
 STEPS = 4
@@ -45,11 +41,11 @@ ROUNDED = ("ASGD", "NAdam", "Muon")
 
 
 @dataclass
-class Result:
-    """What came out for one optimizer and one dtype; counts are of configurations."""
+class Result(torch_walk.Result):
+    """Of one optimizer; counts are of configurations."""
 
-    name: str
-    dtype: str
+    place = "{}"
+
     configurations: int = 0
     steps: int = 0
     exchange: int = 0
@@ -57,20 +53,18 @@ class Result:
     gradients_configurations: int = 0
     errors: int = 0
     errors_configurations: int = 0
-    reads: int = 0
-    seconds: float = 0.0
-    first: dict[str, str] = field(default_factory=dict)
 
-    def fail(self, part: str, place: str, text: str) -> None:
-        self.first.setdefault(part, f"{place}: {' '.join(text.split())[:400]}")
+    def counts(self) -> str:
+        return (f"steps {self.steps}/{self.configurations}, exchange {self.exchange}/"
+                f"{self.configurations}, gradients {self.gradients}/"
+                f"{self.gradients_configurations}, errors {self.errors}/"
+                f"{self.errors_configurations}")
 
 
 def entries(patterns: list[str]) -> Iterator[Any]:
     """The optimizers on the fixed list, but the sparse one, whose names match."""
-    fixed = set(fixed_names("optimizers")) - {"SparseAdam"}
-    for info in optim_db:
-        if info.name in fixed and any(fnmatch.fnmatchcase(info.name, p) for p in patterns):
-            yield info
+    table = [info for info in optim_db if info.name != "SparseAdam"]
+    return torch_walk.matching(table, "optimizers", patterns)
 
 
 def to_torch(x: Any) -> Any:
@@ -329,35 +323,9 @@ def walk(info: Any, dtype: torch.dtype) -> Result | None:
     return Walk(info, dtype).run()
 
 
-def line(r: Result) -> str:
-    """One optimizer's result as text."""
-    mark = "ok  " if not r.first else "FAIL"
-    tells = "".join(f"\n       {part}: {text}" for part, text in r.first.items())
-    return (f"{mark} {r.name} {r.dtype}: steps {r.steps}/{r.configurations}, exchange {r.exchange}/"
-            f"{r.configurations}, gradients {r.gradients}/{r.gradients_configurations}, errors "
-            f"{r.errors}/{r.errors_configurations} ({r.seconds} s){tells}")
-
-
 def main() -> None:
-    ask = argparse.ArgumentParser(description=__doc__)
-    ask.add_argument("--names", default="*", help="patterns of names, separated by commas")
-    ask.add_argument("--dtypes", default="float32")
-    ask.add_argument("--write", help="a JSON file to add the results to")
-    given = ask.parse_args()
-    kept: dict[str, Any] = {}
-    if given.write and Path(given.write).exists():
-        kept = json.loads(Path(given.write).read_text())
-    results = []
-    for info in entries(given.names.split(",")):
-        for dtype in given.dtypes.split(","):
-            r = walk(info, getattr(torch, dtype))
-            if r is None:
-                continue
-            results.append(r)
-            print(line(r), flush=True)
-            kept[f"{r.name} {r.dtype}"] = asdict(r)
-            if given.write:
-                Path(given.write).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    given = torch_walk.parser(__doc__).parse_args()
+    results = torch_walk.results(given, entries(given.names.split(",")), walk)
     print(f"{len(results)} walks: {sum(not r.first for r in results)} agree in everything")
 
 

@@ -38,7 +38,7 @@ def test_steps_and_state_dicts_are_pytorchs(name: str) -> None:
     place, kwargs, grouped = list(walk.configurations())[-2 if info.supports_param_groups else -1]
     walk._attempt(place, kwargs, grouped)
     walk._errors()
-    assert not walk.result.first, torch_optim.line(walk.result)
+    assert not walk.result.first, walk.result.line()
     assert walk.result.steps == walk.result.exchange == 1
     assert walk.result.errors == walk.result.errors_configurations > 0
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..amp import GradScaler as _GradScaler
-from ..amp import autocast as _autocast
+from ..amp._of_device import AutocastOfDevice as _AutocastOfDevice
+from ..amp._of_device import GradScalerOfDevice as _GradScalerOfDevice
 
 
-class autocast(_autocast):  # noqa: N801
+class autocast(_AutocastOfDevice):  # noqa: N801
     """``torch.autocast("cpu", ...)``."""
 
-    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
-        super().__init__("cpu", dtype, enabled, cache_enabled)
+    _kind = "cpu"
 
 
-class GradScaler(_GradScaler):
+class GradScaler(_GradScalerOfDevice):
     """``torch.amp.GradScaler("cpu", ...)``."""
 
-    def __init__(
-        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:
-        super().__init__(
-            "cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    _kind = "cpu"
