@@ -2,7 +2,8 @@
 
 Most functions and methods are put into namespaces by tables, some in a wrapper that gives them
 ``out=`` or NumPy's names of parameters. ``_attached.pyi`` declares what is attached to ``Tensor``,
-as a base class that only type checkers see; the other stubs stand for the modules whose names are
+as a base class that only type checkers see, ``_devices.pyi`` what the modules of all kinds of
+device have; the other stubs stand for the modules whose names are
 made when they are imported.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import lazyloom_torch as torch
-from lazyloom_torch import _numpy_names
+from lazyloom_torch import _no_device, _numpy_names
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "frontends" / "lazyloom_torch"
 ROOT: Final = "lazyloom_torch"
@@ -225,11 +226,25 @@ def _submodules(module: Any) -> list[str]:
     return sorted(n for n in found if not n.startswith("_"))
 
 
+#: what the modules of all kinds of device have
+_DEVICES: Final = _no_device.functions("device")
+
+
+def no_device(notice: str) -> str:
+    """The stub of what the modules of all kinds of device have."""
+    lines: list[str] = []
+    for name, thing in sorted(_DEVICES.items()):
+        lines += _class(name, thing) if isinstance(thing, type) else [_line(name, thing, _Names())]
+    return "\n".join([notice, "from typing import Any", "", *lines, ""])
+
+
 def module_stub(name: str, notice: str) -> str:
     """The stub of one module."""
     module = importlib.import_module(f"{ROOT}.{name}".rstrip("."))
     names = _Names()
-    names.imported.add(f"from {ROOT}._tensor import Tensor as Tensor")
+    devices = _DEVICES.keys() <= vars(module).keys()
+    names.imported.add(f"from {ROOT}._devices import *" if devices else
+                       f"from {ROOT}._tensor import Tensor as Tensor")  # fmt: skip
     inner = _submodules(module)
     first: list[str] = []
     lines: list[str] = []
@@ -237,6 +252,8 @@ def module_stub(name: str, notice: str) -> str:
         if public.startswith("_") and getattr(thing, "__name__", "") != public:
             continue
         if public in inner or public in ("annotations", "Any") or public.startswith("__"):
+            continue
+        if devices and public in _DEVICES:
             continue
         if isinstance(thing, types.ModuleType):
             if thing.__name__ == ROOT:
@@ -295,7 +312,7 @@ def _place(name: str) -> Path:
 
 
 def stubs(notice: str) -> dict[Path, str]:
-    found = {FOLDER / "_attached.pyi": attached(notice)}
+    found = {FOLDER / "_attached.pyi": attached(notice), FOLDER / "_devices.pyi": no_device(notice)}
     for name in MODULES:
         found[_place(name)] = module_stub(name, notice)
     return found
