@@ -54,9 +54,11 @@ $(VENV)/.base: $(SOURCES) | $(PY)
 	@$(PIP) install 'setuptools>=77' 'mypy>=2.1'
 	@echo "installing lazyloom, its core compiled"
 	@rm -rf build/lib
+	@touch $@.begun  # what is edited from now on is newer than what is installed
 	@$(PIP) install --no-build-isolation '.[build]'
-	@$(PY) -c "from lazyloom.compiled import core; print('installed; the core is', core())"
-	@touch $@
+	@env -u PYTHONPATH $(PY) -c "from lazyloom.compiled import core; \
+	  print('installed; the core is', core())"
+	@mv $@.begun $@
 
 $(VENV)/.demo: $(VENV)/.base
 	@$(PIP) install 'lazyloom[demo]'

@@ -28,6 +28,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--quick", action="store_true",
         help=f"leave out slow tests, and all but one in {SAMPLE} of those that go through every op",
     )  # fmt: skip
+    parser.addoption(
+        "--op", action="append", metavar="NAME",
+        help="take only this op in tests that go through the op table, several in each test",
+    )  # fmt: skip
+
+
+#: Tests that compile several ops in one program divide the table into this many parts.
+PARTS = 8
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``op_names`` of a test is a part of the op table's names, or what ``--op`` names."""
+    if "op_names" not in metafunc.fixturenames:
+        return
+    from lazyloom.ops.spec import lookup, table
+
+    asked = metafunc.config.getoption("--op")
+    if asked:
+        metafunc.parametrize("op_names", [[lookup(name).name for name in asked]], ids=["asked"])
+        return
+    # the ops of the package: other tests add some of their own
+    version = lookup("add").version
+    names = sorted(name for name, op in table().items() if op.version == version)
+    # every so manyeth op, so that heavy ones are spread out
+    metafunc.parametrize("op_names", [names[i::PARTS] for i in range(PARTS)], ids=range(PARTS))
 
 
 def pytest_configure(config: pytest.Config) -> None:

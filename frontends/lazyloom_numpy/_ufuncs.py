@@ -68,6 +68,8 @@ class Loop:
 
 
 MISSING: Any = object()
+#: the keyword arguments of a call beside out, where and dtype
+_OPTIONS: Final = frozenset(("casting", "order", "subok", "signature", "sig"))
 
 
 def _order(order: str, args: Any) -> str:
@@ -194,6 +196,10 @@ class ufunc(_Base):
                 return keep_order(wrap(self.compute_values([operand(a) for a in args])), *args)
             results = self.compute_values([operand(a) for a in args])
             return tuple([keep_order(wrap(r), *args) for r in results])
+        unknown = options.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(
+                f"{self.__name__}() got an unexpected keyword argument {min(unknown)!r}")
         return self._call_general(args, out, where, dtype, **options)
 
     def compute_values(self, operands: Sequence[Any], dtype: Any = None) -> Any:

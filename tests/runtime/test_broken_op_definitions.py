@@ -97,3 +97,32 @@ print(lazyloom.apply("own", [x]).read(), lazyloom.stats()["programs_from_disk"])
             [sys.executable, "-c", program, str(k), version or ""], capture_output=True, text=True,
             check=True)
         assert done.stdout.strip() == expected
+
+
+def _definition(annotations=None, doc="A definition."):
+    def fn(x, *, axis=0):
+        return x
+
+    fn.__annotations__ = {"x": "T", "axis": "int"} if annotations is None else annotations
+    fn.__doc__ = doc
+    return fn
+
+
+@pytest.mark.parametrize(("fn", "given", "told"), [
+    (_definition(), {"name": ""}, "the name '', expected an identifier"),
+    (_definition(), {"name": "q q;"}, "the name 'q q;', expected an identifier"),
+    (_definition(), {"name": "add.vjp"}, "the name 'add.vjp', expected an identifier"),
+    (_definition(), {"name": "add"}, "an op named 'add' is in the table already"),
+    (_definition(), {"rule": "elementwise"}, "a str as rule, expected a function"),
+    (_definition(), {"T": "real numbers"}, "T is 'real numbers', expected one of any"),
+    (_definition(doc=None), {}, "no docstring"),
+    (_definition({"axis": "int"}), {}, "operand 'x' has no annotation, expected one of T, AnyType"),
+    (_definition({"x": "T", "axis": "list"}), {}, "attribute 'axis' is annotated 'list', expected"),
+    (_definition(), {"linear": "y"}, "trait linear names 'y', expected its operands: x"),
+])
+def test_what_is_wrong_with_a_definition_is_said_where_it_is_entered(fn, given, told):
+    options = {"rule": elementwise, "source": "the tests", "name": "own_wrong", **given}
+    with pytest.raises(lazyloom.errors.ArgumentError, match=told):
+        lazyloom.register_op(options.pop("rule"), **options)(fn)
+    with pytest.raises(lazyloom.errors.UnknownOpError):
+        lazyloom.apply("own_wrong", [1.0])

@@ -468,8 +468,8 @@ def test_a_trait_that_names_no_operand_is_refused(trait: str) -> None:
         """x."""
         return x
 
-    with pytest.raises(TypeError, match=rf"own_misnamed: trait {trait} names 'y', expected its "
-                       "operands: x"):
+    told = rf"own_misnamed: trait {trait} names 'y', expected its operands: x"
+    with pytest.raises(ll.errors.ArgumentError, match=told):
         entered(misnamed, **{trait: "y"})()
 
 

@@ -256,6 +256,28 @@ class MineOfNone(Mine):
     __slots__ = ()
 
 
+class MineWithoutOperators(ll.Tensor):
+    """Of a frontend that has not said what operators mean."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "@"])
+def test_operators_that_a_frontend_does_not_define_are_type_errors(sign: str) -> None:
+    x = MineWithoutOperators(ll.from_host(A))
+    for statement in (f"x {sign}= 1", f"x {sign}= x", f"x = x {sign} 1", f"x = 1 {sign} x"):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            exec(statement, {"x": x})
+
+    class Other:
+        def __radd__(self, left: Any) -> Any:
+            return "taken"
+
+    taken: Any = x
+    taken += Other()
+    assert taken == "taken"
+
+
 def test_tensors_are_of_their_frontends_classes() -> None:
     def general(*operands: Any) -> Any:
         return NotImplemented

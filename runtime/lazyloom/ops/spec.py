@@ -494,30 +494,42 @@ def op(
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
-        opname = name or fn.__name__.rstrip("_")
+        opname = fn.__name__.rstrip("_") if name is None else name
+        if not opname.isidentifier():
+            raise ArgumentError(
+                f"register_op was given the name {opname!r}, expected an identifier (names with a "
+                "dot are those of derived ops)")
+        if not callable(rule):
+            raise ArgumentError(
+                f"{opname}: register_op was given a {type(rule).__name__} as rule, expected a "
+                "function (op, types, attrs) -> result types, such as "
+                "lazyloom.ops.rules.elementwise")
         operands: list[Operand] = []
         attributes: list[Attribute] = []
         for p in inspect.signature(fn).parameters.values():
-            annotation = str(p.annotation)
+            annotation = "" if p.annotation is p.empty else str(p.annotation)
             if p.kind is p.KEYWORD_ONLY:
                 kind = ATTRIBUTES.get(annotation.removesuffix(" | None"))
                 if kind is None:
-                    raise TypeError(f"{opname}: attribute {p.name} has kind {annotation!r}")
+                    raise _not_annotated(opname, f"attribute {p.name!r}", annotation, ATTRIBUTES)
                 nullable = annotation.endswith(" | None")
                 attributes.append(Attribute(p.name, kind, nullable, p.default))
             else:
                 classes = OPERANDS.get(annotation)
                 if classes is None:
-                    raise TypeError(f"{opname}: operand {p.name} has class {annotation!r}")
+                    raise _not_annotated(opname, f"operand {p.name!r}", annotation, OPERANDS)
                 operands.append(Operand(
                     p.name, classes, p.default is None, p.kind is p.VAR_POSITIONAL))
         doc = inspect.getdoc(fn)
         if not doc:
-            raise TypeError(f"{opname}: a docstring is needed")
+            raise ArgumentError(
+                f"{opname}: the function that defines it has no docstring, expected one that says "
+                "what it computes")
         if T not in CLASSES:
-            raise TypeError(f"{opname}: T is {T!r}")
+            raise ArgumentError(f"{opname}: T is {T!r}, expected one of {', '.join(CLASSES)}")
         if opname in _table:
-            raise ValueError(f"op {opname!r} is in the table already")
+            raise ArgumentError(
+                f"an op named {opname!r} is in the table already; give yours another name")
         own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
         _check_names(opname, "operands", [o.name for o in operands], {
             "linear": linear, "multilinear": multilinear, "piecewise_linear": piecewise_linear})
@@ -537,16 +549,23 @@ def op(
     return enter
 
 
+def _not_annotated(op: str, what: str, annotation: str, known: Mapping[str, Any]) -> ArgumentError:
+    given = f"is annotated {annotation!r}" if annotation else "has no annotation"
+    return ArgumentError(
+        f"{op}: {what} {given}, expected one of {', '.join(known)} from lazyloom.ops.kinds, in a "
+        "module that begins with 'from __future__ import annotations'")
+
+
 def _check_names(
     op: str, kind: str, known: Sequence[str], traits: Mapping[str, Any]
 ) -> None:
-    """Raise TypeError for a trait that names an operand or output that the op does not have."""
+    """Raise ArgumentError for a trait that names an operand or output that the op does not have."""
     for trait, given in traits.items():
         if given is None or callable(given):
             continue
         for word in (given if isinstance(given, str) else " ".join(given)).split():
             if word not in known:
-                raise TypeError(
+                raise ArgumentError(
                     f"{op}: trait {trait} names {word!r}, expected its {kind}: {', '.join(known)}")
 
 

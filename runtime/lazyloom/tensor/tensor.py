@@ -7,6 +7,7 @@ stays pure and every frontend gets the aliasing of its library from here.
 
 from __future__ import annotations
 
+import operator
 import threading
 from typing import Any, Final, Self, cast, final
 
@@ -455,7 +456,12 @@ class Tensor:
         return _operate_reversed(self, other, ADD)
 
     def __iadd__(self, other: object) -> Any:
-        return _operate_in_place(self, other, ADD)
+        found = _operate_in_place(self, other, ADD)
+        if found is NotImplemented:
+            # a class derived from a compiled one has this as sequences' += too, whose result
+            # Python takes whatever it is
+            return operator.add(self, other)
+        return found
 
     def __sub__(self, other: object) -> Any:
         return _operate(self, other, SUBTRACT)
