@@ -18,7 +18,7 @@ from setuptools.command.build_ext import build_ext
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/run",
     "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/collect",
-    "evaluate/cuts", "evaluate/evaluate", "evaluate/spares", "frontend", "hooks", "interrupts",
+    "evaluate/cuts", "evaluate/evaluate", "evaluate/overwritten", "frontend", "hooks", "interrupts",
     "ops/spec", "program/donation", "program/evaluations", "program/plan", "program/program",
     "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
     "trace/cut_history", "trace/graph", "trace/recording", "trace/scalars", "trace/source",

@@ -42,7 +42,7 @@ def values(op: Any, given: Any, count: int) -> list[Any]:
 
     Raises ArgumentError, DTypeError, HandleError.
     """
-    if 0 <= op.most < count:
+    if 0 <= op.max_operands < count:
         # what stands beyond the operands that the op has is not looked at
         op.check_operands([None] * count)
     words = ffi.unpack(ffi.cast("uint64_t *", given), count * _OPERAND_WORDS) if count else []
@@ -73,9 +73,9 @@ def values(op: Any, given: Any, count: int) -> list[Any]:
     for i, number in numbers:
         dtype = _shared_dtype(op, i, number, result)
         result[i] = _scalar(op, i, _checked(op, i, number, dtype), number)
-    if given_last < count - 1 and op.most >= count:
+    if given_last < count - 1 and op.max_operands >= count:
         # a program is the same whether what is absent at the end is said or not
-        del result[max(given_last + 1, op.least):]
+        del result[max(given_last + 1, op.min_operands):]
     return result
 
 
@@ -94,7 +94,7 @@ def classes(op: Any, count: int) -> tuple[int, int]:
 
 
 def _no_tensor(op: Any, position: int, error: HandleError) -> HandleError:
-    known = position < op.most or (op.most < 0 and op.operands)
+    known = position < op.max_operands or (op.max_operands < 0 and op.operands)
     name = op.operand_name(position) if known else str(position)
     return HandleError(f"{op.name}: operand {name!r}: {error}", op=op.name)
 

@@ -14,7 +14,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
-from lazyloom.frontend import Pick, Reshape, Slice, index_key, same_view
+from lazyloom.frontend import Reshape, Select, Slice, index_key, same_view
 
 from . import _dtypes as dt
 from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
@@ -95,7 +95,7 @@ def _view(x: ndarray, parsed: list[Entry]) -> ndarray:
         axis -= 1
         if e.kind == "pick":
             strides = element_strides(result)
-            result = alias(result, Pick(axis, e.given, e.array),
+            result = alias(result, Select(axis, e.given, e.array),
                            strides[:axis] + strides[axis + 1:])  # fmt: skip
     return result
 

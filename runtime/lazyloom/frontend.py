@@ -34,9 +34,9 @@ from .tensor.views import (
     Diagonal,
     Imag,
     Permute,
-    Pick,
     Real,
     Reshape,
+    Select,
     Slice,
     Strided,
     ViewStep,
@@ -182,7 +182,7 @@ def following(tensor: Tensor, value: Value) -> Any:
 
 __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
-    "Diagonal", "Imag", "Operators", "Permute", "Pick", "Real", "Reshape", "Slice", "Storage",
+    "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "ViewStep", "detached_view", "following", "hold", "index_key",
     "operators_of", "read_apart", "read_through", "reread", "same_storage", "same_view",
     "set_operators", "storage_of", "strides_for_broadcasts", "view", "share_view",

@@ -59,7 +59,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {
         "cache.memory.Entry": (
-            "outputs", "position", "aliases", "program", "ready", "site", "looked",
+            "outputs", "position", "aliases", "program", "dispatches", "site", "looked",
         ),
     },
 }  # fmt: skip

@@ -38,7 +38,7 @@ def tree_leaves(tree: Any, leaf: type) -> Iterator[Any]:
             yield from tree_leaves(v, leaf)
 
 
-class Structure:
+class TreeDef:
     """The nesting of a tree, without its leaves.
 
     Attributes:
@@ -52,7 +52,7 @@ class Structure:
 
     def __init__(
         self, kind: str, type: Any = None, keys: tuple[Any, ...] = (),
-        children: tuple[Structure, ...] = (),
+        children: tuple[TreeDef, ...] = (),
     ) -> None:  # fmt: skip
         self.kind: Final = kind
         self.type: Final = type
@@ -127,7 +127,7 @@ class Structure:
                 child._match(tree[i], f"{name}[{i}]", found, nothing, prefix)
 
 
-def flatten(tree: Any, leaf: type) -> tuple[list[Any], Structure]:
+def flatten(tree: Any, leaf: type) -> tuple[list[Any], TreeDef]:
     """The leaves of nested lists, tuples and dicts, in order, and the nesting.
 
     Whatever is neither of these nor None, and every ``leaf``, counts as a leaf.
@@ -136,15 +136,15 @@ def flatten(tree: Any, leaf: type) -> tuple[list[Any], Structure]:
     return leaves, _flatten(tree, leaf, leaves)
 
 
-def _flatten(tree: Any, leaf: type, leaves: list[Any]) -> Structure:
+def _flatten(tree: Any, leaf: type, leaves: list[Any]) -> TreeDef:
     if not isinstance(tree, leaf):
         if tree is None:
-            return Structure("none")
+            return TreeDef("none")
         if isinstance(tree, dict):
             children = tuple([_flatten(v, leaf, leaves) for v in tree.values()])
-            return Structure("dict", type(tree), tuple(tree), children)
+            return TreeDef("dict", type(tree), tuple(tree), children)
         if isinstance(tree, (list, tuple)):
-            return Structure(
+            return TreeDef(
                 "sequence", type(tree), (), tuple([_flatten(v, leaf, leaves) for v in tree]))
     leaves.append(tree)
-    return Structure("leaf")
+    return TreeDef("leaf")

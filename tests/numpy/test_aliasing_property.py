@@ -184,7 +184,7 @@ def _compare(seed: int, lines: list[str], theirs: dict[str, Any], ours: dict[str
 
 def _unknown(x: Any) -> bool:
     """Whether a position that only the device knows is part of what the array is."""
-    return any(isinstance(s, lazyloom.frontend.Pick) for s in x.view_steps)
+    return any(isinstance(s, lazyloom.frontend.Select) for s in x.view_steps)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

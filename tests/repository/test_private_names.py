@@ -126,9 +126,9 @@ def test_uses_of_private_names_are_found(tmp_path: Path, monkeypatch: pytest.Mon
         "    def f(self):\n"
         "        self._mine = self.value\n"
         "        self._write(self.value)\n"
-        "        return getattr(self, '_spare'), self._mine, lazyloom.ops.spec\n")
+        "        return getattr(self, '_overwritten'), self._mine, lazyloom.ops.spec\n")
     found = "\n".join(violations(tmp_path))
-    for line, word in ((2, "imported"), (3, "Array._writes"), (7, "_write"), (8, "_spare"),
+    for line, word in ((2, "imported"), (3, "Array._writes"), (7, "_write"), (8, "_overwritten"),
                        (8, "lazyloom.ops.spec")):
         assert any(f":{line}:" in entry and word in entry for entry in found.splitlines()), found
     assert "_mine" not in found

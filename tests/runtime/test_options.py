@@ -121,7 +121,7 @@ def test_as_many_requests_of_a_program_are_kept_as_are_set() -> None:
             for _ in range(2):
                 run(True)
                 run(False)
-            assert len(memory.entries()[-1].ready) == kept
+            assert len(memory.entries()[-1].dispatches) == kept
 
 
 def test_only_so_many_known_programs_are_compared() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.frontend import Pick, Reshape, index_key, same_view
+from lazyloom.frontend import Reshape, Select, index_key, same_view
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._elementwise import alike
@@ -228,7 +228,7 @@ class _Entries:
             assert dim is not None
             strides = found.stride()
             found = found._share(
-                Pick(at, value, bounds.checked(value, self.shape[dim], dim, "index")),
+                Select(at, value, bounds.checked(value, self.shape[dim], dim, "index")),
                 (*strides[:at], *strides[at + 1:]), found.element_offset)
         return found
 

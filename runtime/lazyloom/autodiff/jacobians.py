@@ -14,7 +14,7 @@ from ..batching.replay import spread
 from ..errors import GradientError
 from ..tensor.tensor import Tensor, wrap_as
 from ..trace.graph import Value
-from ..trace.mapping import Mapping
+from ..trace.mapping import MappedCall
 from ..trace.recording import record
 from ..trace.source import user_site
 from .api import argument_positions
@@ -103,7 +103,7 @@ def _jacobian(
                     f"{name}: leaf {number} of the arguments to differentiate by is a {what}, "
                     "expected a floating-point or complex tensor")
         forward_mode = _direction(run, forward, holomorphic)
-        mapping = Mapping(f"lazyloom.{name}", user_site())
+        mapping = MappedCall(f"lazyloom.{name}", user_site())
         rows = (_by_tangents if forward_mode else _by_cotangents)(run, mapping)
         trees = [
             run.structure.build(
@@ -180,13 +180,13 @@ def _reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     return found
 
 
-def _mapped(run: Run, body: Any, like: Sequence[Value], mapping: Mapping) -> list[Value]:
+def _mapped(run: Run, body: Any, like: Sequence[Value], mapping: MappedCall) -> list[Value]:
     size = _elements(like)
     return [value if has_axis else spread(value, size)
             for value, has_axis in map_values(body, _units(like), size, mapping)]
 
 
-def _by_tangents(run: Run, mapping: Mapping) -> list[list[Value]]:
+def _by_tangents(run: Run, mapping: MappedCall) -> list[list[Value]]:
     """The derivatives of each result by each leaf."""
     rows = []
     for column, t in zip(_mapped(run, run.jvp, run.moving, mapping), run.out, strict=True):
@@ -197,7 +197,7 @@ def _by_tangents(run: Run, mapping: Mapping) -> list[list[Value]]:
     return rows
 
 
-def _by_cotangents(run: Run, mapping: Mapping) -> list[list[Value]]:
+def _by_cotangents(run: Run, mapping: MappedCall) -> list[list[Value]]:
     """The same."""
     results = [t.value for t in run.out]
     by_leaf = [

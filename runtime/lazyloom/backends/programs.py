@@ -31,7 +31,7 @@ class _Stored(NamedTuple):
     code: bytes
 
 
-def ready(entry: memory.Entry, plan: Plan, donate: bool) -> memory.Ready:
+def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchInfo:
     """What a run of the plan needs; finds or compiles its program.
 
     Raises NotLowered, and whatever the backend raises that cannot compile the program.
@@ -47,7 +47,7 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool) -> memory.Ready:
         structure = entry.structure
         record = Program(structure, plan.wanted, sorted(match_donations(
             structure, plan.wanted, plan.donatable if donate else [])))
-        found = memory.Ready(
+        found = memory.DispatchInfo(
             plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
             taken, copied, record)
         entry.keep(found)

@@ -29,12 +29,12 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation: Evaluation = plan.evaluation
     started = time.perf_counter()
     entry = memory.entry_of(plan.structure, donate)
-    ready = entry.ready_for(plan.wanted, plan.donatable)
-    if ready is None:
+    info = entry.dispatch_info(plan.wanted, plan.donatable)
+    if info is None:
         # slow to import, and not needed for a program that ran before
         from . import programs
 
-        ready = programs.ready(entry, plan, donate)
+        info = programs.prepared(entry, plan, donate)
     else:
         evaluation.found = "memory"
         counters["program_hits"] += 1
@@ -44,42 +44,42 @@ def run(plan: Plan, donate: bool) -> None:
     for buffer in leaves:
         array = buffer.array
         arguments.append(device_array(buffer) if array is None else array)
-    if ready.copied:
-        for k in ready.copied:
+    if info.copied:
+        for k in info.copied:
             arguments[k] = backend().copy(arguments[k])
-        evaluation.copied = list(ready.copied)
-        counters["donated_copies"] += len(ready.copied)
+        evaluation.copied = list(info.copied)
+        counters["donated_copies"] += len(info.copied)
     if plan.scalars:
         _add_scalars(arguments, entry, plan.scalars)
-    if ready.needs or memory_limits.limited:
-        memory_limits.to_run(ready.needs)
-    evaluation.bytes_in = ready.bytes_in
-    evaluation.bytes_donated = ready.bytes_donated
+    if info.needs or memory_limits.limited:
+        memory_limits.to_run(info.needs)
+    evaluation.bytes_in = info.bytes_in
+    evaluation.bytes_donated = info.bytes_donated
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    if COMPILED and ready.loaded.direct:
-        _launch(plan, ready, arguments)
+    if COMPILED and info.loaded.direct:
+        _launch(plan, info, arguments)
     else:
         with Deferred(True):
-            _launch(plan, ready, arguments)
+            _launch(plan, info, arguments)
     if not donate:
         _wait(plan)
-    evaluation.bytes_out = ready.bytes_out
-    evaluation.program = ready.program
+    evaluation.bytes_out = info.bytes_out
+    evaluation.program = info.program
     timings = evaluation.timings
     if "lookup" not in timings:
         timings["lookup"] = looked - started
     timings["dispatch"] = time.perf_counter() - looked
 
 
-def _launch(plan: Plan, ready: memory.Ready, arguments: list[Any]) -> None:
+def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
     """Run; once the program has taken its donated inputs, its results arrive."""
     try:
-        arrays: list[Any] = ready.loaded.run(*arguments)
-        for target, number in zip(plan.results, ready.position, strict=True):
+        arrays: list[Any] = info.loaded.run(*arguments)
+        for target, number in zip(plan.results, info.position, strict=True):
             target.array = arrays[number]
         leaves = plan.leaves
-        for k in ready.taken:
+        for k in info.taken:
             leaves[k].array = None
         plan.attached = True
     finally:

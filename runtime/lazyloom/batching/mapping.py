@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ..trace import graph
 from ..trace.custom_derivatives import Custom, ResultOf, VjpRule
 from ..trace.graph import Node, Value
-from ..trace.mapping import Mapping
+from ..trace.mapping import MappedCall
 from ..trace.recording import record
 from ..trace.source import user_site
 from ..types import tensor_type
@@ -19,7 +19,7 @@ from .replay import replay, spread
 
 def map_values(
     body: Callable[[list[Value]], Sequence[Value]], inputs: Sequence[Value], size: int,
-    mapping: Mapping,
+    mapping: MappedCall,
 ) -> list[tuple[Value, bool]]:  # fmt: skip
     """``body`` of every element of a leading axis.
 
@@ -109,7 +109,7 @@ class _OnAxis:
             found.extend(i for i, v in enumerate(made) if v is not None)
             return [v for v in made if v is not None]
 
-        whole = map_values(body, given, self.size, Mapping(self.name, user_site()))
+        whole = map_values(body, given, self.size, MappedCall(self.name, user_site()))
         result: list[Value | None] = [None] * len(self.mapped)
         for i, (value, has_axis) in zip(found, whole, strict=True):
             if not has_axis:

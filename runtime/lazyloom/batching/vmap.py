@@ -13,9 +13,9 @@ from typing import Any
 from ..errors import ArgumentError, ShapeError
 from ..tensor.tensor import Tensor, wrap_as
 from ..trace.graph import Value
-from ..trace.mapping import Mapping
+from ..trace.mapping import MappedCall
 from ..trace.source import user_site
-from ..tree import Structure, flatten
+from ..tree import TreeDef, flatten
 from .mapping import map_values, moved
 from .replay import spread
 
@@ -68,9 +68,9 @@ def vmap(
         prefix = list(in_axes) if isinstance(in_axes, tuple) else in_axes
         axes = of_args.broadcast(prefix, "vmap: in_axes") + [0] * of_kwargs.count
         inputs, size = _inputs(leaves, axes, axis_size)
-        mapping = Mapping("lazyloom.vmap", user_site())
+        mapping = MappedCall("lazyloom.vmap", user_site())
         made: list[Any] = []
-        results: list[Structure] = []
+        results: list[TreeDef] = []
 
         def body(values: list[Value]) -> list[Value]:
             given = iter(values)

@@ -14,7 +14,7 @@ from ..program.program import Program, Structure
 from ..settings import tuning
 
 
-class Ready:
+class DispatchInfo:
     """All that a run needs to know when it asks for what an earlier run asked for.
 
     Attributes:
@@ -58,13 +58,13 @@ class Entry:
         position: output number by pair.
         aliases: donated leaf -> number of the output that takes its memory.
         program: the compiled or loaded program, or None before.
-        ready: what runs needed that asked for different things, for the next ones.
+        dispatches: what runs needed that asked for different things, for the next ones.
         scalars: the newest run's scalar vectors: dtype -> (numbers, device array).
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
     """
 
-    __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "ready",
+    __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
@@ -74,29 +74,31 @@ class Entry:
         self.position: dict[tuple[int, int], int] = {}
         self.aliases: dict[int, int] = {}
         self.program: Any = None
-        self.ready: list[Ready] = []
+        self.dispatches: list[DispatchInfo] = []
         self.scalars: dict[Any, tuple[list[Any], Any]] = {}
         self.used = 0
         self.lock = new_lock()
         self.site = ""
         self.looked = False
 
-    def ready_for(self, wanted: list[tuple[int, int]], donatable: list[int]) -> Ready | None:
+    def dispatch_info(
+        self, wanted: list[tuple[int, int]], donatable: list[int]
+    ) -> DispatchInfo | None:
         """What a run needs that asks for this, if one did before."""
-        for ready in self.ready:
-            if ready.wanted == wanted and ready.donatable == donatable:
-                return ready
+        for info in self.dispatches:
+            if info.wanted == wanted and info.donatable == donatable:
+                return info
         return None
 
-    def keep(self, ready: Ready) -> None:
+    def keep(self, info: DispatchInfo) -> None:
         """Remember what a run needed; the caller holds the lock."""
-        self.ready = [ready, *self.ready[: tuning.requests_kept - 1]]
+        self.dispatches = [info, *self.dispatches[: tuning.requests_kept - 1]]
 
     def set(
         self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any
     ) -> None:
         """Take over a program; the caller holds the lock."""
-        self.ready = []
+        self.dispatches = []
         self.position = {pair: i for i, pair in enumerate(outputs)}
         self.aliases = aliases
         self.outputs = outputs

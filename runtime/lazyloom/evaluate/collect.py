@@ -333,7 +333,7 @@ def finish(plan: Plan) -> None:
     plan.finished = True
     for leaf in plan.leaves:
         leaf.holds -= 1
-        if leaf.spare and not plan.failed:
+        if leaf.recoverable and not plan.failed:
             graph.empty(leaf)
     graph.drain()
 

@@ -173,7 +173,7 @@ def _dispatch(plan: Plan) -> None:
                 run(plan, settings.donates())
             except NotLowered as error:
                 _run_what_is_left(plan, {}, {error.number: _definition_error(plan, error)})
-        evaluation.settled = plan.attached and not evaluation.fallible
+        evaluation.results_ready = plan.attached and not evaluation.fallible
     except Exception as error:
         reraise_from_handler(error)
         if plan.attached:
@@ -195,7 +195,7 @@ def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
     """
     for buffer in plan.leaves:
         made: Evaluation | None = buffer.origin
-        if made is not None and (not made.settled or buffer.array is None):
+        if made is not None and (not made.results_ready or buffer.array is None):
             break
     else:
         return None
@@ -287,7 +287,7 @@ def _without(
             results.append(target)
     # what failed may have been written over these: they are what it goes back to
     donatable = [leaves.index(k) for k in plan.donatable
-                 if k in leaves and not plan.leaves[k].spare]
+                 if k in leaves and not plan.leaves[k].recoverable]
     rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
                 scalars, wanted, results, donatable)
     rest.evaluation = plan.evaluation

@@ -29,7 +29,9 @@ def _check_function(entry: OpDef, name: str, elements: tuple[TensorType, ...]) -
     """The type of the one element that the function gives of some."""
     function = lookup(name)
     arity = len(elements)
-    if function.most != arity or function.least != arity or function.fallible or function.effect:
+    if function.max_operands != arity or function.min_operands != arity or (
+        function.fallible or function.effect
+    ):
         raise ArgumentError(
             f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op of "
             f"{arity} operands", op=entry.name)

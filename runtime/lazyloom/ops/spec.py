@@ -84,13 +84,15 @@ class OpDef:
         root: the entry of the table at the bottom of that, itself for such an entry.
         own: the names of the attributes that it has beside those of ``base``.
         family: the name of its rule.
-        least, most: how many operands it takes; ``most`` is -1 if there is no limit.
+        min_operands, max_operands: how many operands it takes; ``max_operands`` is -1 if there is
+            no limit.
     """
 
     __slots__ = (
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
         "T", "heavy", "residuals", "fallible", "effect", "differentiable", "version", "samples",
-        "tolerance", "outputs", "lists", "least", "most", "kind", "base", "root", "own", "linear",
+        "tolerance", "outputs", "lists", "min_operands", "max_operands", "kind", "base",
+        "root", "own", "linear",
         "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
         "dependence", "_derived",
@@ -131,8 +133,8 @@ class OpDef:
         self.tolerance: Final = tolerance
         self.outputs: Final = outputs
         self.lists: Final = lists
-        self.least: Final = sum(1 for o in operands if not o.optional and not o.variadic)
-        self.most: Final = -1 if operands and operands[-1].variadic else len(operands)
+        self.min_operands: Final = sum(1 for o in operands if not o.optional and not o.variadic)
+        self.max_operands: Final = -1 if operands and operands[-1].variadic else len(operands)
         self.kind: Final = kind
         self.base: Final = base
         self.root: Final[OpDef] = base.root if base is not None else self
@@ -273,13 +275,14 @@ class OpDef:
     def check_operands(self, types: Sequence[TensorType | None]) -> None:
         """Check the number of operands and their dtypes against the entry."""
         n = len(types)
-        if n < self.least or (self.most >= 0 and n > self.most):
-            expected = str(self.least) if self.least == self.most else (
-                f"at least {self.least}" if self.most < 0 else f"{self.least} to {self.most}")
+        if n < self.min_operands or (self.max_operands >= 0 and n > self.max_operands):
+            low, high = self.min_operands, self.max_operands
+            expected = str(low) if low == high else (
+                f"at least {low}" if high < 0 else f"{low} to {high}")
             raise ArgumentError(
                 f"{self.name}: {n} operands were given, expected {expected}"
                 f" ({', '.join(o.name for o in self.operands)})"
-                f"{f'; operand {self.operand_name(n)!r} is missing' if n < self.least else ''}",
+                f"{f'; operand {self.operand_name(n)!r} is missing' if n < low else ''}",
                 op=self.name)
         shared: DType | None = None
         first = ""

@@ -76,7 +76,7 @@ class Evaluation:
     __slots__ = (
         "number", "reason", "site", "found", "ops", "program", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "spawned", "settled",
+        "fallible", "spawned", "results_ready",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -95,7 +95,7 @@ class Evaluation:
         self.error: Exception | None = None
         self.dispatched = Dispatched()
         #: it was handed to XLA, and its results can be passed on without a look at them
-        self.settled = False
+        self.results_ready = False
         self.places: list[tuple[str, Any]] = []
         self.fallible = False
         #: evaluations that ran first because this one needed their results

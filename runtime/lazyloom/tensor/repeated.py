@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..trace.graph import Value
-from .views import Diagonal, Permute, Pick, Reshape, Slice, Strided, ViewStep, put_at
+from .views import Diagonal, Permute, Reshape, Select, Slice, Strided, ViewStep, put_at
 
 #: the steps that only say which elements there are, and where
-BY_PLACE = (Slice, Permute, Reshape, Diagonal, Pick, Strided)
+BY_PLACE = (Slice, Permute, Reshape, Diagonal, Select, Strided)
 
 
 def put_repeated(steps: tuple[ViewStep, ...], bases: list[Value], new: Value) -> Value:

@@ -14,7 +14,7 @@ from typing import Any, Final, Self, cast, final
 from ..compiled import mypyc_attr
 from ..dtypes import DType, as_dtype
 from ..errors import AliasError, ArgumentError, LoomError
-from ..evaluate.spares import Spare, gone_back, written_over
+from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..ops.spec import OpDef, lookup
 from ..trace.graph import Node, Value, grad_mode, trace
 from ..trace.mapping import innermost
@@ -55,32 +55,32 @@ class Storage:
         version: number of writes so far.
         writable: False makes writes an AliasError (memory shared with the outside).
         created: the number of the newest node when it was made.
-        spare: what it goes back to if computing the contents fails.
+        overwritten: what it goes back to if computing the contents fails.
     """
 
-    __slots__ = ("value", "version", "writable", "created", "spare")
+    __slots__ = ("value", "version", "writable", "created", "overwritten")
 
     def __init__(self, value: Value) -> None:
         self.value: Value = value
         self.version: int = 0
         self.writable: bool = True
         self.created: int = trace.sequence
-        self.spare: Spare | None = None
+        self.overwritten: Overwritten | None = None
 
     def replace(self, value: Value) -> None:
         """Write all of the contents over."""
-        self.spare = written_over(self.value, self.spare)
+        self.overwritten = written_over(self.value, self.overwritten)
         self.value = value
         self.version += 1
 
     def recover(self) -> None:
         """Go back to the contents from before, if a run that failed was to write the present."""
-        if self.spare is not None:
-            before = gone_back(self.value, self.spare)
+        if self.overwritten is not None:
+            before = restored(self.value, self.overwritten)
             if before is not None:
                 self.value = before
                 self.version += 1
-                self.spare = None
+                self.overwritten = None
 
 
 @final
@@ -134,7 +134,7 @@ class Tensor:
 
     __slots__ = (
         "_value", "_writes", "shared", "view_steps", "tensor_type", "_alias_state", "detached",
-        "slow_path", "_created", "_spare",
+        "slow_path", "_created", "_overwritten",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then ``shared`` has both
@@ -150,7 +150,7 @@ class Tensor:
     #: the number of the newest node when it was made; of no meaning once it shares a storage
     _created: int
     #: what the contents go back to while nothing shares them; then the storage has it
-    _spare: Spare | None
+    _overwritten: Overwritten | None
 
     def __init__(self, value: Value) -> None:
         if not isinstance(value, Value):
@@ -170,7 +170,7 @@ class Tensor:
         self.detached = False
         self.slow_path = False
         self._created = 0
-        self._spare = None
+        self._overwritten = None
 
     @final
     def _hold(self, value: Value) -> None:
@@ -184,7 +184,7 @@ class Tensor:
         self.detached = False
         self.slow_path = False
         self._created = trace.sequence
-        self._spare = None
+        self._overwritten = None
 
     @classmethod
     def from_value(cls, value: Value) -> Self:
@@ -206,8 +206,8 @@ class Tensor:
                     shared = Storage(value)
                     shared.version = self._writes
                     shared.created = self._created
-                    shared.spare = self._spare
-                    self._spare = None
+                    shared.overwritten = self._overwritten
+                    self._overwritten = None
                     self.shared = shared
                     self._value = None
         return shared
@@ -261,15 +261,15 @@ class Tensor:
     def _current(self) -> Value:
         own = self._value
         if own is not None:
-            if self._spare is not None:
-                before = gone_back(own, self._spare)
+            if self._overwritten is not None:
+                before = restored(own, self._overwritten)
                 if before is not None:
                     self._value = own = before
                     self._writes += 1
-                    self._spare = None
+                    self._overwritten = None
             return own.detach() if self.detached else own
         storage = self._storage
-        if storage.spare is not None:
+        if storage.overwritten is not None:
             storage.recover()
         if not self.view_steps:
             found = storage.value
@@ -360,7 +360,7 @@ class Tensor:
             self._refuse_outside()
         own = self._value
         if own is not None:
-            self._spare = written_over(own, self._spare)
+            self._overwritten = written_over(own, self._overwritten)
             self._value = value
             self._writes += 1
             return
@@ -371,7 +371,7 @@ class Tensor:
         if not self.view_steps:
             storage.replace(value)
             return
-        if storage.spare is not None:
+        if storage.overwritten is not None:
             storage.recover()
         bases = [storage.value]
         repeats = self.view_steps[-1].repeats
@@ -400,8 +400,8 @@ class Tensor:
         made = self.from_value(value)
         old = self._current()
         shared = self.shared
-        spare = self._spare if shared is None else shared.spare
-        made._spare = written_over(old, None if spare is None else spare.copy())
+        overwritten = self._overwritten if shared is None else shared.overwritten
+        made._overwritten = written_over(old, None if overwritten is None else overwritten.copy())
         return made
 
     @final

@@ -310,7 +310,7 @@ class Diagonal(ViewStep):
         return found
 
 
-class Pick(ViewStep):
+class Select(ViewStep):
     """The part at one position of an axis, which is data: a 0-d integer value.
 
     ``given`` tells two such steps apart; ``index`` is what positions are taken from, the same

@@ -58,13 +58,13 @@ class Buffer:
         checks: conditions to look at before it is read (:mod:`lazyloom.evaluate.checks`), or None.
         range: the least and the largest of the integers in it, where that was found out from
             data on the host.
-        spare: a storage that was written over may go back to it
-            (:mod:`lazyloom.evaluate.spares`), and refers to it without being an owner.
+        recoverable: a storage that was written over may go back to it
+            (:mod:`lazyloom.evaluate.overwritten`), and refers to it without being an owner.
     """
 
     __slots__ = (
-        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "spare", "slot",
-        "epoch",
+        "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
+        "slot", "epoch",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -76,7 +76,7 @@ class Buffer:
         self.origin: Any = origin
         self.checks: tuple[Any, ...] | None = None
         self.range: tuple[int, int] | None = None
-        self.spare: bool = False
+        self.recoverable: bool = False
         self.slot: int = 0
         self.epoch: int = 0
 
@@ -135,7 +135,7 @@ class Node:
         self.depth: int = 0
         #: what is known of the trace that a cut ended with this node, for what goes on from it
         self.cut_history: CutHistory | None = None
-        #: of a node whose state is MAPPED, the lazyloom.trace.mapping.Mapping that it belongs to
+        #: of a node whose state is MAPPED, the lazyloom.trace.mapping.MappedCall that it belongs to
         self.mapping: Any = None
         self.slot: int = 0
         self.epoch: int = 0
@@ -372,15 +372,15 @@ def drop_buffer(node: Node, index: int) -> None:
     if buffer is not None:
         buffer.owners -= 1
         node.buffers[index] = None
-        if buffer.spare:
+        if buffer.recoverable:
             if trace.failing:
-                buffer.spare = False
+                buffer.recoverable = False
             else:
                 empty(buffer)
 
 
 def empty(buffer: Buffer) -> None:
-    """Give up the memory of a spare buffer that nobody owns and no plan is about to use."""
+    """Give up the memory of a recoverable buffer that nobody owns and no plan is about to use."""
     if buffer.owners == 0 and buffer.holds == 0:
         buffer.array = None
         buffer.host = None

@@ -14,7 +14,7 @@ from .graph import Value
 from .source import Site
 
 
-class Mapping:
+class MappedCall:
     """One call of a mapped function.
 
     Attributes:
@@ -46,14 +46,14 @@ class Mapping:
 _local: Final = threading.local()
 
 
-def _stack() -> list[Mapping]:
-    found: list[Mapping] | None = getattr(_local, "stack", None)
+def _stack() -> list[MappedCall]:
+    found: list[MappedCall] | None = getattr(_local, "stack", None)
     if found is None:
         found = _local.stack = []
     return found
 
 
-def innermost() -> Mapping | None:
+def innermost() -> MappedCall | None:
     """The mapping whose function this thread runs, if any."""
     stack = _stack()
     return stack[-1] if stack else None
@@ -61,7 +61,7 @@ def innermost() -> Mapping | None:
 
 def unreadable(value: Value, site: Site) -> LoomError:
     """The error of reading a value that stands for one element of an axis."""
-    mapping: Mapping = value.node.mapping
+    mapping: MappedCall = value.node.mapping
     called = f"{mapping.name}, called at {mapping.site},"
     if mapping.active:
         text = (

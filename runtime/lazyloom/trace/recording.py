@@ -66,7 +66,7 @@ def record(
     items: Sequence[Any] = operands
     try:
         found = op if isinstance(op, OpDef) else lookup(op)
-        while len(items) > found.least and items[-1] is None:
+        while len(items) > found.min_operands and items[-1] is None:
             # absent optional operands at the end are no part of the structure
             items = items[:-1]
         spec = spec_of(found, attributes, len(items))
@@ -88,7 +88,8 @@ def as_list(op: Any, operands: Any) -> list[Any]:
 
 
 def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
-    known = position < spec.op.most or (spec.op.most < 0 and len(spec.op.operands) > 0)
+    limit = spec.op.max_operands
+    known = position < limit or (limit < 0 and len(spec.op.operands) > 0)
     name = repr(spec.op.operand_name(position)) if known else str(position)
     return ArgumentError(
         f"{spec.op.name}: operand {name} is a {type(given).__name__}, expected a Value or a "

@@ -24,7 +24,7 @@ from . import checks, evaluate
 
 
 @final
-class Spare:
+class Overwritten:
     """The contents of a storage before it was written over.
 
     Attributes:
@@ -51,91 +51,91 @@ class Spare:
         self.seen: int = reports[0]
         self.held: list[Value] | None = None
 
-    def copy(self) -> Spare:
+    def copy(self) -> Overwritten:
         """The same for another storage."""
-        made = Spare(self.buffer, self.type, self.leaf)
+        made = Overwritten(self.buffer, self.type, self.leaf)
         made.seen = self.seen
         made.between = None if self.between is None else list(self.between)
         made.held = None if self.held is None else list(self.held)
         return made
 
 
-def written_over(old: Value, spare: Spare | None) -> Spare | None:
-    """What a storage can go back to once ``old`` is written over; before that it was ``spare``."""
+def written_over(old: Value, before: Overwritten | None) -> Overwritten | None:
+    """What a storage can go back to once ``old`` is written over, from what it could before."""
     if not donates():
-        return _held(old, spare)
+        return _held(old, before)
     node = old.node
     if node.state == DONE:
         buffer = _buffer(old)
         if buffer is None or (old.requires_grad and node.token is None):
             return None  # its place on the tape goes with it
-        buffer.spare = True
-        if spare is None:
-            return Spare(buffer, node.types[old.index], node.token)
-        spare.keep(buffer, node.types[old.index], node.token)
-    elif spare is not None:
-        if node.state == FAILED and _failed_since(old, spare):
-            spare.between = None
-        elif spare.between is None:
-            spare.between = [node.seq]
-        elif len(spare.between) == tuning.overwrites_kept:
+        buffer.recoverable = True
+        if before is None:
+            return Overwritten(buffer, node.types[old.index], node.token)
+        before.keep(buffer, node.types[old.index], node.token)
+    elif before is not None:
+        if node.state == FAILED and _failed_since(old, before):
+            before.between = None
+        elif before.between is None:
+            before.between = [node.seq]
+        elif len(before.between) == tuning.overwrites_kept:
             return None
         else:
-            spare.between.append(node.seq)
-    return spare
+            before.between.append(node.seq)
+    return before
 
 
-def _held(old: Value, spare: Spare | None) -> Spare | None:
+def _held(old: Value, before: Overwritten | None) -> Overwritten | None:
     """:func:`written_over` where nothing may be lost."""
     state = old.node.state
     if state == FAILED:
-        return spare
-    if state == PENDING and spare is not None and len(spare.held or ()) >= tuning.overwrites_held:
+        return before
+    if state == PENDING and before is not None and len(before.held or ()) >= tuning.overwrites_held:
         evaluate.evaluate(old.node, "write in place")
         state = old.node.state
-    if spare is None or (state == DONE and not _bad(old)):
-        spare = Spare(None, None, None)
-    if spare.held is None:
-        spare.held = []
-    spare.held.append(old)
-    return spare
+    if before is None or (state == DONE and not _bad(old)):
+        before = Overwritten(None, None, None)
+    if before.held is None:
+        before.held = []
+    before.held.append(old)
+    return before
 
 
-def gone_back(value: Value, spare: Spare) -> Value | None:
+def restored(value: Value, before: Overwritten) -> Value | None:
     """The contents from before, where a run that was to compute ``value`` is known to have failed.
 
     None where it has not failed, nobody has been told yet, or the contents are lost.
     """
-    if spare.seen == reports[0]:
+    if before.seen == reports[0]:
         return None
     node = value.node
     if node.state == PENDING:
         # it may depend on what has failed
         evaluate.evaluate(node, "use after a failure")
-    spare.seen = reports[0]
+    before.seen = reports[0]
     if node.state == FAILED:
         error = node.error
         if error is None or not error.raised:
             return None
-    elif node.state != DONE or not spare.held or not _known_to_fail(value):
+    elif node.state != DONE or not before.held or not _known_to_fail(value):
         return None
     leaf: Any = None
     if value.requires_grad:
-        leaf = node.token if node.token is not None else spare.leaf
-    for v in reversed(spare.held or ()):
+        leaf = node.token if node.token is not None else before.leaf
+    for v in reversed(before.held or ()):
         if v.node.state != FAILED and not _bad(v):
             if not value.requires_grad:
                 return v.detach()
             return v if v.requires_grad or leaf is None else v.as_leaf(leaf)
-    buffer = spare.buffer
-    if buffer is None or node.state != FAILED or not _failed_since(value, spare):
+    buffer = before.buffer
+    if buffer is None or node.state != FAILED or not _failed_since(value, before):
         return None
     with graph.trace.lock:
         if buffer.array is None and buffer.host is None:
             return None
-        assert spare.type is not None
-        buffer.spare = False
-        found = graph.hold(graph.leaf_node(spare.type, buffer), 0, False)
+        assert before.type is not None
+        buffer.recoverable = False
+        found = graph.hold(graph.leaf_node(before.type, buffer), 0, False)
     return found if leaf is None else found.as_leaf(leaf)
 
 
@@ -144,12 +144,12 @@ def _buffer(value: Value) -> Buffer | None:
     return buffers[value.index] if buffers is not None else None
 
 
-def _failed_since(value: Value, spare: Spare) -> bool:
-    """Whether all that was written since the spare failed in one run, and somebody was told."""
+def _failed_since(value: Value, before: Overwritten) -> bool:
+    """Whether all that was written since then failed in one run, and somebody was told."""
     error = value.node.error
     if error is None or not error.raised:
         return False
-    return error.reached.issuperset(spare.between or ())
+    return error.reached.issuperset(before.between or ())
 
 
 def _bad(value: Value) -> bool:
