@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazyloom.frontend import view_of_type
+from lazyloom.frontend import ViewStep, steps_between, view_of_type
 
 from ._layout import ViewInfo, base_of, view_info
 
@@ -23,8 +23,10 @@ class Plan:
 
     __slots__ = ("steps", "type", "strides", "writeable", "special", "scalar")
 
-    def __init__(self, x: Any, view: Any, writeable: bool, scalar: bool) -> None:
-        self.steps = view.view_steps[len(x.view_steps):]
+    def __init__(
+        self, steps: tuple[ViewStep, ...], view: Any, writeable: bool, scalar: bool
+    ) -> None:
+        self.steps = steps
         self.type = view.tensor_type
         self.strides = view._info.strides
         self.writeable = writeable
@@ -46,16 +48,15 @@ def known(key: Any) -> Plan | None:
 
 def keep(key: Any, x: Any, view: Any, scalar: bool = False) -> None:
     """Keep how ``view`` came to be a view of ``x``."""
-    if view is x or view.shared is None or view.shared is not x.shared:
-        return
-    if view.view_steps[:len(x.view_steps)] != x.view_steps:
+    steps = steps_between(x, view)
+    if steps is None:
         return
     info = view_info(x)
     if info is not None and not info.writeable:
         return  # whether the step itself may be written through cannot be told
     if len(_plans) >= _MOST:
         _plans.clear()
-    _plans[key] = Plan(x, view, view._info.writeable, scalar)
+    _plans[key] = Plan(steps, view, view._info.writeable, scalar)
 
 
 def view_of(x: Any, plan: Plan) -> Any:

@@ -101,6 +101,18 @@ def view_of_type(
     return made
 
 
+def steps_between(tensor: Tensor, view: Tensor) -> tuple[ViewStep, ...] | None:
+    """The steps that lead from a tensor to a view of it; None where it is not one.
+
+    What :func:`view_of_type` takes, to make the same view of another tensor of that type.
+    """
+    if view is tensor or view.shared is None or view.shared is not tensor.shared:
+        return None
+    first = tensor.view_steps
+    count = len(first)
+    return view.view_steps[count:] if view.view_steps[:count] == first else None
+
+
 def view_of_storage(
     tensor: Tensor, storage: Storage, steps: tuple[ViewStep, ...], tensor_type: TensorType
 ) -> None:
@@ -185,6 +197,6 @@ __all__ = [
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "ViewStep", "detached_view", "following", "hold", "index_key",
     "operators_of", "read_apart", "read_through", "reread", "same_storage", "same_view",
-    "set_operators", "storage_of", "strides_for_broadcasts", "view", "share_view",
-    "view_of_storage", "view_of_type", "write",
+    "set_operators", "share_view", "steps_between", "storage_of", "strides_for_broadcasts",
+    "view", "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip

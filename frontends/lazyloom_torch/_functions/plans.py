@@ -10,6 +10,8 @@ import functools
 import typing
 from typing import Any
 
+from lazyloom.frontend import ViewStep, steps_between
+
 from .._core import Function, starred
 from .._tensor import Tensor
 
@@ -25,8 +27,8 @@ class Plan:
 
     __slots__ = ("steps", "type", "strides", "offset", "reordered")
 
-    def __init__(self, x: Tensor, view: Tensor) -> None:
-        self.steps = view.view_steps[len(x.view_steps):]
+    def __init__(self, x: Tensor, view: Tensor, steps: tuple[ViewStep, ...]) -> None:
+        self.steps = steps
         self.type = view.tensor_type
         self.strides = view.element_strides
         self.offset = view.element_offset - x.element_offset
@@ -38,21 +40,21 @@ class Plan:
             self.steps, self.type, self.strides, x.element_offset + self.offset, self.reordered)
 
 
-def _is_view(made: Any, x: Tensor) -> bool:
-    return (isinstance(made, Tensor) and made is not x and made.shared is not None
-            and made.shared is x.shared and made.view_steps[:len(x.view_steps)] == x.view_steps)
+def _plan(x: Tensor, made: Any) -> Plan | None:
+    steps = steps_between(x, made) if isinstance(made, Tensor) else None
+    return None if steps is None else Plan(x, made, steps)
 
 
 def keep(key: Any, x: Tensor, made: Any) -> None:
     """Keep how ``made``, a view of x or a tuple of views, came to be; other results are not."""
     if type(made) is tuple:
-        if not all(_is_view(m, x) for m in made):
+        plan: Any = tuple(_plan(x, m) for m in made)
+        if None in plan:
             return
-        plan: Any = tuple(Plan(x, m) for m in made)
-    elif _is_view(made, x):
-        plan = Plan(x, made)
     else:
-        return
+        plan = _plan(x, made)
+        if plan is None:
+            return
     if len(_plans) >= _MOST:
         _plans.clear()
     _plans[key] = plan
