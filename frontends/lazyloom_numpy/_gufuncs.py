@@ -44,6 +44,8 @@ class gufunc(ufunc):
 
     __slots__ = ("cores",)
 
+    options = ufunc.options | {"axes", "axis", "keepdims"}
+
     def __init__(self, name: str, compute: Compute, doc: str | None = None) -> None:
         super().__init__(name, None, compute, doc)
         self.__signature__: Final = _SIGNATURE

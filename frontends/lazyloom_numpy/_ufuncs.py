@@ -7,7 +7,7 @@ ones, once per combination; a call then casts, records one op, and wraps the res
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as onp
 
@@ -68,8 +68,6 @@ class Loop:
 
 
 MISSING: Any = object()
-#: the keyword arguments of a call beside out, where and dtype
-_OPTIONS: Final = frozenset(("casting", "order", "subok", "signature", "sig"))
 
 
 def _order(order: str, args: Any) -> str:
@@ -96,6 +94,10 @@ class ufunc(_Base):
 
     #: number of operands, of results, and the value that changes nothing, as NumPy's
     __slots__ = ("nin", "nout", "identity", "__dict__")
+
+    #: the keyword arguments of a call beside out, where and dtype
+    options: ClassVar[frozenset[str]] = frozenset(
+        ("casting", "order", "subok", "signature", "sig"))
 
     def __init__(
         self, name: str, op: str | None, compute: Compute | None = None, doc: str | None = None
@@ -196,7 +198,7 @@ class ufunc(_Base):
                 return keep_order(wrap(self.compute_values([operand(a) for a in args])), *args)
             results = self.compute_values([operand(a) for a in args])
             return tuple([keep_order(wrap(r), *args) for r in results])
-        unknown = options.keys() - _OPTIONS
+        unknown = options.keys() - self.options
         if unknown:
             raise TypeError(
                 f"{self.__name__}() got an unexpected keyword argument {min(unknown)!r}")

@@ -238,6 +238,13 @@ def test_results_in_an_order() -> None:
         assert ours.flags.f_contiguous == theirs.flags.f_contiguous, order
 
 
+def test_unknown_keywords_are_told_by_the_name_of_the_ufunc() -> None:
+    told = r"^(sin|matmul)\(\) got an unexpected keyword argument"
+    for call in (lambda: np.sin(1.0, axes=1), lambda: np.matmul([1.0], [1.0], axies=1)):
+        with pytest.raises(TypeError, match=told):
+            call()
+
+
 def test_generalised_functions() -> None:
     def program(m: Any, a: Any, b: Any, v: Any) -> Any:
         out = m.zeros((2, 3, 3), "complex128")
