@@ -25,6 +25,7 @@ from .._strides import of_elements, row_major
 from .._tensor import Tensor, operand
 from . import bounds, views
 from .convert import written_over
+from .creation import tensor
 from .plans import keep, known
 
 _wrap = Tensor.from_value
@@ -59,8 +60,6 @@ def _on_host(item: Any) -> Any:
     """A sequence of an index as a tensor, or as an array if no tensor is in it."""
     if isinstance(item, np.ndarray):
         return item
-    from .creation import tensor
-
     if any(isinstance(i, Tensor) for i in item):
         return tensor(list(item))
     array = np.asarray(list(item))
@@ -374,8 +373,6 @@ def stored(
         number = scalar(_fit(value, lazy), lazy)
         return number if keep_scalar else record("full", [number], {"shape": ()})
     if isinstance(value, np.ndarray):
-        from .creation import tensor
-
         return cast(operand(tensor(value)), lazy)
     raise TypeError(
         f"can't assign a {type_name(value)} to a {x.dtype!r} tensor; {what} must be a tensor "

@@ -11,6 +11,9 @@ from .._dtypes import int64
 from .._promotion import is_number, promote_types
 from .._tensor import Tensor, operand
 from . import pointwise
+from .reductions import norm
+from .reductions import sum as total
+from .views import diagonal
 
 _wrap = Tensor.from_value
 _MATMUL = spec("matmul", 2)
@@ -341,9 +344,6 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
-    from .reductions import sum as total
-    from .views import diagonal
-
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return total(diagonal(input))
@@ -382,9 +382,6 @@ def multiply_all(matrices: list[Tensor]) -> Tensor:
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """``x1 . x2 / (max(|x1|, eps) * max(|x2|, eps))`` along a dimension."""
-    from .reductions import norm
-    from .reductions import sum as total
-
     lengths = [pointwise.clamp(norm(x, 2, dim), min=eps) for x in (x1, x2)]
     return pointwise.div(total(pointwise.mul(x1, x2), dim), pointwise.mul(*lengths))
 
@@ -401,8 +398,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
     For p = 2 a product of matrices serves where there are more than 25 rows, or where
     ``compute_mode`` says so.
     """
-    from .reductions import norm
-
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
@@ -424,8 +419,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
 
 def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:
-    from .reductions import sum as total
-
     lengths = [total(pointwise.mul(x, x), -1) for x in (x1, x2)]
     squares = lengths[0].unsqueeze(-1) + lengths[1].unsqueeze(-2) - 2 * matmul(
         x1, x2.transpose(-2, -1))

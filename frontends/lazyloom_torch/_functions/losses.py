@@ -12,6 +12,7 @@ from lazyloom import Spec
 from .._core import broadcast_shapes, cast, record, record_two, scalar, spec
 from .._tensor import Tensor, operand
 from . import bounds, pointwise
+from .activations import log_softmax
 
 _wrap = Tensor.from_value
 _log = pointwise.FUNCTIONS["log"]
@@ -117,8 +118,6 @@ def _soft(
     if weight is None:
         return _wrap(record("soft_cross_entropy", [x, cast(y, x.dtype)], {
             "axis": axis, "label_smoothing": float(smoothing), "reduction": reduction}))
-    from .activations import log_softmax
-
     dim = axis % len(x.shape)
     classes = x.shape[dim]
     if smoothing:

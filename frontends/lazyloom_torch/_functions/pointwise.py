@@ -31,6 +31,8 @@ from .._grad_mode import is_grad_enabled
 from .._out import into
 from .._promotion import combine, is_number, number_dtype
 from .._tensor import Tensor, operand
+from .counting import nonzero
+from .creation import as_tensor, ones_like
 
 #: torch name -> (op, kind). Kinds: "float" makes integers floating first; "same" keeps
 #: the dtype; "test" gives bool.
@@ -140,8 +142,6 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     if kind == "logic":
         return _made(record(op, [operand(a), operand(b)]))
     if op in _OF_NUMBERS and not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        from .creation import as_tensor
-
         a = as_tensor(a)
     values, common = promoted((a, b), kind == "float")
     if op in _DIVISIONS and common.category < 2 and is_number(b) and b == 0:
@@ -395,8 +395,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` in float64 (complex128 for complex operands)."""
-    from .creation import as_tensor
-
     x = as_tensor(input)
     common = combine((ranked(x), ranked(exponent)))
     wide = _dtypes.complex128 if common.is_complex else _dtypes.float64
@@ -441,8 +439,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; alone, the indices."""
     if input is None and other is None:
-        from .counting import nonzero
-
         return nonzero(condition, as_tuple=True)
     mask = operand(condition)
     if mask.dtype.kind != "b":
@@ -582,8 +578,6 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 def isreal(input: Tensor) -> Tensor:
     """Where elements have no imaginary part."""
-    from .creation import ones_like
-
     return eq(imag(input), 0) if input.is_complex() else ones_like(input, dtype=bool_)
 
 

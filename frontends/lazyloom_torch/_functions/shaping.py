@@ -27,7 +27,8 @@ from .._elementwise import make_elementwise
 from .._errors import TorchArgumentError, described
 from .._promotion import combine
 from .._tensor import Tensor, operand
-from . import pointwise, views
+from . import bounds, pointwise, views
+from .creation import tensor
 from .indexing import coordinates
 
 _wrap = Tensor.from_value
@@ -250,8 +251,6 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 def _counted(counts: Tensor, total: int | None) -> Any:
     """Positions: as often each as ``counts`` says. Reads their sum, or is told it."""
-    from . import bounds
-
     kind = counts.tensor_type.dtype
     if kind.name not in ("int32", "int64"):
         raise NotImplementedError(
@@ -293,8 +292,6 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     at = axis(dim, input.ndim)
     size = input.tensor_type.shape[at] if input.ndim else 1
     if isinstance(repeats, (list, tuple)):
-        from .creation import tensor
-
         repeats = tensor(list(repeats), dtype=_dtypes.int64)
     if isinstance(repeats, Tensor) and repeats.tensor_type.size == 1 and size != 1:
         repeats = repeats.reshape(1).expand(size)

@@ -18,6 +18,7 @@ from .._errors import described
 from .._strides import row_major
 from .._tensor import Tensor
 from . import convert, creation, strided
+from .shaping import flip
 
 
 class UntypedStorage:
@@ -173,8 +174,6 @@ def resize_as(self: Tensor, the_template: Tensor) -> Tensor:
 
 def reversed_(self: Tensor) -> Tensor:
     """All dimensions in reverse order of their elements (``reversed(x)``)."""
-    from .shaping import flip
-
     found: Tensor = flip(self, tuple(range(self.ndim)))
     return found
 

@@ -10,6 +10,7 @@ from lazyloom.errors import type_name
 
 from .. import _dtypes
 from .._tensor import Tensor
+from . import creation
 
 
 class _Kind(type):
@@ -25,8 +26,6 @@ class _Kind(type):
 
         TypeError for anything else.
         """
-        from . import creation
-
         kind = cls._dtype
         if not data:
             return creation.FUNCTIONS["empty"](0, dtype=kind)
