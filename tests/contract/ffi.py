@@ -91,9 +91,7 @@ class Handlers:
             jax.ffi.register_ffi_target(
                 name, jax.ffi.pycapsule(getattr(self.library, name)), platform="cpu")
 
-        def entry(name: str, **how: Any) -> None:
-            target = name.split(".")[0]
-
+        def entry(target: str, name: str = "", **how: Any) -> None:
             def body(x: T) -> Array:
                 """A handler of the tests."""
                 return jax.ffi.ffi_call(
@@ -101,12 +99,12 @@ class Handlers:
                     has_side_effect=how.get("effect", False))(x)
 
             ll.register_op(
-                elementwise, T="floating", source="the tests", name=name, differentiable=False,
-                **how)(body)
+                elementwise, T="floating", source="the tests", name=name or target,
+                differentiable=False, **how)(body)
 
         entry("test_count", version="1")
-        entry("test_count.local", version=None)
-        entry("test_count.effect", version="1", effect=True)
+        entry("test_count", "test_count_local", version=None)
+        entry("test_count", "test_count_effect", version="1", effect=True)
         entry("test_check", version="1", fallible=True)
         entry("test_slow", version="1")
 

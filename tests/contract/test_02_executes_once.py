@@ -55,7 +55,7 @@ def test_an_op_with_an_effect_executes_though_nobody_wants_its_result(handlers: 
     before = handlers.runs
     x = host([1.0])
     for _ in range(2):
-        dropped = ll.record("test_count.effect", [x])
+        dropped = ll.record("test_count_effect", [x])
     del dropped
     assert handlers.runs == before
     ll.sync(wait=True)

@@ -481,5 +481,5 @@ def test_what_is_learned_of_outputs_is_stored(fresh_cache: Path) -> None:
 
 
 def test_local_ops_are_never_stored(fresh_cache: Path, handlers: Any) -> None:
-    rec("test_count.local", host([1.0])).read()
+    rec("test_count_local", host([1.0])).read()
     assert stored(fresh_cache) == []
