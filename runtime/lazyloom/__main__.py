@@ -8,9 +8,11 @@ import platform
 import sys
 
 from . import __version__, ops
+from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
 from .compiled import core
+from .errors import LoomError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             _print(disk.info())
         return 0
-    found = _info()
+    try:
+        found = _info()
+    except LoomError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
     if given.json:
         print(json.dumps(found, indent=2))
     else:
@@ -43,7 +49,7 @@ def _info() -> dict[str, object]:
         "core": core(),
         "python": f"{platform.python_version()} ({sys.executable})",
         "backend": backend().name,
-        **{k: v for k, v in backend().describe().items() if k != "platform"},
+        **{k: v for k, v in description().items() if k != "platform"},
         "ops": len(ops.names()),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }

@@ -68,6 +68,8 @@ def test_programs_of_both_frontends_give_the_same_numbers_on_it(tmp_path: Path) 
     ("no_such_module:Backend", "No module named 'no_such_module'"),
     ("numpy:Backend", "has no attribute 'Backend'"), ("xlaa", "No module named 'xlaa'"),
     ("builtins:dict", "gives a dict"), ("numpy:", "Empty|attribute|module"),
+    ("..x:y", "TypeError: .*package"), ("tests.runtime.test_backends:CONTRACT", "gives a list"),
+    ("tests.runtime.numpy_backend:Interpreter", "TypeError: .*missing 1 required .*'request'"),
 ])  # fmt: skip
 def test_a_name_of_no_backend_is_an_error_that_says_what_to_give(name: str, what: str) -> None:
     done = script(

@@ -11,6 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from ..cache import disk
+from ..errors import type_name
+from .returned import wrong
 from .selection import backend
 
 #: the layers that define what programs are compiled to: all that this package may import, itself
@@ -40,7 +42,10 @@ def sources() -> dict[str, str]:
 def fingerprint() -> bytes:
     """A digest of all that changes machine code: our source, and what the backend names."""
     current = backend()
-    digest = hashlib.sha256(f"{current.name}\n{current.fingerprint()}".encode())
+    text: object = current.fingerprint()
+    if not isinstance(text, str):
+        raise wrong("fingerprint", f"a {type_name(text)}", "a str")
+    digest = hashlib.sha256(f"{current.name}\n{text}".encode())
     for name, path in sources().items():
         with open(path, "rb") as f:
             digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())

@@ -17,7 +17,8 @@ from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Program, Structure
 from . import fingerprint, memory_limits
-from .backend import Executable, Request
+from .backend import Executable, NotLowered, Request
+from .returned import check_executable, check_number
 from .selection import backend
 
 _LENGTH: Final = struct.Struct("<Q")
@@ -36,6 +37,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
 
     Raises NotLowered, and whatever the backend raises that cannot compile the program.
     """
+    plan.evaluation.backend = backend().name
     with entry.lock:
         _find(entry, plan, donate)
         position = entry.position
@@ -49,7 +51,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
             structure, plan.wanted, plan.donatable if donate else [])))
         found = memory.DispatchInfo(
             plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
-            taken, copied, record)
+            taken, copied, record, backend().name, entry.outputs)
         entry.keep(found)
         return found
 
@@ -108,7 +110,7 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     request = Request(entry.structure, stored.outputs, stored.aliases)
     memory_limits.to_compile()
     try:
-        executable = backend().load(stored.code, request)
+        executable = check_executable(backend().load(stored.code, request), "load")
     except Exception as error:
         reraise_from_handler(error)
         # Verified bytes that the backend still refuses, such as from another build: compile again.
@@ -125,7 +127,7 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
 def _compile(entry: memory.Entry, plan: Plan, donate: bool, stored: Outputs) -> Executable:
     """Compile the entry's program, to return what was ever wanted of it."""
     evaluation: Evaluation = plan.evaluation
-    evaluation.difference = _difference(entry)
+    difference = _difference(entry)
     outputs = tuple(sorted({*plan.wanted, *entry.outputs, *stored}))
     if entry.program is not None:
         donatable = [k for k in entry.aliases if k in plan.donatable]
@@ -133,8 +135,14 @@ def _compile(entry: memory.Entry, plan: Plan, donate: bool, stored: Outputs) -> 
         donatable = plan.donatable if donate else []
     aliases = match_donations(plan.structure, outputs, donatable)
     memory_limits.to_compile()
-    executable = backend().compile(Request(plan.structure, outputs, aliases))
+    try:
+        found = backend().compile(Request(plan.structure, outputs, aliases))
+    except NotLowered as error:
+        check_number(error, len(plan.structure.instructions))
+        raise
+    executable = check_executable(found, "compile")
     evaluation.timings.update(executable.timings)
+    evaluation.difference = difference
     evaluation.found = "compiled"
     counters["programs_compiled"] += 1
     entry.set(outputs, aliases, executable)
@@ -153,14 +161,14 @@ def _difference(entry: memory.Entry) -> str:
 def _store(
     description: bytes, outputs: Outputs, aliases: dict[int, int], executable: Executable
 ) -> None:
+    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
     try:
-        code = executable.serialize()
+        data = _LENGTH.pack(len(head)) + head + executable.serialize()
     except Exception as error:
         reraise_from_handler(error)
         counters["disk_errors"] += 1
         return
-    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
-    fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+    fingerprint.store("program", description, data)
 
 
 def _unpack(data: bytes) -> _Stored | None:

@@ -17,6 +17,7 @@ from ..interrupts import Deferred, deliver, late
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..trace.graph import Buffer
+from ..types import TensorType
 from . import memory_limits
 from .selection import backend
 
@@ -37,6 +38,7 @@ def run(plan: Plan, donate: bool) -> None:
         info = programs.prepared(entry, plan, donate)
     else:
         evaluation.found = "memory"
+        evaluation.backend = info.backend
         counters["program_hits"] += 1
     looked = time.perf_counter()
     leaves = plan.leaves
@@ -46,7 +48,7 @@ def run(plan: Plan, donate: bool) -> None:
         arguments.append(device_array(buffer) if array is None else array)
     if info.copied:
         for k in info.copied:
-            arguments[k] = backend().copy(arguments[k])
+            arguments[k] = _given(backend().copy(arguments[k]), "copy")
         evaluation.copied = list(info.copied)
         counters["donated_copies"] += len(info.copied)
     if plan.scalars:
@@ -57,7 +59,7 @@ def run(plan: Plan, donate: bool) -> None:
     evaluation.bytes_donated = info.bytes_donated
     counters["executions"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    if COMPILED and info.loaded.direct:
+    if COMPILED and info.loaded.direct and info.unchecked is None:
         _launch(plan, info, arguments)
     else:
         with Deferred(True):
@@ -75,7 +77,11 @@ def run(plan: Plan, donate: bool) -> None:
 def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
     """Run; once the program has taken its donated inputs, its results arrive."""
     try:
-        arrays: list[Any] = info.loaded.run(*arguments)
+        returned: Any = info.loaded.run(*arguments)
+        unchecked = info.unchecked
+        if unchecked is not None:
+            _check(plan, info, unchecked, returned)
+        arrays: list[Any] = returned
         for target, number in zip(plan.results, info.position, strict=True):
             target.array = arrays[number]
         leaves = plan.leaves
@@ -86,6 +92,23 @@ def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None
         # the dispatch may have asked interpreted code about arguments of a kind new to it
         if late:
             deliver()
+
+
+def _check(
+    plan: Plan, info: memory.DispatchInfo, outputs: tuple[tuple[int, int], ...], returned: Any
+) -> None:
+    """Compare what the first run of a program returned with what it should; raises WrongResult."""
+    # interpreted, and not needed by the later runs
+    from .returned import check_results
+
+    try:
+        check_results(returned, outputs, plan.structure.instructions, plan.nodes)
+    except Exception:
+        # the run has written over what it was given to write over
+        for k in info.taken:
+            plan.leaves[k].array = None
+        raise
+    info.unchecked = None
 
 
 def _wait(plan: Plan) -> None:
@@ -109,7 +132,7 @@ def _add_scalars(
         if known is not None and known[0] == numbers and _zeros_agree(known[0], numbers):
             arguments.append(known[1])
             continue
-        array = backend().upload(scalar_vector(numbers, dtype.numpy))
+        array = _given(backend().upload(scalar_vector(numbers, dtype.numpy)), "upload")
         if dtype.kind != "c":
             entry.scalars[dtype] = (numbers, array)
         arguments.append(array)
@@ -156,7 +179,29 @@ def device_array(buffer: Buffer) -> Any:
                 raise AssertionError("a buffer without data was used")
             # never in the place of another thread's: the compiled setter releases what it replaces
             # while it can still be read, and a backend lets other threads run meanwhile
-            buffer.array = found = backend().upload(host)
+            buffer.array = found = _given(backend().upload(host), "upload")
             counters["bytes_uploaded"] += host.nbytes
             buffer.host = None
     return found
+
+
+def host_array(array: Any, t: TensorType) -> Any:
+    """The data of a device array as a fresh NumPy array; waits, and raises the run's error.
+
+    Raises WrongResult unless that is an array of the type.
+    """
+    data: Any = backend().download(array)
+    if not isinstance(data, np.ndarray) or data.dtype != t.dtype.numpy or data.shape != t.shape:
+        from .returned import type_text, wrong
+
+        raise wrong("download", type_text(data), f"a NumPy array of type {t.text}")
+    return data
+
+
+def _given(array: Any, method: str) -> Any:
+    """An array that a method of the backend has returned. Raises WrongResult if it is none."""
+    if array is None:
+        from .returned import wrong
+
+        raise wrong(method, "None", "an array")
+    return array

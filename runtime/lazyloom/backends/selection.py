@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Final
+from typing import Any, Final
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, type_name
+from ..interrupts import reraise_from_handler
 from .backend import Backend
 
 #: names the backend: "xla", or "package.module:name" of a Backend, or of what makes one
@@ -28,14 +29,13 @@ def backend() -> Backend:
 def use_backend(backend: Backend) -> None:
     """Run all programs of this process on a backend.
 
-    Raises ArgumentError for what is no :class:`~lazyloom.backends.backend.Backend`, and where
-    another one is in use already: its arrays mean nothing to a second one.
+    Raises ArgumentError for what is no :class:`~lazyloom.backends.backend.Backend` or has no name,
+    and where another one is in use already: its arrays mean nothing to a second one.
     """
     global _current
-    if not isinstance(backend, Backend):
-        raise ArgumentError(
-            f"use_backend: a {type(backend).__name__} was given, expected an instance of "
-            "lazyloom.backends.backend.Backend")
+    fault = _fault(backend)
+    if fault is not None:
+        raise ArgumentError(f"use_backend: {fault[0]} was given, expected {fault[1]}")
     with _lock:
         if _current is not None and _current is not backend:
             raise ArgumentError(
@@ -58,14 +58,27 @@ def _named(name: str) -> Backend:
 
     module, _, attribute = SHIPPED.get(name, name).partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+        found: Any = getattr(importlib.import_module(module), attribute)
+        made: Any = found() if callable(found) else found
+    except Exception as error:  # whatever the module does while it is imported, or a constructor
+        reraise_from_handler(error)
         raise ArgumentError(
             f"{VARIABLE} is {name!r}, expected {', '.join(map(repr, SHIPPED))}, or "
-            f"'package.module:name' of a backend: {error}") from error
-    made = found() if callable(found) else found
-    if not isinstance(made, Backend):
+            f"'package.module:name' of a backend: {type(error).__name__}: {error}") from error
+    fault = _fault(made)
+    if fault is not None:
         raise ArgumentError(
-            f"{VARIABLE} is {name!r}, which gives a {type(made).__name__}, expected an instance of "
-            "lazyloom.backends.backend.Backend")
-    return made
+            f"{VARIABLE} is {name!r}, which gives {fault[0]}, expected {fault[1]}")
+    chosen: Backend = made
+    return chosen
+
+
+def _fault(given: Any) -> tuple[str, str] | None:
+    """What something is that cannot be the backend, and what is expected; None if it can."""
+    if not isinstance(given, Backend):
+        return f"a {type_name(given)}", "an instance of lazyloom.backends.backend.Backend"
+    name: Any = getattr(given, "name", None)
+    if not isinstance(name, str) or not name:
+        return (f"a {type_name(given)} whose name is {name!r}",
+                "a text that no other backend has: stored programs are found by it")
+    return None

@@ -26,15 +26,20 @@ class DispatchInfo:
         bytes_in, bytes_out, bytes_donated: sizes, for the record.
         program: for the record.
         needs: how much memory to look for before a run, 0 where it is little.
+        backend: the name of the backend that made it, for the record.
+        unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
     __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
-                 "bytes_out", "bytes_donated", "program", "needs")
+                 "bytes_out", "bytes_donated", "program", "needs", "backend", "unchecked")
 
     def __init__(
         self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
-        position: list[int], taken: list[int], copied: list[int], program: Program,
+        position: list[int], taken: list[int], copied: list[int], program: Program, backend: str,
+        outputs: tuple[tuple[int, int], ...],
     ) -> None:  # fmt: skip
+        self.backend = backend
+        self.unchecked: tuple[tuple[int, int], ...] | None = outputs
         self.wanted = wanted
         self.donatable = donatable
         self.loaded = loaded

@@ -13,11 +13,14 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..backends.returned import WrongResult
+from ..backends.run import host_array
 from ..backends.selection import backend
 from ..errors import ArgumentError, IndexRangeError, LoomError
 from ..interrupts import reraise_from_handler
 from ..trace.graph import Buffer, Node
 from ..trace.source import Site
+from ..types import TensorType
 
 #: says what a flag that is not zero means: an error, or None where it was dealt with
 Judge = Callable[[Any, "Check"], LoomError | None]
@@ -31,17 +34,18 @@ class Check:
     """One condition of a run: the flag of one node ``checked``.
 
     Attributes:
-        flag: the buffer of the flag.
+        flag, type: the buffer of the flag, and its type.
         kind, of, info: the node's attributes.
         site: where in the user's program it was recorded.
         passed: it was looked at, and nothing is wrong.
         error: what is wrong.
     """
 
-    __slots__ = ("flag", "kind", "of", "info", "site", "passed", "error")
+    __slots__ = ("flag", "type", "kind", "of", "info", "site", "passed", "error")
 
-    def __init__(self, flag: Buffer, attrs: dict[str, Any], site: Site) -> None:
+    def __init__(self, flag: Buffer, type: TensorType, attrs: dict[str, Any], site: Site) -> None:
         self.flag: Final = flag
+        self.type: Final = type
         self.kind: Final[str] = attrs["kind"]
         self.of: Final[str] = attrs["of"]
         self.info: Final[tuple[int, ...]] = attrs["info"]
@@ -55,7 +59,7 @@ class Check:
             array = self.flag.array
             try:
                 if array is not None and backend().is_ready(array):
-                    self.passed = not backend().download(array).any()
+                    self.passed = not host_array(array, self.type).any()
             except Exception as error:
                 reraise_from_handler(error)
                 return False  # a run that failed has an error of its own
@@ -72,7 +76,10 @@ class Check:
             if self.passed or self.error is not None:
                 return self.error
             try:
-                data = backend().download(array)
+                data = host_array(array, self.type)
+            except WrongResult as error:
+                self.error = error
+                return error
             except Exception as error:
                 reraise_from_handler(error)
                 return None  # as above
@@ -164,7 +171,7 @@ def attach(
         if flag is not None:
             assert n.spec is not None
             flag.owners += 1  # the check's own: it is never donated
-            mask |= bit(Check(flag, n.spec.attrs, n.site))
+            mask |= bit(Check(flag, n.types[1], n.spec.attrs, n.site))
         masks.append(mask)
     made: dict[int, tuple[Check, ...]] = {}
     for (slot, _), buffer in zip(wanted, results, strict=True):

@@ -14,7 +14,8 @@ from typing import Any
 
 from .. import settings
 from ..backends.backend import NotLowered
-from ..backends.run import run
+from ..backends.returned import WrongResult
+from ..backends.run import host_array, run
 from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType
@@ -247,6 +248,7 @@ def _run_what_is_left(
         rest, kept = _without(plan, failed, errors)
         try:
             if rest.wanted:
+                plan.evaluation.ops = len(rest.nodes)
                 run(rest, settings.donates())
             break
         except NotLowered as error:
@@ -314,20 +316,26 @@ def _fail(plan: Plan, error: LoomError) -> None:
 
 
 def _as_execution_error(error: Exception, plan: Plan) -> LoomError:
-    if isinstance(error, LoomError):
+    if isinstance(error, LoomError) and not isinstance(error, WrongResult):
         return error
     return run_error(error, plan.evaluation, plan)
 
 
 def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None) -> ExecutionError:
     """The error of a failed run, naming op and place where they are known."""
-    what = str(error).strip().split("\n")[0] or type(error).__name__
-    if len(evaluation.places) == 1:
+    what = str(error).strip().split("\n")[0]
+    op: str | None = None
+    site: Any = evaluation.site
+    if isinstance(error, WrongResult):
+        if error.op is not None:
+            op, site = error.op, error.site
+    elif len(evaluation.places) == 1:
         op, site = evaluation.places[0]
+    if op is not None:
         where = f"op {op}, recorded at {site},"
     else:
-        op, site = None, evaluation.site
-        named = sorted({n.spec.op.name for n in plan.nodes if n.spec}) if plan is not None else []
+        left = [n for n in plan.nodes if n.state != FAILED] if plan is not None else []
+        named = sorted({n.spec.op.name for n in left if n.spec})
         of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
             named) else f" of {evaluation.ops} ops"
         where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
@@ -338,7 +346,9 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     if out_of_memory(error):
         kind = OutOfMemoryError
         if "out of memory" not in what.lower():
-            what = f"out of memory: {what}"
+            what = f"out of memory: {what}" if what else "out of memory"
+    elif not isinstance(error, WrongResult):
+        what = f"{type(error).__name__}: {what}" if what else type(error).__name__
     wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
@@ -395,16 +405,12 @@ def read(value: Value, reason: str = "read") -> Any:
     if host is not None:
         return host.copy()
     try:
-        data = backend().download(buffer.array)
+        return host_array(buffer.array, value.type)
     except Exception as error:
         reraise_from_handler(error)
         if out_of_memory(error):
             _not_copied(value, buffer, error)
         raise _failed_at_read(value, buffer, error) from error
-    t = value.type
-    if data.dtype != t.dtype.numpy or data.shape != t.shape:
-        raise AssertionError(f"a result is {data.dtype}{data.shape}, its type says {t.text}")
-    return data
 
 
 def read_for_shape(value: Value, function: str) -> Any:
@@ -430,12 +436,20 @@ def _not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
 
 def _failed_at_read(value: Value, buffer: Buffer, error: Exception) -> LoomError:
     origin = buffer.origin
-    if origin is not None:
+    wrapped: LoomError
+    if origin is None:
+        what = str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
+        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {what}")
+    elif isinstance(error, WrongResult):
+        # other results of the run may be right
+        spec = value.node.spec
+        if spec is not None:
+            error.op, error.site = spec.op.name, str(value.node.site)
+        wrapped = run_error(error, origin)
+    else:
         if origin.error is None:
             origin.error = run_error(error, origin)
-        wrapped: LoomError = reraised(origin.error)
-    else:
-        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {error}")
+        wrapped = reraised(origin.error)
     with graph.trace.lock:
         node = value.node
         if node.state == DONE:

@@ -63,7 +63,8 @@ class Evaluation:
         reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
         site: the user's ``file:line`` that caused it.
         found: ``"memory"``, ``"disk"`` or ``"compiled"``; "" if it never got that far.
-        ops: number of recorded operations in it.
+        backend: the name of the backend that it ran on; "" if it never got that far.
+        ops: number of recorded operations in it, of those that ran if some had failed before.
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
         difference: if compiled, how it differs from the nearest known program.
         timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
@@ -76,7 +77,7 @@ class Evaluation:
     __slots__ = (
         "number", "reason", "site", "found", "ops", "program", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "spawned", "results_ready",
+        "fallible", "spawned", "results_ready", "backend",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -84,6 +85,7 @@ class Evaluation:
         self.reason = reason
         self.site = site
         self.found = ""
+        self.backend = ""
         self.ops = 0
         self.program: Program | None = None
         self.difference: str | None = None
@@ -112,6 +114,8 @@ class Evaluation:
             f"evaluation {self.number}: {self.reason} at {self.site}",
             f"  program  {self.key[:16]}, {self.ops} ops, {self.found or 'not run'}",
         ]
+        if self.backend:
+            lines.append(f"  backend  {self.backend}")
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())

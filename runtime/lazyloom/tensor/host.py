@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..backends.returned import description, type_text, wrong
 from ..backends.run import device_array
 from ..backends.selection import backend
 from ..dtypes import as_dtype, dtype_named
@@ -66,6 +67,8 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
             raise ArgumentError(f"from_dlpack: {error}") from error
         # what only NumPy can take over: memory with gaps, repeated elements, read-only
         return from_host(np.from_dlpack(source))
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise wrong("from_dlpack", type_text(array), "an array with shape and dtype")
     dtype = dtype_named(str(array.dtype))
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
 
@@ -138,4 +141,4 @@ def dlpack_device(value: Value) -> tuple[int, int]:
 def platform() -> str:
     """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use."""
     check_process()
-    return backend().describe()["platform"]
+    return description()["platform"]
