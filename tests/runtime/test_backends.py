@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from docs.pages import blocks
 from lazyloom.backends.selection import VARIABLE, backend
 from tests.contract.helpers import host, script
 
@@ -113,6 +114,19 @@ def test_a_backend_is_chosen_in_the_program(tmp_path: Path) -> None:
         print((np.full(4, 3.0) * 2 + 1).sum(), ll.platform(), "jax" in sys.modules)
         """, cache=tmp_path, **{VARIABLE: ""})
     assert done.stdout.split() == ["28.0", "cpu", "False"]
+
+
+def test_the_backend_that_the_page_builds_computes_and_differentiates(tmp_path: Path) -> None:
+    program = "".join(b.text for b in blocks(ROOT / "docs" / "backend.md", "python"))
+    done = script(program, cache=tmp_path, **{VARIABLE: ""})
+    x = np.array([1.0, 2.0, 3.0])
+    value, ops, slope, ops_of_slope, sort = done.stdout.splitlines()
+    assert float(value) == pytest.approx(float((np.tanh(x) * x + 1).sum()))
+    np.testing.assert_allclose(
+        np.array(slope.strip("[]").split(), float), 1 - np.tanh(x) ** 2, rtol=1e-6)
+    assert ops == "['tanh', 'multiply', 'add', 'sum']"
+    assert ops_of_slope == "['tanh', 'sum.vjp', 'tanh.vjp']"
+    assert sort.startswith("op sort, recorded at ") and "this backend does not sort" in sort
 
 
 def test_what_a_backend_stored_is_no_other_ones(tmp_path: Path) -> None:

@@ -242,9 +242,9 @@ def test_an_error_is_given_with_its_type(
 
 def test_the_record_names_the_backend(monkeypatch: pytest.MonkeyPatch, fresh_cache: Path) -> None:
     assert fresh_cache
-    for _ in range(2):
+    for found in ("compiled", "memory"):
         rec("add", host(np.ones(3)), number(2.5)).read()
-        assert last().backend == NAME and f"backend  {NAME}" in last().text()
+        assert last().backend == NAME and f"1 ops on {NAME}, {found}" in last().text()
 
     def failing(_: Any) -> Any:
         raise ValueError("it fails")

@@ -2,7 +2,8 @@
 
 The runtime above calls nothing else of it. Programs come as a
 :class:`~lazyloom.program.program.Structure`, whose instructions are ops of the table with their
-operand types; arrays are whatever the backend makes them, and nothing above looks inside.
+operand types. An array is whatever the backend makes one: it has ``shape``, a tuple, and ``dtype``,
+a NumPy dtype or what is equal to one, and nothing above looks further inside.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Executable(ABC):
         run: ``run(*arguments)`` takes one array a leaf, then one vector of run-time scalars for
             each dtype of ``structure.scalar_counts``, in that order. It returns the list of
             results, and need not wait for them; what goes wrong before or after it returns is
-            raised by it, or by whatever waits for a result.
+            raised by it, or by whatever waits for a result. What the first run of a program
+            returns is compared with the number and the types of its outputs.
         direct: ``run`` is one call into foreign code, which runs no Python code (so no handler of
             a signal) before it has returned the results.
         needs: how many bytes to look for before each run, 0 where that is little or not known.

@@ -110,12 +110,11 @@ class Evaluation:
 
     def text(self) -> str:
         """The record for people to read."""
+        on = f" on {self.backend}" if self.backend else ""
         lines = [
             f"evaluation {self.number}: {self.reason} at {self.site}",
-            f"  program  {self.key[:16]}, {self.ops} ops, {self.found or 'not run'}",
+            f"  program  {self.key[:16]}, {self.ops} ops{on}, {self.found or 'not run'}",
         ]
-        if self.backend:
-            lines.append(f"  backend  {self.backend}")
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
