@@ -104,7 +104,7 @@ def test_all_that_derived_ops_reach_is_in_the_fingerprint(suffix: str) -> None:
 
 def test_all_that_assembles_and_compiles_is_in_the_fingerprint() -> None:
     found = reached([assemble.module_text, lowering.lower, lowering.lower_placed, run.run,
-                     programs.ready, backend.Xla])
+                     programs.prepared, backend.Xla])
     assert {"lazyloom.backends.xla.fusion_barriers", "lazyloom.backends.xla.products",
             "lazyloom.trace.scalars"} <= found  # fmt: skip
     assert found - KEPT_AS_THEY_ARE <= covered()
