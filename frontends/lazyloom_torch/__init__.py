@@ -13,69 +13,72 @@ from typing import Any
 
 import lazyloom as _lazyloom
 
+from ._importing import without_collection as _without_collection
+
 _lazyloom.skip_folder(_os.path.dirname(__file__))
 
-from . import (  # noqa: E402, F401
-    _absent,
-    _dtypes,
-    _internals,
-    _methods,
-    _namespace,
-    accelerator,
-    autograd,
-    backends,
-    compiler,
-    cuda,
-    fft,
-    linalg,
-    random,
-    return_types,
-    signal,
-    torch_version,
-    version,
-)
-from ._as_torch import as_torch  # noqa: E402, F401
-from ._core import broadcast_shapes as _broadcast_shapes  # noqa: E402
-from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
-from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
-from ._filling import fill as _fill  # noqa: E402
-from ._foreign import naming  # noqa: E402, F401
-from ._functions import (  # noqa: E402, F401
-    copies,
-    counting,
-    creation,
-    indexing,
-    linear,
-    pointwise,
-    recurrent,
-    reductions,
-    representation,
-    scattering,
-    shaping,
-    sorting,
-    splitting,
-    statistics,
-    storages,
-    strided,
-    views,
-)
-from ._grad_mode import (  # noqa: E402, F401
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from ._out import NAMES as TAKES_OUT  # noqa: E402, F401
-from ._out import taking_out  # noqa: E402, F401
-from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
-from ._publishing import publish as _publish  # noqa: E402
-from ._repr import set_printoptions  # noqa: E402, F401
-from ._tensor import Tensor  # noqa: E402, F401
-from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
+with _without_collection():
+    from . import (  # noqa: E402, F401
+        _absent,
+        _dtypes,
+        _internals,
+        _methods,
+        _namespace,
+        accelerator,
+        autograd,
+        backends,
+        compiler,
+        cuda,
+        fft,
+        linalg,
+        random,
+        return_types,
+        signal,
+        torch_version,
+        version,
+    )
+    from ._as_torch import as_torch  # noqa: E402, F401
+    from ._core import broadcast_shapes as _broadcast_shapes  # noqa: E402
+    from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
+    from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
+    from ._filling import fill as _fill  # noqa: E402
+    from ._foreign import naming  # noqa: E402, F401
+    from ._functions import (  # noqa: E402, F401
+        copies,
+        counting,
+        creation,
+        indexing,
+        linear,
+        pointwise,
+        recurrent,
+        reductions,
+        representation,
+        scattering,
+        shaping,
+        sorting,
+        splitting,
+        statistics,
+        storages,
+        strided,
+        views,
+    )
+    from ._grad_mode import (  # noqa: E402, F401
+        enable_grad,
+        inference_mode,
+        is_grad_enabled,
+        is_inference_mode_enabled,
+        no_grad,
+        set_grad_enabled,
+    )
+    from ._out import NAMES as TAKES_OUT  # noqa: E402, F401
+    from ._out import taking_out  # noqa: E402, F401
+    from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
+    from ._publishing import publish as _publish  # noqa: E402
+    from ._repr import set_printoptions  # noqa: E402, F401
+    from ._tensor import Tensor  # noqa: E402, F401
+    from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
 
-_methods.attach()
+    _methods.attach()
 
 __version__ = torch_version.TorchVersion(version.__version__)
 
@@ -141,55 +144,56 @@ torch = _sys.modules[__name__]  # as PyTorch's package has itself among its name
 __getattr__ = _absent.missing(__name__)
 
 
-from . import (  # noqa: E402, F401
-    _autocast,
-    func,
-    hub,
-    jit,
-    masked,
-    nn,
-    ops,
-    optim,
-    special,
-    testing,
-    types,
-    utils,
-)
-from .amp import GradScaler, autocast  # noqa: E402, F401
-from .amp.autocast_mode import (  # noqa: E402, F401
-    autocast_decrement_nesting,
-    autocast_increment_nesting,
-    clear_autocast_cache,
-    get_autocast_cpu_dtype,
-    get_autocast_dtype,
-    get_autocast_gpu_dtype,
-    is_autocast_cache_enabled,
-    is_autocast_cpu_enabled,
-    is_autocast_enabled,
-    set_autocast_cache_enabled,
-    set_autocast_cpu_dtype,
-    set_autocast_cpu_enabled,
-    set_autocast_dtype,
-    set_autocast_enabled,
-    set_autocast_gpu_dtype,
-)
-from .autograd.anomaly_mode import (  # noqa: E402, F401
-    is_check_nan_enabled as is_anomaly_check_nan_enabled,
-)
-from .autograd.anomaly_mode import is_enabled as is_anomaly_enabled  # noqa: E402, F401
-from .cpu import amp as _cpu_amp  # noqa: E402, F401
-from .cuda import amp as _cuda_amp  # noqa: E402, F401
-from .func import vmap  # noqa: E402, F401
-from .serialization import load, save  # noqa: E402, F401
+with _without_collection():
+    from . import (  # noqa: E402, F401
+        _autocast,
+        func,
+        hub,
+        jit,
+        masked,
+        nn,
+        ops,
+        optim,
+        special,
+        testing,
+        types,
+        utils,
+    )
+    from .amp import GradScaler, autocast  # noqa: E402, F401
+    from .amp.autocast_mode import (  # noqa: E402, F401
+        autocast_decrement_nesting,
+        autocast_increment_nesting,
+        clear_autocast_cache,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_cpu_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+        set_autocast_gpu_dtype,
+    )
+    from .autograd.anomaly_mode import (  # noqa: E402, F401
+        is_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from .autograd.anomaly_mode import is_enabled as is_anomaly_enabled  # noqa: E402, F401
+    from .cpu import amp as _cpu_amp  # noqa: E402, F401
+    from .cuda import amp as _cuda_amp  # noqa: E402, F401
+    from .func import vmap  # noqa: E402, F401
+    from .serialization import load, save  # noqa: E402, F401
 
-_fill(__name__, _namespace.names())
-ops.namespaces += [globals(), vars(nn.functional)]
+    _fill(__name__, _namespace.names())
+    ops.namespaces += [globals(), vars(nn.functional)]
 
-for _name, _module in (
-    ("", None), (".nn.functional", nn.functional), (".linalg", linalg), (".fft", fft),
-    (".special", special), (".backends.cuda", backends.cuda),
-):
-    _publish(vars(_sys.modules[__name__] if _module is None else _module), f"{__name__}{_name}")
-_publish(vars(Tensor), __name__, "Tensor")
+    for _name, _module in (
+        ("", None), (".nn.functional", nn.functional), (".linalg", linalg), (".fft", fft),
+        (".special", special), (".backends.cuda", backends.cuda),
+    ):
+        _publish(vars(_sys.modules[__name__] if _module is None else _module), f"{__name__}{_name}")
+    _publish(vars(Tensor), __name__, "Tensor")
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]

@@ -59,3 +59,15 @@ def test_importing_loads_no_jax_and_starts_no_thread(module: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [[], 1]
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_an_import_leaves_the_collector_as_it_was(on: bool) -> None:
+    program = (
+        f"import gc\nif not {on}: gc.disable()\nimport lazyloom_torch\n"
+        f"assert gc.isenabled() is {on}\n"
+        "from lazyloom_torch._importing import without_collection\n"
+        "try:\n    with without_collection():\n        assert not gc.isenabled(); import no_such\n"
+        f"except ImportError:\n    assert gc.isenabled() is {on}\n"
+        "else:\n    raise AssertionError\n")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
