@@ -18,7 +18,7 @@ from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..trace.graph import Buffer
 from ..types import TensorType
-from . import memory_limits
+from . import memory_limits, returned
 from .selection import backend
 
 
@@ -77,11 +77,11 @@ def run(plan: Plan, donate: bool) -> None:
 def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
     """Run; once the program has taken its donated inputs, its results arrive."""
     try:
-        returned: Any = info.loaded.run(*arguments)
+        results: Any = info.loaded.run(*arguments)
         unchecked = info.unchecked
         if unchecked is not None:
-            _check(plan, info, unchecked, returned)
-        arrays: list[Any] = returned
+            _check(plan, info, unchecked, results)
+        arrays: list[Any] = results
         for target, number in zip(plan.results, info.position, strict=True):
             target.array = arrays[number]
         leaves = plan.leaves
@@ -95,14 +95,11 @@ def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None
 
 
 def _check(
-    plan: Plan, info: memory.DispatchInfo, outputs: tuple[tuple[int, int], ...], returned: Any
+    plan: Plan, info: memory.DispatchInfo, outputs: tuple[tuple[int, int], ...], results: Any
 ) -> None:
     """Compare what the first run of a program returned with what it should; raises WrongResult."""
-    # interpreted, and not needed by the later runs
-    from .returned import check_results
-
     try:
-        check_results(returned, outputs, plan.structure.instructions, plan.nodes)
+        returned.check_results(results, outputs, plan.structure.instructions, plan.nodes)
     except Exception:
         # the run has written over what it was given to write over
         for k in info.taken:
@@ -192,16 +189,13 @@ def host_array(array: Any, t: TensorType) -> Any:
     """
     data: Any = backend().download(array)
     if not isinstance(data, np.ndarray) or data.dtype != t.dtype.numpy or data.shape != t.shape:
-        from .returned import type_text, wrong
-
-        raise wrong("download", type_text(data), f"a NumPy array of type {t.text}")
+        raise returned.wrong(
+            "download", returned.type_text(data), f"a NumPy array of type {t.text}")
     return data
 
 
 def _given(array: Any, method: str) -> Any:
     """An array that a method of the backend has returned. Raises WrongResult if it is none."""
     if array is None:
-        from .returned import wrong
-
-        raise wrong(method, "None", "an array")
+        raise returned.wrong(method, "None", "an array")
     return array

@@ -126,7 +126,7 @@ class Tensor:
             :class:`~lazyloom.frontend.Operators`. Frontends set it where the common case is not
             theirs.
         alias_of: the tensor that first had the storage of a view or an alias, where the frontend
-            says so. Set by frontends, as are the next two; the runtime only keeps them.
+            says so: ``view_of_type`` sets it and the next two, which the runtime only keeps.
         element_strides: the strides in elements that the frontend's library shows, None for
             row-major ones. They decide nothing about how data is laid out.
         element_offset: likewise, where its first element lies among those of the storage.
