@@ -12,6 +12,10 @@ long its parts took.
 from .progress import Progress
 
 #: the programs, in the order of the page
-NAMES = ("wordseg", "tree_lstm", "reinforce", "ekf")
+NAMES = (
+    "wordseg", "tree_lstm", "reinforce", "spinn", "ekf", "particle_filter", "char_rnn",
+    "numpy_examples", "lstm_steps", "layer_stack", "lengths", "generation", "extents",
+    "first_steps",
+)
 
 __all__ = ["NAMES", "Progress"]

@@ -95,7 +95,8 @@ class Report:
         for e, seconds in enumerate(found["epochs"]):
             count = found["samples"][e]
             line(f"epoch {e + 1}", f"{seconds:.3f} s, {count} samples, "
-                 f"longest {found['longest'][e]:.3f} s")  # fmt: skip
+                 f"longest {found['longest'][e]:.3f} s, "
+                 f"grown by {found['grown'][e] / 1e6:.0f} MB")  # fmt: skip
         line("total", f"{found['total']:.3f} s")
         if found["over"] is not None:
             line("over", f"{found['over']:g} s: ended; waited {found['waiting']:.1f} s for the "

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is in use now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 @dataclass
@@ -15,10 +25,12 @@ class Epoch:
     Attributes:
         seconds: of each sample, until its value was in the host's hands.
         values: what each sample gave: a loss, or a few numbers of its result.
+        resident: bytes that the process used when the epoch began.
     """
 
     seconds: list[float] = field(default_factory=list)
     values: list[list[float]] = field(default_factory=list)
+    resident: int = field(default_factory=resident_bytes)
 
 
 class Progress:
@@ -36,14 +48,13 @@ class Progress:
 
     def begin(self) -> None:
         """Model and data are there; the first sample begins now."""
-        self._last = time.perf_counter()
-        self.setup = self._last - self.created
-        self.epochs.append(Epoch())
+        self.setup = time.perf_counter() - self.created
+        self.next_epoch()
 
     def next_epoch(self) -> None:
         """The next pass begins now."""
-        self._last = time.perf_counter()
         self.epochs.append(Epoch())
+        self._last = time.perf_counter()
 
     def sample(self, value: float | Iterable[float]) -> None:
         """A sample ended with that value, which is already a number of the host's."""
@@ -58,11 +69,16 @@ class Progress:
         return time.perf_counter() - self._last
 
     def summary(self) -> dict[str, Any]:
-        """Seconds of setup, of each epoch and of the longest sample, with what was computed."""
+        """Seconds of setup, of each epoch and of the longest sample, with what was computed.
+
+        ``grown`` is by how many bytes the process grew in each epoch.
+        """
+        resident = [e.resident for e in self.epochs] + [resident_bytes()]
         return {
             "setup": self.setup,
             "epochs": [sum(e.seconds) for e in self.epochs],
             "samples": [len(e.seconds) for e in self.epochs],
             "longest": [max(e.seconds, default=0.0) for e in self.epochs],
+            "grown": [after - before for before, after in zip(resident, resident[1:])],
             "values": [e.values for e in self.epochs],
         }

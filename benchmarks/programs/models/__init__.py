@@ -1,0 +1,1 @@
+"""Models for the programs, with the module ``torch`` as a parameter."""
