@@ -26,7 +26,8 @@ from suite.workload import Workload  # noqa: E402
 #: the order of the page
 NAMES = (
     "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "numpy_programs",
-    "complete_programs", "first_step", "memory", "import_time", "gpu",
+    "complete_programs", "first_step", "dynamic_programs", "numpy_first_runs", "unrolled_loops",
+    "cold_models", "memory", "import_time", "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]
@@ -57,8 +58,7 @@ def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -
                     continue
                 print(f"{workload.name}: {case.name}", flush=True)
                 samples, missing = arena.run(case)
-                tables.update(report.tables_of(
-                    workload, case.name, case.per, case.note, samples, missing))
+                tables.update(report.tables_of(workload, case, samples, missing))
         finally:
             arena.close()
     targets = [entry for limit in workload.limits for entry in report.judged(limit, tables)]

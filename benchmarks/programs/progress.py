@@ -80,5 +80,6 @@ class Progress:
             "samples": [len(e.seconds) for e in self.epochs],
             "longest": [max(e.seconds, default=0.0) for e in self.epochs],
             "grown": [after - before for before, after in zip(resident, resident[1:])],
+            "seconds": [e.seconds for e in self.epochs],
             "values": [e.values for e in self.epochs],
         }

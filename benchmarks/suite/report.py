@@ -5,25 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from .summary import digits, in_words, paired_ratio, summary
-from .workload import Limit, Workload
+from .workload import Case, Limit, Workload
 
 Json = dict[str, Any]
 
 
-def tables_of(workload: Workload, case_name: str, per: str, note: str,
-              samples: Json, missing: dict[str, str]) -> dict[str, Json]:  # fmt: skip
-    """One table a measure of a case: rows of summaries and ratios."""
+def tables_of(workload: Workload, case: Case, samples: Json,
+              missing: dict[str, str]) -> dict[str, Json]:  # fmt: skip
+    """One table a measure of a case: rows of summaries and ratios.
+
+    ``ended`` has the contenders whose work was ended before the measure was known, and after how
+    many seconds; they have no row then.
+    """
+    case_name, base_row = case.name, case.base or workload.base
     measures: dict[str, None] = {}
     for found in samples.values():
-        measures.update(dict.fromkeys(found["measures"]))
+        measures.update(dict.fromkeys([*found["measures"], *found.get("ended", ())]))
     tables: dict[str, Json] = {}
     for measure in measures:
-        base = samples.get(workload.base, {"measures": {}})["measures"].get(measure)
+        base = samples.get(base_row, {"measures": {}})["measures"].get(measure)
         rows: Json = {}
         for contender in workload.contenders:
             found = samples.get(contender.name)
             values = found["measures"].get(measure) if found else None
-            if not values or found is None:
+            if not values or found is None or measure in found.get("ended", ()):
                 continue
             row = {"peer": contender.peer, "threads": found["threads"], **summary(values)}
             row["ratio"] = paired_ratio(values, base) if base else None
@@ -32,8 +37,10 @@ def tables_of(workload: Workload, case_name: str, per: str, note: str,
             rows[contender.name] = row
         name = f"{case_name}: {measure}" if measure and case_name else measure or case_name
         tables[name] = {
-            "unit": workload.measures.get(measure, "s"), "per": per, "base": workload.base,
-            "note": note, "rows": rows, "absent": dict(missing), "samples": {
+            "unit": workload.measures.get(measure, "s"), "per": case.per, "base": base_row,
+            "note": case.note, "rows": rows, "absent": dict(missing),
+            "ended": {n: case.limit for n, s in samples.items() if measure in s.get("ended", ())},
+            "samples": {
                 n: s["measures"][measure] for n, s in samples.items() if measure in s["measures"]},
         }  # fmt: skip
     return tables
@@ -47,17 +54,24 @@ def judged(limit: Limit, tables: dict[str, Json]) -> list[Json]:
             continue
         for ours in limit.ours:
             row = table["rows"].get(ours)
-            if row is None:
+            ended = table["ended"].get(ours)
+            if row is None and ended is None:
                 continue
-            entry: Json = {"what": limit.what, "table": name, "row": ours,
-                           "at_most": limit.at_most, "reached": None, "met": None}  # fmt: skip
+            entry: Json = {"what": limit.what, "table": name, "row": ours, "at_most": limit.at_most,
+                           "plus": limit.plus, "reached": None, "met": None}  # fmt: skip
+            if ended is not None or row is None:
+                if limit.against:
+                    entry["against"] = " or ".join(limit.against)
+                else:
+                    entry["unit"] = table["unit"]
+                found.append({**entry, "over": ended, "met": False})
+                continue
             if limit.against:
                 rivals = [r for r in limit.against if r in table["rows"]]
                 if rivals:
                     best = min(rivals, key=lambda r: table["rows"][r]["median"])
-                    ratio = paired_ratio(table["samples"][ours], table["samples"][best])
                     entry["against"] = best
-                    entry["reached"] = ratio["median"] if ratio else None
+                    entry.update(_compared(limit, table["samples"][ours], table["samples"][best]))
                 else:
                     entry["against"] = " or ".join(limit.against) + " (absent)"
             else:
@@ -67,6 +81,12 @@ def judged(limit: Limit, tables: dict[str, Json]) -> list[Json]:
                 entry["met"] = entry["reached"] <= limit.at_most
             found.append(entry)
     return found
+
+
+def _compared(limit: Limit, ours: list[float], theirs: list[float]) -> Json:
+    """By how many times ours took theirs, after the seconds that are allowed in any case."""
+    ratio = paired_ratio([max(0.0, a - limit.plus) for a in ours], theirs)
+    return {"reached": ratio["median"] if ratio else None}
 
 
 def without_samples(tables: dict[str, Json]) -> dict[str, Json]:
@@ -93,9 +113,10 @@ def page(results: Json) -> str:
         "",
         "Every contender runs in a process of its own, warmed up; within a table all take turns, "
         "round after round. Times are medians with quartiles in brackets. The ratio is the median "
-        "over the rounds of the contender's time divided by ours (the row in bold) in the same "
-        "round, so what is above 1 is slower than ours. Threads: the number that each contender "
-        "was fastest with where several were tried, else all; a dash where it cannot be set. "
+        "over the rounds of the contender's time divided by that of the row in bold in the same "
+        "round: ours, or the peer's where first runs are measured. Threads: the number that each "
+        "contender was fastest with where several were tried, else all; a dash where it cannot be "
+        "set. "
         "`make bench` writes this page again; [how it is made](../../benchmarks/README.md).",
     ]
     if results.get("absent"):
@@ -123,12 +144,15 @@ def _targets(results: Json) -> list[str]:
              "| what | where | row | compared with | at most | reached | met |",
              "|---|---|---|---|--:|--:|:-:|"]  # fmt: skip
     for e in entries:
-        if e["reached"] is None:
+        plus = f" and {digits(e['plus'])} s" if e.get("plus") else ""
+        if e.get("over"):
+            reached, met = f"over {digits(e['over'])} s", "**no**"
+        elif e["reached"] is None:
             reached, met = "-", "not measured"
         else:
             reached = in_words(e["reached"], e["unit"]) if "unit" in e else digits(e["reached"])
-            met = "yes" if e["met"] else "**no**"
-        bound = in_words(e["at_most"], e["unit"]) if "unit" in e else digits(e["at_most"])
+            reached, met = reached + plus, "yes" if e["met"] else "**no**"
+        bound = in_words(e["at_most"], e["unit"]) if "unit" in e else digits(e["at_most"]) + plus
         lines.append(f"| {e['what']} | {e['table']} | {e['row']} | {e.get('against', '')} | "
                      f"{bound} | {reached} | {met} |")
     return lines
@@ -147,6 +171,8 @@ def _table(name: str, table: Json) -> list[str]:
         threads = row["threads"] if row["threads"] is not None else "-"
         median = in_words(row["median"], unit)
         lines.append(f"| {shown} | {median} ({low} to {high}) | {ratio} | {threads} |")
+    for contender, seconds in table.get("ended", {}).items():
+        lines.append(f"| {contender} | over {digits(seconds)} s: ended | | |")
     for contender, reason in table["absent"].items():
         what = reason if reason.startswith("failed") else f"absent: {reason}"
         lines.append(f"| {contender} | {what.replace('|', '/')} | | |")

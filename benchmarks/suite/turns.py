@@ -220,7 +220,13 @@ class Arena:
                     chosen = [p for p in chosen if p is not process]
                     continue
                 for measure, value in measures.items():
-                    samples[name]["measures"].setdefault(measure, []).append(value)
+                    if value is not None:
+                        samples[name]["measures"].setdefault(measure, []).append(value)
+                ended = [m for m, value in measures.items() if value is None]
+                if ended:
+                    # another round would take as long again
+                    samples[name]["ended"] = ended
+                    chosen = [p for p in chosen if p is not process]
                 # lets a pool that still spins come to rest
                 time.sleep(0.002)
             done += 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 #: Does that many units of work, to their end. Gives nothing (its wall time counts), or what one
-#: unit took by name of the measure, if it measures itself.
-Turn = Callable[[int], dict[str, float] | None]
+#: unit took by name of the measure, if it measures itself; None for what was not known when a
+#: limit of time ended the work.
+Turn = Callable[[int], Mapping[str, float | None] | None]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Case:
         units: units of work of every turn; chosen by ``seconds`` if None.
         quick: whether ``--quick`` includes the case.
         full: whether a full run does; a small case may be there for ``--quick`` alone.
+        limit: seconds after which its makers' turns end the work by themselves, for the page.
+        base: the row that ratios are taken against, if not the workload's.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Case:
     units: int | None = None
     quick: bool = True
     full: bool = True
+    limit: float | None = None
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Limit:
         at_most: the bound of the median in the table's unit, or of the ratio.
         against: rows of others; the best of those present is compared with. Empty: the bound
             is absolute.
+        plus: so many seconds are allowed on top of the multiple of the best of others.
     """
 
     what: str
@@ -83,6 +89,7 @@ class Limit:
     ours: Sequence[str]
     at_most: float
     against: Sequence[str] = ()
+    plus: float = 0.0
 
 
 @dataclass(frozen=True)
