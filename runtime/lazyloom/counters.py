@@ -14,6 +14,13 @@ counters: Final[dict[str, int]] = {
     "program_hits": 0,  # runs of a program that was in memory
     "jax_traces": 0,  # ops lowered through JAX (a trace each)
     "eval_shapes": 0,  # shapes inferred by tracing, for want of a rule
+    "runs_in_pieces": 0,  # plans that ran op by op
+    "host_kernels": 0,  # ops traced for a kernel of the host
+    "host_kernels_failed": 0,  # kernels that failed, whose ops are compiled instead
+    "background_compiles": 0,  # programs compiled beside the program that wants them
+    "background_failures": 0,  # of these, those that could not be compiled
+    "promotions": 0,  # programs that ran in pieces and run whole since
+    "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,
     "cuts": 0,  # long traces that were cut

@@ -9,6 +9,7 @@ cannot be set, since programs on disk are told apart by the source.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any, Final, final
@@ -16,7 +17,10 @@ from typing import Any, Final, final
 from .errors import ArgumentError
 
 #: the options of a thread
-FLAGS: Final[dict[str, bool]] = {"donate": True, "forbid_reads": False}
+FLAGS: Final[dict[str, bool]] = {
+    "donate": True, "forbid_reads": False,
+    "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "1") not in ("", "0"),
+}
 
 #: a component drops its dead nodes once there are so many, and half of all are dead. Asked for each
 #: released node, so no option: a larger number keeps memory, a smaller one copies lists more often
@@ -198,6 +202,11 @@ def donates() -> bool:
     return not _ever_set[0] or bool(get_option("donate"))
 
 
+def reproducible() -> bool:
+    """The option ``reproducible`` of this thread; asked at every run that is not known yet."""
+    return FLAGS["reproducible"] if not _ever_set[0] else bool(get_option("reproducible"))
+
+
 def set_option(name: str, value: Any) -> Any:
     """Set an option, for this thread if it is a bool, else for the process; see :func:`options`.
 
@@ -243,6 +252,11 @@ def options(**changes: Any) -> Iterator[None]:
             Of this thread.
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
             where a program reads. Of this thread.
+        reproducible: True has every program compiled whole before it runs, so that its results
+            depend on what was recorded and on nothing else. Otherwise a program that is new runs op
+            by op until compiling has paid, which may change the last bits of its results; the
+            record of an evaluation says how it ran. LAZYLOOM_REPRODUCIBLE=1 in the environment sets
+            it for the process. Of this thread.
         **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. Of the process.
     """
     before: dict[str, Any] = {}

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from ..ops.spec import OpDef
 from ..program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
 from ..trace.scalars import Baked
+from ..trace.specs import Spec
 from ..types import TensorType
 
 __all__ = [
-    "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLowered", "Operand", "Request",
-    "Result", "ScalarSlot",
+    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLowered", "Operand",
+    "Request", "Result", "ScalarSlot",
 ]  # fmt: skip
 
 
@@ -49,6 +50,20 @@ class NotLowered(Exception):
         self.number: int = number
         # compiled code that raises does not set it
         self.__cause__ = cause
+
+
+class HostKernel(NamedTuple):
+    """One op as a function on the host.
+
+    Attributes:
+        run: takes a NumPy array (or a NumPy scalar) an operand, None for one that is absent, and
+            returns its result, or the tuple of its results where there are several. It changes no
+            operand.
+        shared: of each result, whether its memory may be an operand's, or be kept by the kernel.
+    """
+
+    run: Callable[..., Any]
+    shared: tuple[bool, ...]
 
 
 class Executable(ABC):
@@ -135,6 +150,28 @@ class Backend(ABC):
     def is_ready(self, array: Any) -> bool:
         """Whether the array is computed, or failed; does not wait."""
         return True
+
+    def host_view(self, array: Any) -> Any:
+        """The data as a NumPy array that the caller only reads, and soon; waits for it.
+
+        It may be the array's own memory, where that can be seen from the host.
+        """
+        return self.download(array)
+
+    def host_kernel(
+        self, spec: Spec, types: tuple[TensorType | None, ...]
+    ) -> HostKernel | None:
+        """One op at operand types (None: absent) as a function on the host; None if there is none.
+
+        A backend that has kernels need not compile a program before its first run: the program runs
+        op by op, and compiling goes on beside it. Kernels give what the op's definition says, up to
+        the last bits of floating-point numbers.
+        """
+        return None
+
+    def host_versions(self) -> str:
+        """What changes kernels of the host, beside the runtime's own source."""
+        return self.fingerprint()
 
     def from_dlpack(self, source: Any, copy: bool | None) -> Any:
         """An array of the data of an object of the DLPack protocol.

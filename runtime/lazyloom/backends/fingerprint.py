@@ -45,19 +45,34 @@ def fingerprint() -> bytes:
     text: object = current.fingerprint()
     if not isinstance(text, str):
         raise wrong("fingerprint", f"a {type_name(text)}", "a str")
-    digest = hashlib.sha256(f"{current.name}\n{text}".encode())
+    return _digest(f"{current.name}\n{text}")
+
+
+def _digest(text: str) -> bytes:
+    digest = hashlib.sha256(text.encode())
     for name, path in sources().items():
         with open(path, "rb") as f:
             digest.update(name.encode() + b"\0" + hashlib.sha256(f.read()).digest())
     return digest.digest()
 
 
-def load(kind: str, description: bytes) -> bytes | None:
-    """The payload stored for that description in this environment, or None."""
-    return disk.load(kind, fingerprint() + description) if disk.enabled() else None
+@lru_cache(maxsize=1)
+def host_fingerprint() -> bytes:
+    """A digest of all that changes a host kernel: our source and versions, not the device."""
+    return _digest(f"host {backend().host_versions()}")
 
 
-def store(kind: str, description: bytes, payload: bytes) -> None:
+def load(kind: str, description: bytes, host: bool = False) -> bytes | None:
+    """The payload stored for that description in this environment, or None.
+
+    ``host``: what it is made of is known without the device.
+    """
+    if not disk.enabled():
+        return None
+    return disk.load(kind, (host_fingerprint() if host else fingerprint()) + description)
+
+
+def store(kind: str, description: bytes, payload: bytes, host: bool = False) -> None:
     """Store a payload for this environment; a failure is counted and otherwise ignored."""
     if disk.enabled():
-        disk.store(kind, fingerprint() + description, payload)
+        disk.store(kind, (host_fingerprint() if host else fingerprint()) + description, payload)

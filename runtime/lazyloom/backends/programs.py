@@ -16,7 +16,7 @@ from ..program.donation import match_donations
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Program, Structure
-from . import fingerprint, memory_limits
+from . import fingerprint, memory_limits, waiting
 from .backend import Executable, NotLowered, Request
 from .returned import check_executable, check_number
 from .selection import backend
@@ -39,7 +39,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     """
     plan.evaluation.backend = backend().name
     with entry.lock:
-        _find(entry, plan, donate)
+        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation)
         position = entry.position
         aliases = entry.aliases
         donatable = set(plan.donatable)
@@ -56,26 +56,84 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
         return found
 
 
-def _find(entry: memory.Entry, plan: Plan, donate: bool) -> None:
-    """Have the entry's program return what the plan wants; the caller holds its lock."""
-    evaluation: Evaluation = plan.evaluation
-    if entry.program is not None and all(p in entry.position for p in plan.wanted):
+def find(
+    entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
+    evaluation: Evaluation,
+) -> None:
+    """Have the entry's program return what is wanted; the caller holds its lock."""
+    if entry.program is not None and all(p in entry.position for p in wanted):
         evaluation.found = "memory"
         counters["program_hits"] += 1
         return
-    description = _description(plan.structure, donate)
+    stored = look(entry, wanted, donate, evaluation)
+    if stored is None:
+        return
+    difference = _difference(entry)
+    outputs, donatable = asked(entry, wanted, donatable, donate, stored)
+    with waiting.told(entry.structure, evaluation):
+        executable = compiled(entry.structure, outputs, donatable)
+    evaluation.timings.update(executable.timings)
+    evaluation.difference = difference
+    evaluation.found = "compiled"
+    keep(entry, outputs, donatable, donate, executable, str(evaluation.site))
+
+
+def look(
+    entry: memory.Entry, wanted: list[tuple[int, int]], donate: bool, evaluation: Evaluation
+) -> Outputs | None:
+    """Load the entry's program from disk; None where that was done, else what is stored there.
+
+    The caller holds the entry's lock.
+    """
     stored: Outputs = ()
+    description = _description(entry.structure, donate)
     if description is not None and not (entry.looked and entry.program is None):
         kept = _from_disk(description, evaluation)
         if kept is not None:
             stored = kept.outputs
-            if set(plan.wanted) <= set(stored) and _load(entry, kept, evaluation):
-                return
+            if set(wanted) <= set(stored) and _load(entry, kept, evaluation):
+                return None
         # not before: the handler of a signal may have raised meanwhile, so that the next run looks
         entry.looked = True
-    made = _compile(entry, plan, donate, stored)
+    return stored
+
+
+def asked(
+    entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
+    stored: Outputs = (),
+) -> tuple[Outputs, list[int]]:
+    """What a new program of the entry returns, all that was ever wanted; and may overwrite."""
+    outputs = tuple(sorted({*wanted, *entry.outputs, *stored}))
+    if entry.program is not None:
+        return outputs, [k for k in entry.aliases if k in donatable]
+    return outputs, donatable if donate else []
+
+
+def compiled(structure: Structure, outputs: Outputs, donatable: list[int]) -> Executable:
+    """Compile a program. Raises NotLowered, and whatever the backend raises."""
+    memory_limits.to_compile()
+    try:
+        found = backend().compile(
+            Request(structure, outputs, match_donations(structure, outputs, donatable)))
+    except NotLowered as error:
+        check_number(error, len(structure.instructions))
+        raise
+    executable = check_executable(found, "compile")
+    counters["programs_compiled"] += 1
+    return executable
+
+
+def keep(
+    entry: memory.Entry, outputs: Outputs, donatable: list[int], donate: bool,
+    executable: Executable, site: str,
+) -> None:
+    """Make a compiled program the entry's, and store it; the caller holds the entry's lock."""
+    aliases = match_donations(entry.structure, outputs, donatable)
+    entry.set(outputs, aliases, executable)
+    entry.site = site
+    description = _description(entry.structure, donate)
     if description is not None and disk.enabled():
-        _store(description, entry.outputs, entry.aliases, made)
+        _store(description, outputs, aliases, executable)
 
 
 def _description(structure: Structure, donate: bool) -> bytes | None:
@@ -122,32 +180,6 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1
     return True
-
-
-def _compile(entry: memory.Entry, plan: Plan, donate: bool, stored: Outputs) -> Executable:
-    """Compile the entry's program, to return what was ever wanted of it."""
-    evaluation: Evaluation = plan.evaluation
-    difference = _difference(entry)
-    outputs = tuple(sorted({*plan.wanted, *entry.outputs, *stored}))
-    if entry.program is not None:
-        donatable = [k for k in entry.aliases if k in plan.donatable]
-    else:
-        donatable = plan.donatable if donate else []
-    aliases = match_donations(plan.structure, outputs, donatable)
-    memory_limits.to_compile()
-    try:
-        found = backend().compile(Request(plan.structure, outputs, aliases))
-    except NotLowered as error:
-        check_number(error, len(plan.structure.instructions))
-        raise
-    executable = check_executable(found, "compile")
-    evaluation.timings.update(executable.timings)
-    evaluation.difference = difference
-    evaluation.found = "compiled"
-    counters["programs_compiled"] += 1
-    entry.set(outputs, aliases, executable)
-    entry.site = str(evaluation.site)
-    return executable
 
 
 def _difference(entry: memory.Entry) -> str:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from ..cache import memory
 from ..compiled import COMPILED
@@ -16,9 +13,9 @@ from ..dtypes import DType
 from ..interrupts import Deferred, deliver, late
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from ..trace.graph import Buffer
-from ..types import TensorType
 from . import memory_limits, returned
+from .data import device_array, given, scalar_vector
+from .pieces import run_pieces
 from .selection import backend
 
 
@@ -33,8 +30,11 @@ def run(plan: Plan, donate: bool) -> None:
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
         # slow to import, and not needed for a program that ran before
-        from . import programs
+        from . import forms, programs
 
+        if forms.in_pieces(entry, plan, donate):
+            _run_in_pieces(entry, plan, started)
+            return
         info = programs.prepared(entry, plan, donate)
     else:
         evaluation.found = "memory"
@@ -48,7 +48,7 @@ def run(plan: Plan, donate: bool) -> None:
         arguments.append(device_array(buffer) if array is None else array)
     if info.copied:
         for k in info.copied:
-            arguments[k] = _given(backend().copy(arguments[k]), "copy")
+            arguments[k] = given(backend().copy(arguments[k]), "copy")
         evaluation.copied = list(info.copied)
         counters["donated_copies"] += len(info.copied)
     if plan.scalars:
@@ -68,10 +68,32 @@ def run(plan: Plan, donate: bool) -> None:
         _wait(plan)
     evaluation.bytes_out = info.bytes_out
     evaluation.program = info.program
+    evaluation.form = "whole"
     timings = evaluation.timings
     if "lookup" not in timings:
         timings["lookup"] = looked - started
     timings["dispatch"] = time.perf_counter() - looked
+
+
+def _run_in_pieces(entry: memory.Entry, plan: Plan, started: float) -> None:
+    """Run the plan op by op, and count what that costs."""
+    from . import forms
+
+    evaluation: Evaluation = plan.evaluation
+    evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable)
+    evaluation.backend = backend().name
+    counters["runs_in_pieces"] += 1
+    counters["ops_executed"] += len(plan.nodes)
+    waited = counters["compile_wait_us"]
+    looked = time.perf_counter()
+    run_pieces(plan, forms.may_use_threads(plan))
+    took = time.perf_counter() - looked
+    entry.runs += 1
+    # ops that had to be compiled for it are ready the next time
+    entry.spent += max(0.0, took - (counters["compile_wait_us"] - waited) * 1e-6)
+    evaluation.spent, evaluation.estimate = entry.spent, entry.estimate
+    evaluation.timings["lookup"] = looked - started
+    evaluation.timings["pieces"] = took
 
 
 def _launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
@@ -129,7 +151,7 @@ def _add_scalars(
         if known is not None and known[0] == numbers and _zeros_agree(known[0], numbers):
             arguments.append(known[1])
             continue
-        array = _given(backend().upload(scalar_vector(numbers, dtype.numpy)), "upload")
+        array = given(backend().upload(scalar_vector(numbers, dtype.numpy)), "upload")
         if dtype.kind != "c":
             entry.scalars[dtype] = (numbers, array)
         arguments.append(array)
@@ -143,59 +165,3 @@ def _zeros_agree(before: list[Any], numbers: list[Any]) -> bool:
         if b == 0 and math.copysign(1.0, a) != math.copysign(1.0, b):
             return False
     return True
-
-
-def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
-    """Run-time scalars of one dtype as a vector; integers wrap as C's do."""
-    if dtype.kind in "iu":
-        bits = dtype.itemsize * 8
-        mask = (1 << bits) - 1
-        unsigned = np.array([int(n) & mask for n in numbers], dtype=f"u{dtype.itemsize}")
-        return unsigned.view(dtype)
-    if dtype.kind == "V":  # ml_dtypes takes no integers from 2**63 on
-        numbers = [float(n) for n in numbers]
-    # a number too large for the dtype is an infinity, whatever the program set np.seterr() to
-    with np.errstate(all="ignore"):
-        return np.array(numbers, dtype=dtype)
-
-
-#: one upload at a time; a signal's handler may read a value while its thread uploads another
-_uploading: Final = threading.RLock()
-
-
-def device_array(buffer: Buffer) -> Any:
-    """The buffer's device array; uploads host data on first use."""
-    found = buffer.array
-    if found is not None:
-        return found
-    with _uploading:
-        found = buffer.array
-        if found is None:
-            host = buffer.host
-            if host is None:
-                raise AssertionError("a buffer without data was used")
-            # never in the place of another thread's: the compiled setter releases what it replaces
-            # while it can still be read, and a backend lets other threads run meanwhile
-            buffer.array = found = _given(backend().upload(host), "upload")
-            counters["bytes_uploaded"] += host.nbytes
-            buffer.host = None
-    return found
-
-
-def host_array(array: Any, t: TensorType) -> Any:
-    """The data of a device array as a fresh NumPy array; waits, and raises the run's error.
-
-    Raises WrongResult unless that is an array of the type.
-    """
-    data: Any = backend().download(array)
-    if not isinstance(data, np.ndarray) or data.dtype != t.dtype.numpy or data.shape != t.shape:
-        raise returned.wrong(
-            "download", returned.type_text(data), f"a NumPy array of type {t.text}")
-    return data
-
-
-def _given(array: Any, method: str) -> Any:
-    """An array that a method of the backend has returned. Raises WrongResult if it is none."""
-    if array is None:
-        raise returned.wrong(method, "None", "an array")
-    return array

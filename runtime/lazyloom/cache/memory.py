@@ -67,10 +67,16 @@ class Entry:
         scalars: the newest run's scalar vectors: dtype -> (numbers, device array).
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
+        looked: it was looked for on disk.
+        runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
+        estimate: how many seconds compiling is estimated to take, 0 before that was asked.
+        queued: it is to be compiled, or is being compiled, beside the program.
+        refused: that failed; whoever runs it whole gets the error.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked")
+                 "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
+                 "refused")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -85,6 +91,11 @@ class Entry:
         self.lock = new_lock()
         self.site = ""
         self.looked = False
+        self.runs = 0
+        self.spent = 0.0
+        self.estimate = 0.0
+        self.queued = False
+        self.refused = False
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]

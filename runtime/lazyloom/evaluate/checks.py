@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..backends.data import host_array
 from ..backends.returned import WrongResult
-from ..backends.run import host_array
 from ..backends.selection import backend
 from ..errors import ArgumentError, IndexRangeError, LoomError
 from ..interrupts import reraise_from_handler
@@ -57,6 +57,10 @@ class Check:
         """Whether nothing is wrong, as far as that can be told without waiting."""
         if not self.passed and self.error is None:
             array = self.flag.array
+            host = self.flag.host
+            if host is not None:
+                self.passed = not host.any()
+                return self.passed
             try:
                 if array is not None and backend().is_ready(array):
                     self.passed = not host_array(array, self.type).any()
@@ -70,13 +74,15 @@ class Check:
         if self.passed or self.error is not None:
             return self.error
         array = self.flag.array
-        if array is None:
+        data = self.flag.host
+        if array is None and data is None:
             return None  # as above
         with _looking:
             if self.passed or self.error is not None:
                 return self.error
             try:
-                data = host_array(array, self.type)
+                if data is None:
+                    data = host_array(array, self.type)
             except WrongResult as error:
                 self.error = error
                 return error

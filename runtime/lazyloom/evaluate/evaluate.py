@@ -14,8 +14,10 @@ from typing import Any
 
 from .. import settings
 from ..backends.backend import NotLowered
+from ..backends.data import host_array
+from ..backends.pieces import OpFailed
 from ..backends.returned import WrongResult
-from ..backends.run import host_array, run
+from ..backends.run import run
 from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType
@@ -316,12 +318,21 @@ def _fail(plan: Plan, error: LoomError) -> None:
 
 
 def _as_execution_error(error: Exception, plan: Plan) -> LoomError:
+    if isinstance(error, OpFailed):
+        n = plan.nodes[error.number]
+        assert n.spec is not None
+        cause = error.__cause__
+        assert isinstance(cause, Exception)
+        return run_error(cause, plan.evaluation, plan, (n.spec.op.name, n.site))
     if isinstance(error, LoomError) and not isinstance(error, WrongResult):
         return error
     return run_error(error, plan.evaluation, plan)
 
 
-def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None) -> ExecutionError:
+def run_error(
+    error: Exception, evaluation: Evaluation, plan: Plan | None = None,
+    place: tuple[str, Any] | None = None,
+) -> ExecutionError:
     """The error of a failed run, naming op and place where they are known."""
     what = str(error).strip().split("\n")[0]
     op: str | None = None
@@ -329,6 +340,8 @@ def run_error(error: Exception, evaluation: Evaluation, plan: Plan | None = None
     if isinstance(error, WrongResult):
         if error.op is not None:
             op, site = error.op, error.site
+    elif place is not None:
+        op, site = place
     elif len(evaluation.places) == 1:
         op, site = evaluation.places[0]
     if op is not None:

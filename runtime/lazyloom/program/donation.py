@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..types import TensorType
-from .program import Instruction, Leaf, Result, Structure
+from .program import Instruction, Leaf, Program, Result, Structure
 
 #: how many light ops an update in place may take from the old contents to the new
 LIGHT: Final = 12
@@ -83,3 +83,10 @@ def _light_sources(
                         above.append(item.instruction)
         level = above
     return found
+
+
+def program_of_plan(
+    structure: Structure, wanted: Sequence[tuple[int, int]], donatable: Sequence[int]
+) -> Program:
+    """The canonical program of a structure, what is wanted of it and what it may overwrite."""
+    return Program(structure, wanted, sorted(match_donations(structure, wanted, donatable)))

@@ -62,7 +62,9 @@ class Evaluation:
     Attributes:
         reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
         site: the user's ``file:line`` that caused it.
-        found: ``"memory"``, ``"disk"`` or ``"compiled"``; "" if it never got that far.
+        found: ``"memory"``, ``"disk"`` or ``"compiled"``, or ``"pieces"`` if it ran op by op; "" if
+            it never got that far.
+        form: ``"whole"`` or ``"pieces"``.
         backend: the name of the backend that it ran on; "" if it never got that far.
         ops: number of recorded operations in it, of those that ran if some had failed before.
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
@@ -75,9 +77,10 @@ class Evaluation:
     """
 
     __slots__ = (
-        "number", "reason", "site", "found", "ops", "program", "difference", "timings",
+        "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "spawned", "results_ready", "backend",
+        "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
+        "estimate", "spent",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -87,7 +90,14 @@ class Evaluation:
         self.found = ""
         self.backend = ""
         self.ops = 0
-        self.program: Program | None = None
+        #: "whole", or "pieces" if it ran op by op
+        self.form = ""
+        #: of a run in pieces: the seconds that compiling it is estimated to take, and those that
+        #: its structure has run in pieces
+        self.estimate = 0.0
+        self.spent = 0.0
+        self._program: Program | None = None
+        self._asked: Any = None
         self.difference: str | None = None
         self.timings: dict[str, float] = {}
         self.bytes_in = 0
@@ -104,6 +114,26 @@ class Evaluation:
         self.spawned: list[int] = []
 
     @property
+    def program(self) -> Program | None:
+        """The canonical program that ran."""
+        if self._program is None and self._asked is not None:
+            # slow, and rarely asked for
+            from .donation import program_of_plan
+
+            self._program = program_of_plan(*self._asked)
+            self._asked = None
+        return self._program
+
+    @program.setter
+    def program(self, program: Program | None) -> None:
+        self._program = program
+
+    def ran_in_pieces(self, structure: Any, wanted: Any, donatable: Any) -> None:
+        """Note that it ran op by op, and what :attr:`program` is made of."""
+        self.form = self.found = "pieces"
+        self._asked = (structure, wanted, donatable)
+
+    @property
     def key(self) -> str:
         """The program's key, in hex."""
         return self.program.key if self.program is not None else ""
@@ -117,6 +147,10 @@ class Evaluation:
         ]
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
+        if self.form == "pieces":
+            lines.append(
+                f"  form     op by op, {self.spent * 1e3:.1f} ms so far; compiling is estimated to "
+                f"take {self.estimate * 1e3:.0f} ms")
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

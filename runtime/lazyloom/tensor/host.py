@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..backends.data import device_array
 from ..backends.returned import description, type_text, wrong
-from ..backends.run import device_array
 from ..backends.selection import backend
 from ..dtypes import as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
@@ -115,7 +115,10 @@ def _range_of(node: Node, index: int) -> tuple[int, int] | None:
     if buffer is None:
         return None
     host = buffer.host
-    if buffer.range is None and host is not None and host.size and host.dtype.kind in "iu":
+    # not of what a program has computed: where that lies is no fact of what was recorded
+    if spec is None and buffer.range is None and (
+        host is not None and host.size and host.dtype.kind in "iu"
+    ):
         buffer.range = (int(host.min()), int(host.max()))
     return buffer.range
 

@@ -6,13 +6,18 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...settings import tuning
+from ...trace.specs import Spec
 from ...types import TensorType
-from ..backend import Backend, NotLowered, Request
+from ..backend import Backend, HostKernel, NotLowered, Request
 from . import jax_compat, lowering
 from .assemble import module_text
+from .host.kernels import kernel_of
+from .jax_compat import on_other_device
 
 
 class Xla(Backend):
@@ -25,6 +30,7 @@ class Xla(Backend):
     copy = staticmethod(jax_compat.device_copy)
     wait = staticmethod(jax_compat.wait)
     is_ready = staticmethod(jax_compat.is_ready)
+    host_view = staticmethod(jax_compat.host_view)
     from_dlpack = staticmethod(jax_compat.from_dlpack)
     fingerprint = staticmethod(jax_compat.environment)
 
@@ -43,6 +49,18 @@ class Xla(Backend):
             executable = jax_compat.compile_text(text)
         return _program(request, executable, {
             "lower": assembled - started, "compile": time.perf_counter() - assembled})
+
+    def host_kernel(
+        self, spec: Spec, types: tuple[TensorType | None, ...]
+    ) -> HostKernel | None:
+        """NumPy's calls for the steps that JAX traces of the op, where the device is the host."""
+        if on_other_device():
+            return None
+        return kernel_of(spec, types)
+
+    def host_versions(self) -> str:
+        """Versions of jax, jaxlib and NumPy."""
+        return f"{jax_compat.versions()} numpy={numpy.__version__}"
 
     def load(self, data: bytes, request: Request) -> jax_compat.Program:
         """The program of machine code that was stored under this fingerprint."""

@@ -6,6 +6,7 @@ on the oldest and the newest supported jax.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
@@ -98,6 +99,30 @@ def device() -> Any:
     if _client is None:
         _start()
     return _device
+
+
+def on_other_device() -> bool:
+    """Whether programs run anywhere else than on this machine's processor.
+
+    Without starting the client, where the environment says it: its start takes longer than many a
+    program.
+    """
+    if _client is None and os.environ.get("JAX_PLATFORMS", "") == "cpu":
+        return False
+    return _other_device()
+
+
+@functools.lru_cache(maxsize=1)
+def _other_device() -> bool:
+    if _client is None and not os.environ.get("JAX_PLATFORMS"):
+        from importlib.metadata import entry_points
+        from importlib.util import find_spec
+
+        if not entry_points(group="jax_plugins") and find_spec("jax_plugins") is None and (
+            find_spec("libtpu") is None
+        ):
+            return False
+    return bool(device().platform != "cpu")
 
 
 def device_text() -> str:
@@ -406,6 +431,27 @@ def to_host(array: Any) -> Any:
     import numpy as np
 
     return np.array(np.asarray(array))
+
+
+def host_view(array: Any) -> Any:
+    """The data as a NumPy array that may be the device's memory; waits, and raises as above."""
+    array.block_until_ready()
+    if fast_read:
+        try:
+            return array._single_device_array_to_np_array_did_copy()[0]
+        except AttributeError:
+            pass
+    import numpy as np
+
+    return np.asarray(array)
+
+
+def trace(fn: Any, arguments: Sequence[Any]) -> Any:
+    """``fn`` traced at those (shape, NumPy dtype) arguments, a ClosedJaxpr."""
+    with x64():
+        import jax
+
+        return jax.make_jaxpr(fn)(*[jax.ShapeDtypeStruct(*each) for each in arguments])
 
 
 def wait(array: Any) -> None:

@@ -113,7 +113,7 @@ def lower_placed(
 def _placed_from_disk_or_jax(
     spec: Spec, types: tuple[TensorType | None, ...], layouts: tuple[Layout | None, ...]
 ) -> Placed:
-    description = _description(spec, types) + f"\n{layouts}".encode()
+    description = description_of(spec, types) + f"\n{layouts}".encode()
     storable = spec.op.version is not None
     if storable:
         data = fingerprint.load("lowering", description)
@@ -124,7 +124,7 @@ def _placed_from_disk_or_jax(
     found = Replayed()
     present = [(n, t, f) for n, (t, f) in enumerate(zip(types, layouts, strict=True))
                if t is not None and f is not None]
-    fn = replay(_function(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
+    fn = replay(function_of(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
                 [f for _, _, f in present], found)
     shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
     text, results = _text(fn, shaped, name)
@@ -156,14 +156,15 @@ def _name(spec: Spec, description: bytes) -> str:
     return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
 
 
-def _description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
+def description_of(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
+    """What is kept on disk of an op at operand types is found by this."""
     attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
     operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
     return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}".encode()
 
 
 def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
-    description = _description(spec, types)
+    description = description_of(spec, types)
     storable = spec.op.version is not None
     if storable:
         data = fingerprint.load("lowering", description)
@@ -172,7 +173,7 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
             return found
     name = _name(spec, description)
     shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
-    text, results = _text(_function(spec, types), shaped, name)
+    text, results = _text(function_of(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
         fingerprint.store("lowering", description, json.dumps([name, results, text]).encode())
@@ -188,7 +189,7 @@ def _unpack(data: bytes) -> Lowered | None:
         return None
 
 
-def _function(spec: Spec, types: tuple[TensorType | None, ...]) -> Callable[..., Any]:
+def function_of(spec: Spec, types: tuple[TensorType | None, ...]) -> Callable[..., Any]:
     """The op's definition as a function of the operands that are there."""
     present = [i for i, t in enumerate(types) if t is not None]
     arity = len(types)

@@ -1,0 +1,165 @@
+"""Compiling beside the program, one program at a time, on a thread of low priority."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+from typing import Any, Final
+
+from ..cache import memory
+from ..counters import counters
+from ..program.plan import Plan
+from . import programs
+from .selection import backend
+
+#: programs that may wait; beyond that, the one that has cost least goes
+LONGEST: Final = 64
+
+
+class _Job:
+    __slots__ = ("entry", "wanted", "donatable", "donate", "site")
+
+    def __init__(self, entry: memory.Entry, plan: Plan, donate: bool) -> None:
+        self.entry = entry
+        self.wanted = list(plan.wanted)
+        self.donatable = list(plan.donatable)
+        self.donate = donate
+        self.site = str(plan.evaluation.site)
+
+
+class _Compiler:
+    """The queue, and the thread that works on it.
+
+    Attributes:
+        queue: what waits, in no order.
+        busy: a program is being compiled.
+        stopped: the process ends, and nothing is begun any more.
+        errors: what could not be compiled, and why; the newest.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.queue: list[_Job] = []
+        self.thread: threading.Thread | None = None
+        self.busy = False
+        self.stopped = False
+        self.errors: list[tuple[str, Exception]] = []
+
+    def run(self) -> None:
+        # before the priority goes down: the client's threads, which run programs, keep it
+        backend().fingerprint()
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        while True:
+            with self.changed:
+                self.busy = False
+                self.changed.notify_all()
+                while not self.queue:
+                    if self.stopped:
+                        return
+                    self.changed.wait()
+                if self.stopped:
+                    return
+                job = max(self.queue, key=_cost)
+                self.queue.remove(job)
+                self.busy = True
+            self.compile(job)
+            del job
+
+    def compile(self, job: _Job) -> None:
+        entry = job.entry
+        try:
+            with entry.lock:
+                outputs, donatable = programs.asked(entry, job.wanted, job.donatable, job.donate)
+            executable = programs.compiled(entry.structure, outputs, donatable)
+            with entry.lock:
+                programs.keep(entry, outputs, donatable, job.donate, executable, job.site)
+                entry.spent, entry.runs = 0.0, 0
+            counters["background_compiles"] += 1
+            counters["promotions"] += 1
+        except Exception as error:
+            counters["background_failures"] += 1
+            self.errors = [*self.errors[-15:], (job.site, error)]
+            entry.refused = True
+        finally:
+            entry.queued = False
+
+
+def _cost(job: _Job) -> float:
+    return float(job.entry.spent)
+
+
+_compiler = _Compiler()
+
+
+def idle() -> bool:
+    """Whether nothing is being compiled, or waits."""
+    return not _compiler.busy and not _compiler.queue
+
+
+def request(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
+    """Have an entry's program compiled beside the program; False where that cannot be."""
+    c = _compiler
+    with c.changed:
+        if c.stopped:
+            return False
+        if len(c.queue) >= LONGEST:
+            least = min(c.queue, key=_cost)
+            if _cost(least) >= entry.spent:
+                return True
+            c.queue.remove(least)
+            least.entry.queued = False
+        entry.queued = True
+        c.queue.append(_Job(entry, plan, donate))
+        if c.thread is None:
+            c.thread = threading.Thread(target=c.run, name="lazyloom-compiler", daemon=True)
+            c.thread.start()
+        c.changed.notify_all()
+    return True
+
+
+def wait(timeout: float | None = None) -> bool:
+    """Wait until nothing is being compiled beside the program; whether that is so."""
+    c = _compiler
+    end = None if timeout is None else time.monotonic() + timeout
+    with c.changed:
+        while (c.busy or c.queue) and not c.stopped:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            c.changed.wait(left)
+    return True
+
+
+def failures() -> list[tuple[str, Any]]:
+    """What could not be compiled beside the program: (the user's line, the error), the newest."""
+    return list(_compiler.errors)
+
+
+def _stop() -> None:
+    """Drop what waits, and wait for what is being compiled: XLA cannot be stopped in the middle."""
+    c = _compiler
+    with c.changed:
+        c.stopped = True
+        for job in c.queue:
+            job.entry.queued = False
+        c.queue = []
+        c.changed.notify_all()
+    thread = c.thread
+    while thread is not None and thread.is_alive():
+        with contextlib.suppress(KeyboardInterrupt):
+            thread.join()
+
+
+def _after_fork() -> None:
+    # the child has no such thread, and may not use the runtime if its parent did
+    global _compiler
+    _compiler = _Compiler()
+    _compiler.stopped = True
+
+
+atexit.register(_stop)
+os.register_at_fork(after_in_child=_after_fork)

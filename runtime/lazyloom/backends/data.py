@@ -1,0 +1,80 @@
+"""Data on its way between the host and the backend's device."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+import numpy as np
+
+from ..counters import counters
+from ..trace.graph import Buffer
+from ..types import TensorType
+from . import returned
+from .selection import backend
+
+
+def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
+    """Run-time scalars of one dtype as a vector; integers wrap as C's do."""
+    if dtype.kind in "iu":
+        bits = dtype.itemsize * 8
+        mask = (1 << bits) - 1
+        unsigned = np.array([int(n) & mask for n in numbers], dtype=f"u{dtype.itemsize}")
+        return unsigned.view(dtype)
+    if dtype.kind == "V":  # ml_dtypes takes no integers from 2**63 on
+        numbers = [float(n) for n in numbers]
+    # a number too large for the dtype is an infinity, whatever the program set np.seterr() to
+    with np.errstate(all="ignore"):
+        return np.array(numbers, dtype=dtype)
+
+
+#: one upload at a time; a signal's handler may read a value while its thread uploads another
+_uploading: Final = threading.RLock()
+
+
+def device_array(buffer: Buffer) -> Any:
+    """The buffer's device array; uploads host data on first use."""
+    found = buffer.array
+    if found is not None:
+        return found
+    with _uploading:
+        found = buffer.array
+        if found is None:
+            host = buffer.host
+            if host is None:
+                raise AssertionError("a buffer without data was used")
+            # never in the place of another thread's: the compiled setter releases what it replaces
+            # while it can still be read, and a backend lets other threads run meanwhile
+            buffer.array = found = given(backend().upload(host), "upload")
+            counters["bytes_uploaded"] += host.nbytes
+            buffer.host = None
+    return found
+
+
+def host_view(buffer: Buffer) -> Any:
+    """The buffer's data as a NumPy array that nobody may write to; waits for it.
+
+    It is not kept: the memory may be the device's own, which a later run writes over.
+    """
+    # an upload fills the one before it empties the other
+    host = buffer.host
+    return backend().host_view(buffer.array) if host is None else host
+
+
+def host_array(array: Any, t: TensorType) -> Any:
+    """The data of a device array as a fresh NumPy array; waits, and raises the run's error.
+
+    Raises WrongResult unless that is an array of the type.
+    """
+    data: Any = backend().download(array)
+    if not isinstance(data, np.ndarray) or data.dtype != t.dtype.numpy or data.shape != t.shape:
+        raise returned.wrong(
+            "download", returned.type_text(data), f"a NumPy array of type {t.text}")
+    return data
+
+
+def given(array: Any, method: str) -> Any:
+    """An array that a method of the backend has returned. Raises WrongResult if it is none."""
+    if array is None:
+        raise returned.wrong(method, "None", "an array")
+    return array

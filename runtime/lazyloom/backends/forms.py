@@ -1,0 +1,115 @@
+"""In which form a program runs: whole, as one executable, or in pieces, op by op.
+
+A program that is new runs in pieces at once. What that costs adds up; when it has cost about what
+compiling is estimated to cost, the program is compiled, beside the program that wants it, and runs
+whole from then on (ski rental: no program takes more than about twice what is best in hindsight).
+Where one run in pieces would take longer than compiling, the program is compiled first.
+
+With the option ``reproducible`` every program runs whole.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Final
+
+from .. import settings
+from ..cache import disk, memory
+from ..program.plan import Plan
+from ..trace.specs import Spec
+from . import background, programs
+from .blas_threads import LONG
+
+#: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
+PER_OP: Final = 2e-6
+#: seconds a byte of result, and a floating-point operation of a heavy op, take there
+PER_BYTE: Final = 0.5e-9
+PER_FLOP: Final = 1 / 2e10
+#: compiling takes so many seconds, and so many for each op, and for each pair of ops
+COMPILE: Final = 0.03
+COMPILE_PER_OP: Final = 0.006
+COMPILE_PER_PAIR: Final = 1.5e-5
+#: importing JAX and starting its client, where that was not done yet
+START: Final = 0.7
+#: to look for a program on disk and to load it, and for each op
+LOAD: Final = 0.004
+LOAD_PER_OP: Final = 3e-5
+#: an idle compiler takes a program that ran so often, once compiling is estimated to take at most
+#: so many times what it has cost, and so many seconds
+EAGER_RUNS: Final = 3
+EAGER_FACTOR: Final = 4.0
+EAGER_SECONDS: Final = 1.0
+
+
+def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
+    """Whether to run the plan in pieces; may load its program from disk, or have it compiled."""
+    if settings.reproducible() or entry.refused:
+        return False
+    if entry.program is not None and all(p in entry.position for p in plan.wanted):
+        return False
+    ops = len(plan.nodes)
+    if entry.estimate == 0.0:
+        if not has_pieces(plan):
+            entry.refused = True
+            return False
+        entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
+    start = 0.0 if "jaxlib.xla_client" in sys.modules else START
+    run = run_estimate(plan)
+    spent = entry.spent
+    if not entry.looked and not entry.queued and disk.enabled() and (
+        spent + run >= start + LOAD + LOAD_PER_OP * ops
+    ):
+        with entry.lock:
+            if programs.look(entry, plan.wanted, donate, plan.evaluation) is None:
+                return False
+    estimate = entry.estimate + start
+    if run >= estimate:
+        return False
+    if not entry.queued and (spent >= estimate or (
+        entry.runs >= EAGER_RUNS and EAGER_FACTOR * spent + EAGER_SECONDS >= estimate
+        and background.idle()
+    )):
+        return background.request(entry, plan, donate) or spent < estimate
+    return True
+
+
+def may_use_threads(plan: Plan) -> bool:
+    """Whether products of matrices in a run of pieces are worth several threads, and get them."""
+    return background.idle() and run_estimate(plan) >= LONG
+
+
+def has_pieces(plan: Plan) -> bool:
+    """Whether all of a plan may run op by op: ops with effects of their own run in one program."""
+    stream = plan.structure.stream
+    at = 0
+    for _ in plan.nodes:
+        spec: Spec = stream[at]
+        if spec.effect or spec.fallible:
+            return False
+        at += 1 + spec.arity
+    return True
+
+
+def run_estimate(plan: Plan) -> float:
+    """Seconds that a run in pieces is estimated to take, beside what it has yet to prepare."""
+    seconds = PER_OP * len(plan.nodes)
+    stream = plan.structure.stream
+    leaf_types = plan.structure.leaf_types
+    nodes = plan.nodes
+    at = 0
+    for n in nodes:
+        spec: Spec = stream[at]
+        size = n.types[0].nbytes
+        if size > 4096:
+            seconds += PER_BYTE * size
+            if spec.heavy:
+                # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
+                product = float(n.types[0].size)
+                for item in stream[at + 1 : at + 3]:
+                    if isinstance(item, int):
+                        t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
+                        product *= t.size
+                seconds += 2 * math.sqrt(product) * PER_FLOP
+        at += 1 + spec.arity
+    return seconds

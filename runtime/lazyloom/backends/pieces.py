@@ -1,0 +1,290 @@
+"""Run a plan op by op, each as a small function that all programs share; nothing is compiled first.
+
+An op runs as what the backend has for it on the host (:meth:`Backend.host_kernel`: NumPy, a
+microsecond a call), or else as an executable of its own, which is kept like any program.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final, final
+
+import numpy as np
+
+from ..cache import memory
+from ..counters import counters
+from ..dtypes import DType
+from ..interrupts import reraise_from_handler
+from ..program.evaluations import Evaluation
+from ..program.plan import Plan
+from ..program.program import Structure
+from ..trace.scalars import Baked
+from ..trace.specs import Spec
+from ..types import TensorType, tensor_type
+from .backend import HostKernel, NotLowered
+from .blas_threads import one_thread
+from .data import host_view, scalar_vector
+from .selection import backend
+
+
+class OpFailed(Exception):
+    """The op of instruction ``number`` failed while it ran; the cause says why."""
+
+    def __init__(self, number: int, cause: Exception) -> None:
+        super().__init__(number)
+        self.number: int = number
+        # compiled code that raises does not set it
+        self.__cause__ = cause
+
+
+@final
+class Piece:
+    """One op at operand types.
+
+    Attributes:
+        kernel: the function of NumPy arrays, or None.
+        loaded: where there is no kernel, its :class:`~lazyloom.backends.backend.Executable`.
+        shared: of each result, whether its memory may be an operand's.
+        count: the number of results.
+        ready: kernel or loaded was found.
+        proven: it ran once, and its results have the types that they should have.
+    """
+
+    __slots__ = ("spec", "types", "kernel", "loaded", "shared", "count", "ready", "proven")
+
+    def __init__(self, spec: Spec, types: tuple[TensorType | None, ...]) -> None:
+        self.spec: Final[Spec] = spec
+        self.types: Final[tuple[TensorType | None, ...]] = types
+        self.kernel: Any = None
+        self.loaded: Any = None
+        self.shared: tuple[bool, ...] = ()
+        self.count: int = len(spec.infer(types))
+        self.ready: bool = False
+        self.proven: bool = False
+
+
+def piece_of(spec: Spec, types: tuple[TensorType | None, ...]) -> Piece:
+    """The piece of an op at operand types, made if missing."""
+    found: Piece | None = spec.pieces.get(types)
+    if found is None:
+        found = spec.pieces.setdefault(types, Piece(spec, types))
+    return found
+
+
+def prepare(piece: Piece, evaluation: Evaluation) -> None:
+    """Find what runs a piece: a kernel of the host, or an executable.
+
+    Raises NotLowered for instruction 0 where the op's definition does not work.
+    """
+    kernel: HostKernel | None = backend().host_kernel(piece.spec, piece.types)
+    if kernel is not None:
+        piece.shared = kernel.shared
+        piece.kernel = kernel.run
+    else:
+        _load(piece, evaluation)
+    piece.ready = True
+
+
+def _load(piece: Piece, evaluation: Evaluation) -> None:
+    """Find or compile the op's executable, which takes all operands as arrays."""
+    # slow to import
+    from . import programs
+
+    stream: list[Any] = [piece.spec]
+    leaves: list[TensorType] = []
+    for t in piece.types:
+        if t is None:
+            stream.append(None)
+        else:
+            leaves.append(t)
+            stream.append(-len(leaves))
+    entry = memory.entry_of(Structure(tuple(stream), tuple(leaves)), False)
+    outputs = [(0, r) for r in range(piece.count)]
+    started = time.perf_counter()
+    with entry.lock:
+        programs.find(entry, outputs, [], False, evaluation)
+        piece.loaded = entry.program
+    counters["compile_wait_us"] += int((time.perf_counter() - started) * 1e6)
+    # views of the device's memory
+    piece.shared = (True,) * piece.count
+
+
+_baked: Final[dict[Baked, Any]] = {}
+
+
+def _constant(item: Baked) -> Any:
+    found = _baked.get(item)
+    if found is None:
+        found = _baked[item] = scalar_vector([item.number], item.dtype.numpy)[0]
+    return found
+
+
+def _scalar(number: Any, dtype: DType) -> Any:
+    if dtype.kind in "fb" and dtype.itemsize > 2:
+        return dtype.numpy.type(number)
+    return scalar_vector([number], dtype.numpy)[0]
+
+
+def run_pieces(plan: Plan, alone: bool) -> None:
+    """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
+
+    ``alone``: products of matrices may use several threads.
+    """
+    with np.errstate(all="ignore"), one_thread(not alone):
+        _run(plan)
+
+
+def _run(plan: Plan) -> None:
+    evaluation: Evaluation = plan.evaluation
+    nodes = plan.nodes
+    leaves = plan.leaves
+    leaf_types = plan.structure.leaf_types
+    stream = plan.structure.stream
+    #: what holds each result until its last use
+    values: list[Any] = [None] * len(nodes)
+    left: list[int] = [n.uses for n in nodes]
+    for slot, _ in plan.wanted:
+        left[slot] += 1
+    given: list[Any] = [None] * len(leaves)
+    ordinals: dict[DType, int] = {}
+    used: list[Piece] = []
+    at = 0
+    for slot, n in enumerate(nodes):
+        spec: Spec = stream[at]
+        end = at + 1 + spec.arity
+        types: list[TensorType | None] = []
+        arguments: list[Any] = []
+        dying: list[int] | None = None
+        for position in range(at + 1, end):
+            item = stream[position]
+            if isinstance(item, int):
+                if item >= 0:
+                    value = values[item]
+                    m = nodes[item]
+                    types.append(m.types[0])
+                    arguments.append(value[0] if len(m.types) > 1 else value)
+                    left[item] -= 1
+                    if left[item] == 0:
+                        dying = [item] if dying is None else [*dying, item]
+                else:
+                    k = -1 - item
+                    value = given[k]
+                    if value is None:
+                        value = given[k] = host_view(leaves[k])
+                    types.append(leaf_types[k])
+                    arguments.append(value)
+            elif isinstance(item, tuple):
+                number, index = item
+                types.append(nodes[number].types[index])
+                arguments.append(values[number][index])
+                left[number] -= 1
+                if left[number] == 0:
+                    dying = [number] if dying is None else [*dying, number]
+            elif isinstance(item, DType):
+                ordinal = ordinals.get(item, 0)
+                ordinals[item] = ordinal + 1
+                types.append(tensor_type((), item))
+                arguments.append(_scalar(plan.scalars[item][ordinal], item))
+            elif item is None:
+                types.append(None)
+            else:
+                types.append(tensor_type((), item.dtype))
+                arguments.append(_constant(item))
+        at = end
+        key = tuple(types)
+        piece: Piece | None = spec.pieces.get(key)
+        if piece is None:
+            piece = piece_of(spec, key)
+        if not piece.ready:
+            try:
+                prepare(piece, evaluation)
+            except NotLowered as error:
+                assert error.__cause__ is not None
+                raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
+        try:
+            kernel = piece.kernel
+            if kernel is not None and piece.proven:
+                result = kernel(*arguments)
+            else:
+                result = _first(piece, n, arguments, evaluation)
+        except Exception as error:
+            reraise_from_handler(error)
+            result = _again(piece, slot, error, arguments, evaluation)
+        used.append(piece)
+        if left[slot]:
+            values[slot] = result
+        if dying is not None:
+            for number in dying:
+                values[number] = None
+    _attach(plan, values, used)
+
+
+def _first(piece: Piece, n: Any, arguments: list[Any], evaluation: Evaluation) -> Any:
+    """Run a kernel whose results nobody has looked at, or an executable."""
+    if piece.kernel is None:
+        return _execute(piece, arguments)
+    result = piece.kernel(*arguments)
+    results = result if piece.count > 1 else (result,)
+    for r, t in zip(results, n.types, strict=True):
+        if r.dtype != t.dtype.numpy or r.shape != t.shape:
+            raise AssertionError(
+                f"the host kernel of {piece.spec!r} gives {r.dtype}{list(r.shape)}, expected "
+                f"{t.text}")
+    piece.proven = True
+    return result
+
+
+def _execute(piece: Piece, arguments: list[Any]) -> Any:
+    arrays = []
+    for x in arguments:
+        if isinstance(x, (np.ndarray, np.generic)):
+            x = backend().upload(np.asarray(x))
+        arrays.append(x)
+    results: Any = piece.loaded.run(*arrays)
+    views = [backend().host_view(r) for r in results]
+    return views if piece.count > 1 else views[0]
+
+
+def _again(
+    piece: Piece, slot: int, error: Exception, arguments: list[Any], evaluation: Evaluation
+) -> Any:
+    """Run an op as an executable, for its kernel has failed. Raises OpFailed."""
+    if piece.kernel is None or isinstance(error, MemoryError):
+        raise OpFailed(slot, error) from error
+    counters["host_kernels_failed"] += 1
+    try:
+        _load(piece, evaluation)
+        piece.kernel = None
+        return _execute(piece, arguments)
+    except NotLowered as again:
+        raise NotLowered(slot, error) from again
+    except Exception as again:
+        reraise_from_handler(again)
+        raise OpFailed(slot, again) from again
+
+
+def _attach(plan: Plan, values: list[Any], used: list[Piece]) -> None:
+    """Give the results their data, each in memory of its own."""
+    size = 0
+    arrays: list[Any] = []
+    for slot, index in plan.wanted:
+        piece = used[slot]
+        value = values[slot][index] if piece.count > 1 else values[slot]
+        if not isinstance(value, np.ndarray):
+            value = np.asarray(value)
+        elif piece.shared[index]:
+            value = value.copy()
+        elif not value.flags.c_contiguous:
+            value = np.ascontiguousarray(value)
+        arrays.append(value)
+        size += value.nbytes
+    for target, array in zip(plan.results, arrays, strict=True):
+        target.host = array
+        # it is there: nothing can go wrong with it any more
+        target.origin = None
+    for k in plan.donatable:
+        leaf = plan.leaves[k]
+        leaf.array = None
+        leaf.host = None
+    plan.evaluation.bytes_out = size
+    plan.attached = True

@@ -1,0 +1,57 @@
+"""What is said while a compilation blocks the program for long, and how long all of them did."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import Final
+
+from ..counters import counters
+from ..program.evaluations import Evaluation
+from ..program.program import Structure
+
+#: seconds after which a program that waits for its compiler says so
+AFTER: Final = 2.0
+#: set to 0, nothing is said
+VARIABLE: Final = "LAZYLOOM_COMPILE_MESSAGES"
+
+
+class told:  # noqa: N801 - used as a function
+    """A ``with`` block in which the program waits for a compiler; said once if it takes long."""
+
+    __slots__ = ("_structure", "_evaluation", "_timer", "_started")
+
+    def __init__(self, structure: Structure, evaluation: Evaluation) -> None:
+        self._structure = structure
+        self._evaluation = evaluation
+        self._timer: threading.Timer | None = None
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+        if os.environ.get(VARIABLE, "1") != "0":
+            timer = threading.Timer(AFTER, say, (self._structure, self._evaluation))
+            timer.daemon = True
+            timer.start()
+            self._timer = timer
+
+    def __exit__(self, *exc: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        counters["compile_wait_us"] += int((time.perf_counter() - self._started) * 1e6)
+
+
+def say(structure: Structure, evaluation: Evaluation) -> None:
+    """Tell on stderr what is being compiled, and what would avoid the wait."""
+    names = sorted({i.spec.op.name for i in structure.instructions})
+    ops = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    try:
+        print(
+            f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
+            f"{evaluation.reason} at {evaluation.site} has taken {AFTER:.0f} s and goes on; it is "
+            "kept on disk for the next run. Without options(reproducible=True) programs run op by "
+            f"op meanwhile. {VARIABLE}=0 silences this.", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass  # no stderr

@@ -1,0 +1,285 @@
+"""One op as a function of NumPy arrays, cached in memory and on disk.
+
+The op's JAX function is traced, and each of its steps becomes a line of Python that calls NumPy. So
+nothing is compiled, and a small op costs what NumPy takes. Ops with a step that has no exact
+counterpart in NumPy have no kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ....counters import counters
+from ....interrupts import reraise_from_handler
+from ....trace.specs import Spec
+from ....types import TensorType
+from ... import fingerprint
+from ...backend import HostKernel
+from ..jax_compat import trace
+from ..lowering import description_of, function_of
+from .elementwise import emit
+from .routines import NAMESPACE
+from .steps import SINGLE, cumulative, reduction, scatter, several, windows
+from .writer import Names, Unsupported, Value, Writer
+from .writer import dtype_of as _dtype
+
+#: steps that are functions of their own, by the parameter that holds the body
+_CALLS: Final = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
+    "core_call": "call_jaxpr",
+}  # fmt: skip
+#: a loop that would take more steps of NumPy than this has no kernel
+LONGEST: Final = 20_000
+
+
+def kernel_text(closed: Any) -> str:
+    """The Python text of a traced function (a ClosedJaxpr): ``kernel(*operands)``, a tuple.
+
+    ``shared`` says of each result whether its memory may be an operand's or a constant's. Raises
+    Unsupported.
+    """
+    names = Names()
+    w = Writer(names)
+    operands = [Value(f"a{k}", tuple(v.aval.shape), tuple(v.aval.shape), _dtype(v.aval), True)
+                for k, v in enumerate(closed.jaxpr.invars)]
+    results = [w.full(r) for r in _body(w, closed.jaxpr, closed.consts, operands)]
+    arguments = ", ".join(f"a{k}" for k in range(len(operands)))
+    returned = ", ".join(r.text for r in results)
+    return "\n".join([
+        *names.constants,
+        f"shared = {tuple(r.shared for r in results)!r}",
+        f"def kernel({arguments}):",
+        *w.lines,
+        f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
+    ]) + "\n"  # fmt: skip
+
+
+def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
+    """The kernel of an op at operand types, from disk or by tracing; None if there is none."""
+    description = description_of(spec, types)
+    storable = spec.op.version is not None
+    data = fingerprint.load("kernel", description, True) if storable else None
+    if data is None:
+        counters["host_kernels"] += 1
+        try:
+            text = kernel_text(trace(function_of(spec, types), [
+                (t.shape, t.dtype.numpy) for t in types if t is not None]))
+        except Unsupported:
+            text = ""
+        except Exception as error:
+            # the definition does not work: what compiles it says so
+            reraise_from_handler(error)
+            return None
+        if storable:
+            fingerprint.store("kernel", description, text.encode(), True)
+    else:
+        text = data.decode()
+    if not text:
+        return None
+    run, shared = load(text)
+    if None in types:
+        run = _present(run, [k for k, t in enumerate(types) if t is not None])
+    return HostKernel(run, shared)
+
+
+def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any]:
+    """A kernel of the operands that are there, called with all."""
+
+    def call(*operands: Any) -> Any:
+        return run(*[operands[k] for k in positions])
+
+    return call
+
+
+def load(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
+    """The function of :func:`kernel_text`, which returns its result or a tuple; and ``shared``."""
+    space = dict(NAMESPACE)
+    exec(compile(text, "<host kernel>", "exec"), space)
+    return space["kernel"], space["shared"]
+
+
+def _body(
+    w: Writer, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Value]
+) -> list[Value]:
+    values: dict[Any, Value] = {}
+    for var, const in zip(jaxpr.constvars, consts, strict=True):
+        values[var] = w.array(const)
+    values.update(zip(jaxpr.invars, operands, strict=True))
+
+    def read(atom: Any) -> Value:
+        if hasattr(atom, "val"):
+            return w.literal(atom.val, _dtype(atom.aval), tuple(atom.aval.shape))
+        return values[atom]
+
+    for step in _needed(jaxpr):
+        results = _step(w, step, [read(a) for a in step.invars])
+        values.update(zip(step.outvars, results, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+    name, p = step.primitive.name, step.params
+    if name in _CALLS and _CALLS[name] in p:
+        body = p[_CALLS[name]]
+        inner, consts = (body.jaxpr, body.consts) if hasattr(body, "consts") else (body, ())
+        return _body(w, inner, consts, xs)
+    if name.startswith("random_"):
+        return _random(w, step, xs)
+    if any(_is_key(v) for v in (*step.invars, *step.outvars)):
+        raise Unsupported(f"{name} of keys")
+    if name == "reduce":
+        return _reduce(w, step, xs)
+    if name in _LOOPS:
+        return _LOOPS[name](w, step, xs)
+    found = several(w, name, p, xs, step.outvars)
+    if found is not None:
+        return found
+    if len(step.outvars) != 1:
+        raise Unsupported(name)
+    out = step.outvars[0]
+    _dtype(out.aval)
+    rule = SINGLE.get(name)
+    one = rule(w, p, xs, out) if rule is not None else (
+        emit(w, step, xs) or reduction(w, name, p, xs, out) or cumulative(w, name, p, xs, out)
+        or scatter(w, name, p, xs, out) or windows(w, name, p, xs, out))
+    if one is None:
+        raise Unsupported(name)
+    return [one]
+
+
+def _needed(jaxpr: Any) -> list[Any]:
+    """The steps that results depend on, in order."""
+    live = {v for v in jaxpr.outvars if not hasattr(v, "val")}
+    kept = []
+    for step in reversed(jaxpr.eqns):
+        if step.effects:
+            raise Unsupported(f"{step.primitive.name}, which has an effect")
+        if any(v in live for v in step.outvars):
+            kept.append(step)
+            live.update(v for v in step.invars if not hasattr(v, "val"))
+    return kept[::-1]
+
+
+def _is_key(atom: Any) -> bool:
+    return str(atom.aval.dtype).startswith("key<")
+
+
+def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+    """Steps on keys, which are written as the arrays that they wrap."""
+    name, p = step.primitive.name, step.params
+    if name == "random_wrap":
+        w.names.generator = p["impl"]
+        return xs
+    if name == "random_unwrap":
+        return xs
+    generator, key = w.names.generator, xs[0]
+    if generator is None or key.shape != (2,):
+        raise Unsupported(f"{name} of keys in an array")
+    if name == "random_bits":
+        width, shape = int(p["bit_width"]), tuple(map(int, p["shape"]))
+        closed = trace(lambda k: generator.random_bits(k, width, shape), [((2,), np.uint32)])
+    elif name == "random_split":
+        shape = tuple(map(int, p["shape"]))
+        closed = trace(lambda k: generator.split(k, shape), [((2,), np.uint32)])
+    elif name == "random_fold_in":
+        closed = trace(generator.fold_in, [((2,), np.uint32), (xs[1].shape, xs[1].dtype)])
+    else:
+        raise Unsupported(name)
+    return _body(w, closed.jaxpr, closed.consts, xs)
+
+
+def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+    """A reduction by a function of its own: of arrays, as its steps are elementwise."""
+    closed = step.params["jaxpr"]
+    body = closed.jaxpr if hasattr(closed, "jaxpr") else closed
+    for inner in body.eqns:
+        if inner.primitive.name in SINGLE or inner.primitive.name in _LOOPS:
+            raise Unsupported(f"reduce by {inner.primitive.name}")
+    function = _function(w, closed)
+    half = len(xs) // 2
+    given, starts = [w.full(x) for x in xs[:half]], xs[half:]
+    axes = tuple(sorted(int(d) for d in step.params["dimensions"]))
+    whole = w.names.fresh("c")
+    w.line(f"{whole} = reduce_by({function}, {_tuple(given)}, {_tuple(starts)}, {axes})")
+    return _results(w, whole, step.outvars, True)
+
+
+# loops and branches: their bodies are functions of their own
+
+
+def _function(w: Writer, closed: Any) -> str:
+    """Write a traced function as a nested one that returns a tuple; its name."""
+    name = w.names.fresh("f")
+    inner = Writer(w.names, w.indent + "    ")
+    operands = [Value(w.names.fresh("b"), tuple(v.aval.shape), tuple(v.aval.shape), _dtype(v.aval),
+                      True) for v in closed.jaxpr.invars]
+    results = [inner.full(r) for r in _body(inner, closed.jaxpr, closed.consts, operands)]
+    w.line(f"def {name}({', '.join(x.text for x in operands)}):")
+    w.lines += inner.lines
+    w.line(f"    return ({''.join(r.text + ', ' for r in results)})")
+    return name
+
+
+def _results(w: Writer, whole: str, outs: Sequence[Any], shared: bool) -> list[Value]:
+    return [w.let(f"{whole}[{k}]", tuple(v.aval.shape), _dtype(v.aval), None, shared)
+            for k, v in enumerate(outs)]
+
+
+def _tuple(values: Sequence[Value]) -> str:
+    return f"({''.join(v.text + ', ' for v in values)})"
+
+
+def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    p = step.params
+    xs = [w.full(x) for x in xs]
+    a, b = int(p["cond_nconsts"]), int(p["body_nconsts"])
+    condition, body = _function(w, p["cond_jaxpr"]), _function(w, p["body_jaxpr"])
+    of_condition, of_body = _tuple(xs[:a]), _tuple(xs[a : a + b])
+    carry = w.names.fresh("c")
+    w.line(f"{carry} = {_tuple(xs[a + b :])}")
+    w.line(f"while {condition}(*{of_condition}, *{carry})[0].all():")
+    w.line(f"    {carry} = {body}(*{of_body}, *{carry})")
+    return _results(w, carry, step.outvars, True)
+
+
+def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    p = step.params
+    length, constants, carried = int(p["length"]), int(p["num_consts"]), int(p["num_carry"])
+    closed = p["jaxpr"]
+    if length * max(1, len(closed.jaxpr.eqns)) > LONGEST:
+        raise Unsupported(f"a scan of {length} steps")
+    xs = [w.full(x) for x in xs]
+    body = _function(w, closed)
+    given, carry = _tuple(xs[:constants]), w.names.fresh("c")
+    rows = xs[constants + carried :]
+    w.line(f"{carry} = {_tuple(xs[constants : constants + carried])}")
+    outs = step.outvars[carried:]
+    made = [w.let(f"empty({tuple(v.aval.shape)}, d_{_dtype(v.aval).name})", v.aval.shape,
+                  _dtype(v.aval)) for v in outs]
+    at, found = w.names.fresh("i"), w.names.fresh("r")
+    order = f"range({length - 1}, -1, -1)" if p["reverse"] else f"range({length})"
+    w.line(f"for {at} in {order}:")
+    row = "".join(f", {x.text}[{at}]" for x in rows)
+    w.line(f"    {found} = {body}(*{given}, *{carry}{row})")
+    w.line(f"    {carry} = {found}[:{carried}]")
+    for k, v in enumerate(made):
+        w.line(f"    {v.text}[{at}] = {found}[{carried + k}]")
+    return [*_results(w, carry, step.outvars[:carried], True), *made]
+
+
+def _cond(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    branches = [_function(w, closed) for closed in step.params["branches"]]
+    xs = [w.full(x) for x in xs]
+    found = w.names.fresh("c")
+    chosen = f"min(max(int({xs[0].text}), 0), {len(branches) - 1})"
+    w.line(f"{found} = ({', '.join(branches)},)[{chosen}](*{_tuple(xs[1:])})")
+    return _results(w, found, step.outvars, True)
+
+
+_LOOPS: Final[dict[str, Callable[[Writer, Any, list[Value]], list[Value]]]] = {
+    "while": _while, "scan": _scan, "cond": _cond,
+}

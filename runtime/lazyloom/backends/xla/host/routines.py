@@ -1,0 +1,251 @@
+"""What host kernels call beside NumPy's own functions: XLA's steps, written with NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from .indexing import dynamic_slice, dynamic_update_slice, gather, scatter
+from .windows import convolution, reduce_window, select_and_scatter
+from .writer import DTYPES
+
+Array = Any
+
+
+def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
+    """A new array of that shape."""
+    found = np.empty(shape, x.dtype)
+    found[...] = x
+    return found
+
+
+def rsqrt(x: Array) -> Array:
+    return np.reciprocal(np.sqrt(x))
+
+
+def logistic(x: Array) -> Array:
+    """1 / (1 + exp(-x))."""
+    return np.reciprocal(np.add(np.exp(np.negative(x)), x.dtype.type(1)))
+
+
+def float_sign(x: Array) -> Array:
+    """The sign; zeros and NaN are themselves."""
+    return np.where((x == 0) | np.isnan(x), x, np.copysign(x.dtype.type(1), x))
+
+
+def round_away(x: Array) -> Array:
+    """To the nearest integer, halves away from zero."""
+    whole = np.trunc(x)
+    away = np.where(np.abs(x - whole) >= 0.5, x.dtype.type(1), x.dtype.type(0))
+    return np.copysign(np.abs(whole) + away, x)
+
+
+def integer_power(x: Array, y: int) -> Array:
+    """Repeated multiplication, as XLA expands it."""
+    if y == 0:
+        return np.ones_like(x)
+    n = abs(y)
+    found = None
+    while n:
+        if n & 1:
+            found = x if found is None else found * x
+        n >>= 1
+        if n:
+            x = x * x
+    assert found is not None
+    return np.reciprocal(found) if y < 0 else found
+
+
+def int_divide(x: Array, y: Array) -> Array:
+    """Towards zero; by zero it is -1 (all bits), and the least by -1 is itself."""
+    x, y = np.asarray(x), np.asarray(y)
+    zero = y == 0
+    if x.dtype.kind == "u":
+        ones = np.asarray(-1).astype(x.dtype)
+        return np.where(zero, ones, x // np.where(zero, x.dtype.type(1), y))
+    by = np.where(zero, x.dtype.type(1), y)
+    less = by == -1
+    quotient = x // np.where(less, x.dtype.type(1), by)
+    rest = x - quotient * by
+    quotient = quotient + ((rest != 0) & ((x < 0) != (by < 0)))
+    quotient = np.where(less, np.negative(x), quotient)
+    return np.where(zero, x.dtype.type(-1), quotient).astype(x.dtype)
+
+
+def int_remainder(x: Array, y: Array) -> Array:
+    """With the sign of the dividend; by zero it is the dividend."""
+    x, y = np.asarray(x), np.asarray(y)
+    zero = y == 0
+    by = np.where(zero, x.dtype.type(1), y)
+    if x.dtype.kind == "i":
+        by = np.where(by == -1, x.dtype.type(1), by)
+    return np.where(zero, x, np.fmod(x, by)).astype(x.dtype)
+
+
+def logical_right_shift(x: Array, y: Array) -> Array:
+    x, y = np.asarray(x), np.asarray(y)
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return np.right_shift(x.view(unsigned), y.view(unsigned)).view(x.dtype)
+
+
+def population_count(x: Array) -> Array:
+    x = np.asarray(x)
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)
+
+
+def float_to_int(x: Array, dtype: Any) -> Array:
+    """Towards zero; what is out of range goes to the nearest, NaN to 0."""
+    info = np.iinfo(dtype)
+    x = np.asarray(x)
+    high = float(info.max)  # 2**63 for int64: what reaches it is out of range
+    inside = (x >= float(info.min)) & (x < high if high != info.max else x <= high)
+    if inside.all():
+        return x.astype(dtype)
+    found = np.where(inside, x, 0).astype(dtype)
+    found[x >= high] = info.max
+    found[x <= float(info.min)] = info.min
+    return found
+
+
+def make_complex(re: Array, im: Array) -> Array:
+    re, im = np.broadcast_arrays(re, im)
+    found = np.empty(re.shape, np.complex64 if re.dtype == np.float32 else np.complex128)
+    found.real = re
+    found.imag = im
+    return found
+
+
+_each_erf: Final = np.frompyfunc(math.erf, 1, 1)
+_each_erfc: Final = np.frompyfunc(math.erfc, 1, 1)
+
+
+def erf(x: Array) -> Array:
+    return np.asarray(_each_erf(x)).astype(x.dtype)
+
+
+def erfc(x: Array) -> Array:
+    return np.asarray(_each_erfc(x)).astype(x.dtype)
+
+
+#: Giles 2012, "Approximating the erfinv function", single precision: the coefficients of both
+#: parts, which XLA uses too
+_GILES: Final = (
+    (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+     -0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
+    (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
+)  # fmt: skip
+
+
+def erf_inv(x: Array) -> Array:
+    x = np.asarray(x)
+    return _single_erf_inv(x) if x.dtype == np.float32 else _double_erf_inv(x)
+
+
+def _single_erf_inv(x: Array) -> Array:
+    w = -np.log1p(-x * x)
+    near = w < 5
+    w = np.where(near, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
+    found = np.where(near, np.float32(_GILES[0][0]), np.float32(_GILES[1][0]))
+    for a, b in zip(_GILES[0][1:], _GILES[1][1:], strict=True):
+        found = np.where(near, np.float32(a), np.float32(b)) + found * w
+    return np.where(np.abs(x) == 1, x * np.float32(np.inf), found * x)
+
+
+def _double_erf_inv(x: Array) -> Array:
+    """Newton's steps with Halley's correction, on the erfc where that is more exact."""
+    y = np.abs(x)
+    rest = np.log1p(-y * y)
+    a = 2 / (math.pi * 0.147) + rest / 2
+    found = np.sqrt(np.sqrt(a * a - rest / 0.147) - a)
+    for _ in range(3):
+        slope = 2 / math.sqrt(math.pi) * np.exp(-found * found)
+        error = np.where(y < 0.5, np.asarray(_each_erf(found)).astype(np.float64) - y,
+                         (1 - y) - np.asarray(_each_erfc(found)).astype(np.float64))
+        step = error / slope
+        found = found - np.where(np.isfinite(step), step / (1 + found * step), 0)
+    found = np.where(y < 1e-8, y * (math.sqrt(math.pi) / 2), found)
+    found = np.where(y == 1, np.inf, np.where(y > 1, np.nan, found))
+    return np.copysign(found, x)
+
+
+def reduce_by(
+    function: Any, operands: tuple[Array, ...], starts: tuple[Array, ...], axes: tuple[int, ...]
+) -> tuple[Array, ...]:
+    """Combine all elements along axes, neighbours first; the function takes and gives arrays."""
+    rank = operands[0].ndim
+    kept = [d for d in range(rank) if d not in axes]
+    shape = tuple(operands[0].shape[d] for d in kept)
+    rows = [x.transpose([*axes, *kept]).reshape((-1, *shape)) for x in operands]
+    while len(rows[0]) > 1:
+        rest = [x[-1:] for x in rows] if len(rows[0]) % 2 else None
+        even = len(rows[0]) // 2 * 2
+        rows = list(function(*[x[0:even:2] for x in rows], *[x[1:even:2] for x in rows]))
+        if rest is not None:
+            rows = [np.concatenate((a, b)) for a, b in zip(rows, rest, strict=True)]
+    if not len(rows[0]):
+        return tuple(broadcast(np.asarray(s), shape) for s in starts)
+    given = [broadcast(np.asarray(s), shape) for s in starts]
+    return tuple(np.asarray(x) for x in function(*given, *[x[0] for x in rows]))
+
+
+def pad(x: Array, value: Array, config: Any, shape: tuple[int, ...]) -> Array:
+    """XLA's pad: elements added before, after and between; negative ones are cut off."""
+    found = np.empty(shape, x.dtype)
+    found[...] = value
+    if not x.size or not found.size:
+        return found
+    source, target = [], []
+    for n, size, (low, _, between) in zip(x.shape, shape, config, strict=True):
+        step = between + 1
+        first = max(0, -(low // step)) if low < 0 else 0
+        last = min(n - 1, (size - 1 - low) // step)
+        if last < first:
+            return found
+        source.append(slice(first, last + 1))
+        start = low + first * step
+        target.append(slice(start, low + last * step + 1, step))
+    found[tuple(target)] = x[tuple(source)]
+    return found
+
+
+def sort(operands: tuple[Array, ...], axis: int, keys: int) -> tuple[Array, ...]:
+    """Stable, by the first operands; NaN last."""
+    if len(operands) == 1:
+        return (np.sort(operands[0], axis, kind="stable"),)
+    if keys == 1:
+        order = np.argsort(operands[0], axis, kind="stable")
+    else:
+        order = np.lexsort(operands[keys - 1::-1], axis)
+    return tuple(np.take_along_axis(x, order, axis) for x in operands)
+
+
+def top_k(x: Array, k: int) -> tuple[Array, Array]:
+    """The largest of the last axis, NaN first, and where they are; equal ones in order."""
+    order = np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1][..., :k]
+    order = x.shape[-1] - 1 - order
+    return np.take_along_axis(x, order, -1), order
+
+
+_NUMPY: Final = (
+    "absolute add arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
+    "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh divide dot "
+    "empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert isfinite "
+    "left_shift less less_equal log log1p logical_and logical_or logical_xor matmul maximum "
+    "minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh sqrt "
+    "square stack subtract tan tanh where "
+).split()
+
+#: what the text of a kernel may refer to
+NAMESPACE: Final[dict[str, Any]] = {
+    **{name: getattr(np, name) for name in _NUMPY},
+    **DTYPES,
+    **{f.__name__: f for f in (
+        broadcast, rsqrt, logistic, float_sign, round_away, integer_power, int_divide,
+        int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
+        erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, dynamic_slice,
+        dynamic_update_slice, convolution, reduce_window, select_and_scatter,
+    )},
+}  # fmt: skip

@@ -1,0 +1,408 @@
+"""Steps that move, reduce, multiply or index."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from .elementwise import call, converted
+from .writer import CONSTANT, Unsupported, Value, Writer, dtype_of, dtype_text
+
+Emit = Callable[[Writer, Any, "list[Value]", Any], Value]
+
+
+def _shape(out: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in out.aval.shape)
+
+
+# shapes
+
+
+def _broadcast_in_dim(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, shape = xs[0], _shape(out)
+    if not x.actual:
+        return x._replace(shape=shape)
+    x = w.padded(x)
+    dims = [int(d) for d in p["broadcast_dimensions"]]
+    actual = [1] * len(shape)
+    for d, n in zip(dims, x.actual, strict=True):
+        actual[d] = n
+    first = next((d for d, n in enumerate(actual) if n != 1), len(actual))
+    # leading axes of one element need not be there
+    kept = tuple(actual[first:]) if tuple(actual) != shape else shape
+    if kept == x.actual:
+        return x._replace(shape=shape)
+    return w.let(f"{x.text}.reshape({kept})", shape, x.dtype, kept, True)
+
+
+def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, shape = xs[0], _shape(out)
+    if p.get("dimensions") is not None:
+        raise Unsupported("reshape with dimensions")
+    if not x.actual:
+        return x._replace(shape=shape)
+    x = w.full(x)
+    if x.shape == shape:
+        return x
+    return w.let(f"{x.text}.reshape({shape})", shape, x.dtype, None, True)
+
+
+def _squeeze(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    return _reshape(w, {}, xs, out)
+
+
+def _transpose(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, order = xs[0], tuple(int(d) for d in p["permutation"])
+    shape = tuple(x.shape[d] for d in order)
+    if not x.actual or order == tuple(range(len(order))):
+        return x._replace(shape=shape)
+    x = w.padded(x)
+    return w.let(f"{x.text}.transpose({order})", shape, x.dtype, [x.actual[d] for d in order], True)
+
+
+def _rev(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, axes = w.full(xs[0]), {int(d) for d in p["dimensions"]}
+    index = ", ".join("::-1" if d in axes else ":" for d in range(len(x.shape)))
+    return w.let(f"{x.text}[{index}]", x.shape, x.dtype, None, True) if index else x
+
+
+def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, shape = xs[0], _shape(out)
+    if not x.actual:
+        return x._replace(shape=shape)
+    x = w.padded(x)
+    steps = p["strides"] or (1,) * len(x.shape)
+    index, actual = [], []
+    for n, have, size, a, b, s in zip(
+        shape, x.actual, x.shape, p["start_indices"], p["limit_indices"], steps, strict=True
+    ):
+        if have != size:
+            index.append(":")
+            actual.append(1)
+        else:
+            index.append(f"{int(a)}:{int(b)}" + (f":{int(s)}" if int(s) != 1 else ""))
+            actual.append(n)
+    return w.let(f"{x.text}[{', '.join(index)}]", shape, x.dtype, actual, True)
+
+
+def _concatenate(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    parts = ", ".join(w.full(x).text for x in xs)
+    return w.let(f"concatenate(({parts},), {int(p['dimension'])})", _shape(out), dtype_of(out.aval))
+
+
+def _stack(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    parts = ", ".join(w.full(x).text for x in xs)
+    return w.let(f"stack(({parts},), {int(p['axis'])})", _shape(out), dtype_of(out.aval))
+
+
+def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x = w.full(xs[0])
+    config = tuple(tuple(int(n) for n in edge) for edge in p["padding_config"])
+    return w.let(f"pad({x.text}, {xs[1].text}, {config}, {_shape(out)})", _shape(out), x.dtype)
+
+
+def _iota(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    shape, dtype, axis = _shape(out), dtype_of(out.aval), int(p["dimension"])
+    size = shape[axis]
+    actual = (size,) + (1,) * (len(shape) - axis - 1)
+    text = f"arange({size}, dtype={dtype_text(dtype)}).reshape({actual})"
+    if size <= CONSTANT:
+        return Value(w.names.constant(text), shape, actual, dtype, True)
+    return w.let(text, shape, dtype, actual)
+
+
+def _same(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    return xs[0]
+
+
+def _bitcast(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, dtype = w.full(xs[0]), dtype_of(out.aval)
+    if x.dtype.itemsize != dtype.itemsize or "b" in (x.dtype.kind, dtype.kind):
+        raise Unsupported("bitcast_convert_type to another size")
+    return w.let(f"{x.text}.view({dtype_text(dtype)})", x.shape, dtype, None, True)
+
+
+# reductions
+
+_REDUCE: Final = {
+    "reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum",
+    "reduce_prod": "multiply",
+}  # fmt: skip
+_LOGIC: Final = {
+    "reduce_and": "bitwise_and", "reduce_or": "bitwise_or", "reduce_xor": "bitwise_xor",
+}
+
+
+def _lowest(dtype: Any, sign: int) -> Any:
+    if dtype.kind == "f":
+        return -sign * math.inf
+    if dtype.kind == "b":
+        return sign < 0
+    info = np.iinfo(dtype)
+    return info.min if sign > 0 else info.max
+
+
+def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+    """A reduction over axes; None if the step is none."""
+    function = _REDUCE.get(name) or _LOGIC.get(name)
+    if function is None:
+        return None
+    x = w.full(xs[0])
+    axes = tuple(sorted(int(a) for a in p["axes"]))
+    if not axes:
+        return x
+    if x.dtype.kind == "c" and name in ("reduce_max", "reduce_min"):
+        raise Unsupported(f"{name} of complex numbers")
+    extra = ""
+    if name in _LOGIC and x.dtype.kind == "b":
+        function = {"bitwise_and": "logical_and", "bitwise_or": "logical_or",
+                    "bitwise_xor": "logical_xor"}[function]
+    if name in ("reduce_sum", "reduce_prod"):
+        extra = f", {dtype_text(x.dtype)}"
+    elif name in ("reduce_max", "reduce_min") and not all(x.shape[a] for a in axes):
+        low = w.literal(_lowest(x.dtype, 1 if name == "reduce_max" else -1), x.dtype)
+        extra = f", initial={low.text}"
+    where: Any = axes[0] if len(axes) == 1 else axes
+    if len(axes) == len(x.shape) and len(axes) == 1:
+        where = 0
+    return w.let(f"{function}.reduce({x.text}, {where}{extra})", _shape(out), x.dtype)
+
+
+def _arg(name: str) -> Emit:
+    def emit(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+        x = w.full(xs[0])
+        (axis,) = p["axes"]
+        found = w.let(f"{name}({x.text}, {int(axis)})", _shape(out), np.dtype("int64"))
+        return converted(w, found, dtype_of(out.aval))
+
+    return emit
+
+
+_CUMULATIVE: Final = {
+    "cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum",
+}
+
+
+def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+    function = _CUMULATIVE.get(name)
+    if function is None:
+        return None
+    x = w.full(xs[0])
+    if x.dtype.kind == "c" and name in ("cummax", "cummin"):
+        raise Unsupported(f"{name} of complex numbers")
+    axis = int(p["axis"])
+    kind = f", {dtype_text(x.dtype)}" if name in ("cumsum", "cumprod") else ""
+    if not p["reverse"]:
+        return w.let(f"{function}.accumulate({x.text}, {axis}{kind})", x.shape, x.dtype)
+    back = ", ".join("::-1" if d == axis else ":" for d in range(len(x.shape)))
+    return w.let(f"{function}.accumulate({x.text}[{back}], {axis}{kind})[{back}]", x.shape, x.dtype,
+                 None, True)
+
+
+# products
+
+
+def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    (left, right), (batch_left, batch_right) = p["dimension_numbers"]
+    dtype = dtype_of(out.aval)
+    x, y = (w.full(converted(w, v, dtype)) for v in xs)
+    contract = [tuple(map(int, left)), tuple(map(int, right))]
+    batch = [tuple(map(int, batch_left)), tuple(map(int, batch_right))]
+    shape = _shape(out)
+
+    def arranged(v: Value, side: int, contracted_last: bool) -> tuple[Value, tuple[int, ...]]:
+        """The operand as (batch..., rows, columns), and the shape of its free axes."""
+        free = tuple(d for d in range(len(v.shape))
+                     if d not in contract[side] and d not in batch[side])
+        inner = (*free, *contract[side]) if contracted_last else (*contract[side], *free)
+        order = (*batch[side], *inner)
+        sizes = tuple(v.shape[d] for d in batch[side])
+        outer = tuple(v.shape[d] for d in free)
+        depth = math.prod(v.shape[d] for d in contract[side])
+        text = v.text
+        if order != tuple(range(len(order))):
+            text = f"{text}.transpose({order})"
+        matrix = (math.prod(outer), depth) if contracted_last else (depth, math.prod(outer))
+        wanted = (*sizes, *matrix)
+        if not sizes and not free and len(contract[side]) == 1:
+            wanted = (depth,)
+        elif len(free) != 1 or len(contract[side]) != 1:
+            text = f"{text}.reshape({wanted})"
+        return Value(text, wanted, wanted, v.dtype, True), outer
+
+    a, outer_a = arranged(x, 0, True)
+    b, outer_b = arranged(y, 1, False)
+    function = "matmul" if batch[0] or dtype.kind not in "fc" else "dot"
+    if dtype.kind == "b":
+        raise Unsupported("dot_general of booleans")
+    found = w.let(f"{function}({a.text}, {b.text})", shape, dtype)
+    sizes = tuple(x.shape[d] for d in batch[0])
+    rows = a.shape[len(sizes):-1] if len(a.shape) > len(sizes) + 1 else ()
+    columns = b.shape[len(sizes) + 1:] if len(b.shape) > len(sizes) + 1 else ()
+    natural = (*sizes, *rows, *columns)
+    if natural != shape:
+        return w.let(f"{found.text}.reshape({shape})", shape, dtype)
+    return found
+
+
+# indexing
+
+
+def _dynamic_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, starts = w.full(xs[0]), xs[1:]
+    sizes = tuple(int(n) for n in p["slice_sizes"])
+    at = ", ".join(s.text for s in starts)
+    return w.let(f"dynamic_slice({x.text}, ({at},), {sizes})", sizes, x.dtype, None, True)
+
+
+def _dynamic_update_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, new, starts = w.full(xs[0]), w.full(xs[1]), xs[2:]
+    at = ", ".join(s.text for s in starts)
+    return w.let(f"dynamic_update_slice({x.text}, {new.text}, ({at},))", x.shape, x.dtype)
+
+
+def _mode(p: Any) -> str:
+    name = str(p["mode"]).lower()
+    for known in ("clip", "fill_or_drop", "promise_in_bounds"):
+        if known in name:
+            return known
+    raise Unsupported(f"indexing mode {name}")
+
+
+def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, indices = w.full(xs[0]), w.full(xs[1])
+    numbers, mode = p["dimension_numbers"], _mode(p)
+    sizes = tuple(int(n) for n in p["slice_sizes"])
+    fill = "None"
+    if mode == "fill_or_drop":
+        given = p["fill_value"]
+        if given is None:
+            given = math.nan if x.dtype.kind in "fc" else (
+                np.iinfo(x.dtype).min if x.dtype.kind == "i" else
+                np.iinfo(x.dtype).max if x.dtype.kind == "u" else True)
+        fill = w.literal(given, x.dtype).text
+    plan = (tuple(numbers.offset_dims), tuple(numbers.collapsed_slice_dims),
+            tuple(numbers.start_index_map), tuple(numbers.operand_batching_dims),
+            tuple(numbers.start_indices_batching_dims))
+    shape = _shape(out)
+    return w.let(f"gather({x.text}, {indices.text}, {plan}, {sizes}, {fill}, {shape})", shape,
+                 x.dtype)
+
+
+_SCATTER: Final = {
+    "scatter": "None", "scatter-add": "add", "scatter-mul": "multiply", "scatter-min": "minimum",
+    "scatter-max": "maximum", "scatter_add": "add", "scatter_mul": "multiply",
+    "scatter_min": "minimum", "scatter_max": "maximum", "scatter-sub": "subtract",
+    "scatter_sub": "subtract",
+}  # fmt: skip
+
+
+def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+    function = _SCATTER.get(name)
+    if function is None:
+        return None
+    x, indices, updates = (w.full(v) for v in xs)
+    numbers, mode = p["dimension_numbers"], _mode(p)
+    if x.dtype.kind == "b" and function not in ("None", "maximum", "minimum"):
+        raise Unsupported(f"{name} of booleans")
+    plan = (tuple(numbers.update_window_dims), tuple(numbers.inserted_window_dims),
+            tuple(numbers.scatter_dims_to_operand_dims), tuple(numbers.operand_batching_dims),
+            tuple(numbers.scatter_indices_batching_dims))
+    return w.let(
+        f"scatter({x.text}, {indices.text}, {updates.text}, {plan}, {mode == 'clip'}, {function})",
+        x.shape, x.dtype)
+
+
+def several(w: Writer, name: str, p: Any, xs: list[Value], outs: list[Any]) -> list[Value] | None:
+    """A step with several results; None if it is none of those known here."""
+    if name == "optimization_barrier":
+        return xs
+    if name == "split":
+        x, at, found = w.full(xs[0]), 0, []
+        axis = int(p["axis"])
+        for out, size in zip(outs, p["sizes"], strict=True):
+            index = ", ".join(
+                f"{at}:{at + int(size)}" if d == axis else ":" for d in range(len(x.shape)))
+            found.append(w.let(f"{x.text}[{index}]", _shape(out), x.dtype, None, True))
+            at += int(size)
+        return found
+    if name == "sort":
+        values = [w.full(x) for x in xs]
+        if any(v.dtype.kind == "c" for v in values):
+            raise Unsupported("sort of complex numbers")
+        given = ", ".join(v.text for v in values)
+        # results of a call that returns a tuple
+        whole = w.let(f"sort(({given},), {int(p['dimension'])}, {int(p['num_keys'])})", (), None)
+        return [w.let(f"{whole.text}[{k}]", v.shape, v.dtype) for k, v in enumerate(values)]
+    if name == "top_k":
+        x = w.full(xs[0])
+        whole = w.let(f"top_k({x.text}, {int(p['k'])})", (), None)
+        return [w.let(f"{whole.text}[0]", _shape(outs[0]), x.dtype),
+                converted(w, w.let(f"{whole.text}[1]", _shape(outs[1]), np.dtype("int64")),
+                          dtype_of(outs[1].aval))]
+    return None
+
+
+# windows
+
+
+def _convolution(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    x, kernel = (w.full(v) for v in xs)
+    if x.dtype.kind != "f":
+        raise Unsupported(f"conv_general_dilated of {x.dtype}")
+    numbers = p["dimension_numbers"]
+    plan = (tuple(map(int, numbers.lhs_spec)), tuple(map(int, numbers.rhs_spec)),
+            tuple(map(int, numbers.out_spec)), tuple(map(int, p["window_strides"])),
+            tuple(tuple(map(int, e)) for e in p["padding"]), tuple(map(int, p["lhs_dilation"])),
+            tuple(map(int, p["rhs_dilation"])), int(p["feature_group_count"]),
+            int(p["batch_group_count"]))
+    return w.let(f"convolution({x.text}, {kernel.text}, {plan})", _shape(out), x.dtype)
+
+
+_WINDOWS: Final = {
+    "reduce_window_sum": ("add", "0"), "reduce_window_max": ("maximum", "low"),
+    "reduce_window_min": ("minimum", "high"),
+}
+
+
+def windows(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+    if name == "select_and_scatter_add":
+        if str(p["select_prim"]) not in ("ge", "le"):
+            raise Unsupported(f"select_and_scatter_add by {p['select_prim']}")
+        source, x = (w.full(v) for v in xs)
+        moves = (tuple(map(int, p["window_dimensions"])), tuple(map(int, p["window_strides"])),
+                 tuple(tuple(map(int, e)) for e in p["padding"]))
+        which = "argmax" if str(p["select_prim"]) == "ge" else "argmin"
+        low = w.literal(_lowest(x.dtype, 1 if which == "argmax" else -1), x.dtype)
+        return w.let(f"select_and_scatter({source.text}, {x.text}, {moves}, {which}, {low.text})",
+                     _shape(out), x.dtype)
+    found = _WINDOWS.get(name)
+    if found is None:
+        return None
+    function, start = found
+    x = w.full(xs[0])
+    if x.dtype.kind == "c":
+        raise Unsupported(f"{name} of complex numbers")
+    number = 0 if start == "0" else _lowest(x.dtype, 1 if start == "low" else -1)
+    plan = (tuple(map(int, p["window_dimensions"])), tuple(map(int, p["window_strides"])),
+            tuple(tuple(map(int, e)) for e in p["padding"]), tuple(map(int, p["base_dilation"])),
+            tuple(map(int, p["window_dilation"])))
+    return w.let(
+        f"reduce_window({x.text}, {function}, {w.literal(number, x.dtype).text}, {plan})",
+        _shape(out), x.dtype)
+
+
+SINGLE: Final[dict[str, Emit]] = {
+    "broadcast_in_dim": _broadcast_in_dim, "reshape": _reshape, "squeeze": _squeeze,
+    "expand_dims": _reshape, "transpose": _transpose, "rev": _rev, "slice": _slice,
+    "concatenate": _concatenate, "stack": _stack, "pad": _pad, "iota": _iota, "copy": _same,
+    "copy_p": _same, "stop_gradient": _same, "bitcast_convert_type": _bitcast,
+    "argmax": _arg("argmax"), "argmin": _arg("argmin"), "dot_general": _dot_general,
+    "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _dynamic_update_slice,
+    "gather": _gather, "conv_general_dilated": _convolution,
+}  # fmt: skip
+
+__all__ = ["SINGLE", "call", "cumulative", "reduction", "scatter", "several", "windows"]

@@ -1,0 +1,137 @@
+"""What the text of a host kernel is written with: values, constants and lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+#: elements of a constant that is computed once, when the kernel is loaded
+CONSTANT: Final = 1 << 14
+
+
+class Unsupported(Exception):
+    """A step that has no host kernel; the text says which, and why."""
+
+
+class Value(NamedTuple):
+    """A value in the text.
+
+    Attributes:
+        text: the expression to refer to it by, a name.
+        shape, dtype: what the traced function says it is.
+        actual: the shape of the array, which broadcasts against ``shape``: what is equal along an
+            axis is not spread out before something needs it.
+        shared: its memory may be an operand's or a constant's.
+    """
+
+    text: str
+    shape: tuple[int, ...]
+    actual: tuple[int, ...]
+    dtype: Any
+    shared: bool
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Names:
+    """Fresh names, and what is computed once for all calls of a kernel."""
+
+    __slots__ = ("count", "constants", "known", "generator")
+
+    def __init__(self) -> None:
+        #: the functions of the generator whose keys were met
+        self.generator: Any = None
+        self.count = 0
+        self.constants: list[str] = []
+        self.known: dict[Any, str] = {}
+
+    def fresh(self, prefix: str) -> str:
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def constant(self, expression: str) -> str:
+        name = self.known.get(expression)
+        if name is None:
+            name = self.known[expression] = self.fresh("k")
+            self.constants.append(f"{name} = {expression}")
+        return name
+
+
+class Writer:
+    """Writes the body of one function."""
+
+    __slots__ = ("names", "lines", "indent")
+
+    def __init__(self, names: Names, indent: str = "    ") -> None:
+        self.names: Final = names
+        self.lines: list[str] = []
+        self.indent: Final = indent
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def let(
+        self, expression: str, shape: Sequence[int], dtype: Any,
+        actual: Sequence[int] | None = None, shared: bool = False,
+    ) -> Value:
+        """Assign an expression to a new name."""
+        name = self.names.fresh("v")
+        self.line(f"{name} = {expression}")
+        return Value(name, tuple(shape), tuple(shape if actual is None else actual), dtype, shared)
+
+    def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Value:
+        """A constant whose elements are all equal."""
+        array = np.asarray(number, dtype)
+        bits = array.tobytes()
+        name = self.names.constant(f"frombuffer({bits!r}, {dtype_text(dtype)})[0]")
+        return Value(name, tuple(shape), (), np.dtype(dtype), True)
+
+    def array(self, array: Any) -> Value:
+        """A constant array."""
+        given = np.asarray(array)
+        if given.ndim == 0:
+            return self.literal(given, given.dtype)
+        if given.size > CONSTANT:
+            raise Unsupported(f"a constant of {given.size} elements")
+        name = self.names.constant(
+            f"frombuffer({given.tobytes()!r}, {dtype_text(given.dtype)}).reshape({given.shape})")
+        return Value(name, given.shape, given.shape, given.dtype, True)
+
+    def full(self, value: Value) -> Value:
+        """The value as an array of its whole shape (0-d ones may be NumPy's scalars)."""
+        if value.actual == value.shape:
+            return value
+        return self.let(f"broadcast({value.text}, {value.shape})", value.shape, value.dtype)
+
+    def padded(self, value: Value) -> Value:
+        """The value with an axis in its array for each axis that it has."""
+        missing = len(value.shape) - len(value.actual)
+        if not missing:
+            return value
+        actual = (1,) * missing + value.actual
+        return self.let(f"{value.text}.reshape({actual})", value.shape, value.dtype, actual, True)
+
+
+_KINDS: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 "
+                          "complex64 complex128".split())
+
+
+def dtype_of(aval: Any) -> Any:
+    """The NumPy dtype of a traced value. Raises Unsupported for those without exact arithmetic."""
+    name = str(aval.dtype)
+    if name not in _KINDS:
+        raise Unsupported(f"dtype {name}")
+    return np.dtype(name)
+
+
+def dtype_text(dtype: Any) -> str:
+    """A dtype's name in the text."""
+    return f"d_{np.dtype(dtype).name}"
+
+
+DTYPES: Final = {f"d_{name}": np.dtype(name) for name in sorted(_KINDS)}
