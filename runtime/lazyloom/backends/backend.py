@@ -169,6 +169,10 @@ class Backend(ABC):
         """
         return None
 
+    def compiles_elsewhere(self) -> bool:
+        """Whether another process with the same environment compiles for this one's device."""
+        return False
+
     def host_versions(self) -> str:
         """What changes kernels of the host, beside the runtime's own source."""
         return self.fingerprint()

@@ -1,4 +1,9 @@
-"""Compiling beside the program, one program at a time, on a thread of low priority."""
+"""Compiling beside the program, one program at a time, at low priority.
+
+A thread keeps the queue. What compiles is another process, which neither takes turns with this
+one nor has to be waited for when it ends. Programs that another process cannot know (ops that were
+added at run time), or for a device that cannot be shared, are compiled on the thread itself.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,14 @@ from typing import Any, Final
 
 from ..cache import memory
 from ..counters import counters
+from ..program.donation import match_donations
 from ..program.plan import Plan
-from . import programs
+from . import compiler_process, programs
+from .compiler_process import CompilerProcess
 from .selection import backend
 
+#: seconds without work after which the other process ends
+IDLE: Final = 10.0
 #: programs that may wait; beyond that, the one that has cost least goes
 LONGEST: Final = 64
 
@@ -38,6 +47,9 @@ class _Compiler:
         busy: a program is being compiled.
         stopped: the process ends, and nothing is begun any more.
         errors: what could not be compiled, and why; the newest.
+        process: what compiles, as a rule.
+        inside: held while the thread is in foreign code, which the end of the process waits for.
+        lowered: the thread's priority is low.
     """
 
     def __init__(self) -> None:
@@ -47,12 +59,11 @@ class _Compiler:
         self.busy = False
         self.stopped = False
         self.errors: list[tuple[str, Exception]] = []
+        self.process = CompilerProcess()
+        self.inside = threading.Lock()
+        self.lowered = False
 
     def run(self) -> None:
-        # before the priority goes down: the client's threads, which run programs, keep it
-        backend().fingerprint()
-        with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         while True:
             with self.changed:
                 self.busy = False
@@ -60,7 +71,8 @@ class _Compiler:
                 while not self.queue:
                     if self.stopped:
                         return
-                    self.changed.wait()
+                    if not self.changed.wait(IDLE):
+                        self.process.close()
                 if self.stopped:
                     return
                 job = max(self.queue, key=_cost)
@@ -74,10 +86,9 @@ class _Compiler:
         try:
             with entry.lock:
                 outputs, donatable = programs.asked(entry, job.wanted, job.donatable, job.donate)
-            executable = programs.compiled(entry.structure, outputs, donatable)
-            with entry.lock:
-                programs.keep(entry, outputs, donatable, job.donate, executable, job.site)
-                entry.spent, entry.runs = 0.0, 0
+            if not self.elsewhere(job, outputs, donatable):
+                self.here(job, outputs, donatable)
+            entry.spent, entry.runs = 0.0, 0
             counters["background_compiles"] += 1
             counters["promotions"] += 1
         except Exception as error:
@@ -86,6 +97,35 @@ class _Compiler:
             entry.refused = True
         finally:
             entry.queued = False
+
+    def elsewhere(self, job: _Job, outputs: programs.Outputs, donatable: list[int]) -> bool:
+        """Have the program compiled by another process; False where that cannot be."""
+        entry = job.entry
+        structure = entry.structure
+        if not backend().compiles_elsewhere() or not programs.storable(structure):
+            return False
+        code = self.process.compile(structure, outputs, donatable, job.donate)
+        if code is None:
+            return False
+        with self.inside:
+            executable = compiler_process.load(
+                structure, outputs, match_donations(structure, outputs, donatable), code)
+            with entry.lock:
+                programs.take(entry, outputs, donatable, executable, job.site)
+        return True
+
+    def here(self, job: _Job, outputs: programs.Outputs, donatable: list[int]) -> None:
+        """Compile the program on this thread."""
+        if not self.lowered:
+            # before the priority goes down: the client's threads, which run programs, keep it
+            backend().fingerprint()
+            with contextlib.suppress(OSError, AttributeError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+            self.lowered = True
+        with self.inside:
+            executable = programs.compiled(job.entry.structure, outputs, donatable)
+            with job.entry.lock:
+                programs.keep(job.entry, outputs, donatable, job.donate, executable, job.site)
 
 
 def _cost(job: _Job) -> float:
@@ -140,7 +180,8 @@ def failures() -> list[tuple[str, Any]]:
 
 
 def _stop() -> None:
-    """Drop what waits, and wait for what is being compiled: XLA cannot be stopped in the middle."""
+    """Drop what waits. The other process finishes what it is at; what is compiled on the thread is
+    waited for, as XLA cannot be stopped in the middle."""
     c = _compiler
     with c.changed:
         c.stopped = True
@@ -148,10 +189,11 @@ def _stop() -> None:
             job.entry.queued = False
         c.queue = []
         c.changed.notify_all()
-    thread = c.thread
-    while thread is not None and thread.is_alive():
+    c.process.close()
+    while True:
         with contextlib.suppress(KeyboardInterrupt):
-            thread.join()
+            c.inside.acquire()  # for ever: the thread enters no foreign code any more
+            return
 
 
 def _after_fork() -> None:

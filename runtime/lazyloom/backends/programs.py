@@ -128,12 +128,39 @@ def keep(
     executable: Executable, site: str,
 ) -> None:
     """Make a compiled program the entry's, and store it; the caller holds the entry's lock."""
-    aliases = match_donations(entry.structure, outputs, donatable)
-    entry.set(outputs, aliases, executable)
+    take(entry, outputs, donatable, executable, site)
+    if disk.enabled():
+        try:
+            code = executable.serialize()
+        except Exception as error:
+            reraise_from_handler(error)
+            counters["disk_errors"] += 1
+            return
+        store(entry.structure, donate, outputs, donatable, code)
+
+
+def take(
+    entry: memory.Entry, outputs: Outputs, donatable: list[int], executable: Executable, site: str
+) -> None:
+    """Make a compiled program the entry's; the caller holds the entry's lock."""
+    entry.set(outputs, match_donations(entry.structure, outputs, donatable), executable)
     entry.site = site
-    description = _description(entry.structure, donate)
-    if description is not None and disk.enabled():
-        _store(description, outputs, aliases, executable)
+
+
+def store(
+    structure: Structure, donate: bool, outputs: Outputs, donatable: list[int], code: bytes
+) -> None:
+    """Keep a program's machine code on disk, if it can be told from others there."""
+    description = _description(structure, donate)
+    if description is not None:
+        aliases = match_donations(structure, outputs, donatable)
+        head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
+        fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+
+
+def storable(structure: Structure) -> bool:
+    """Whether another process knows all ops of a program."""
+    return all(i.spec.op.version is not None for i in structure.instructions)
 
 
 def _description(structure: Structure, donate: bool) -> bytes | None:
@@ -188,19 +215,6 @@ def _difference(entry: memory.Entry) -> str:
         return "a result was wanted that the known program does not return"
     return explain(
         entry.structure, [(e.structure, e.site) for e in memory.entries() if e is not entry])
-
-
-def _store(
-    description: bytes, outputs: Outputs, aliases: dict[int, int], executable: Executable
-) -> None:
-    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
-    try:
-        data = _LENGTH.pack(len(head)) + head + executable.serialize()
-    except Exception as error:
-        reraise_from_handler(error)
-        counters["disk_errors"] += 1
-        return
-    fingerprint.store("program", description, data)
 
 
 def _unpack(data: bytes) -> _Stored | None:

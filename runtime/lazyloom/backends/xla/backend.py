@@ -58,6 +58,10 @@ class Xla(Backend):
             return None
         return kernel_of(spec, types)
 
+    def compiles_elsewhere(self) -> bool:
+        """On the processor; a second process would take an accelerator's memory."""
+        return not on_other_device()
+
     def host_versions(self) -> str:
         """Versions of jax, jaxlib and NumPy."""
         return f"{jax_compat.versions()} numpy={numpy.__version__}"

@@ -181,9 +181,9 @@ def _find_lapack() -> None:
 
 def deserialize(data: bytes) -> Any:
     """An executable from :func:`serialize`'s bytes, which must be trusted."""
+    c = client()  # before jaxlib: JAX says what it may print
     from jaxlib import xla_client
 
-    c = client()
     if b"lapack_" in data:
         _find_lapack()
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
