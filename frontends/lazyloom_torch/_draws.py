@@ -18,6 +18,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom.dtypes import int64
+from lazyloom.frontend import loop_steps
 
 from . import _dtypes
 from ._core import check_shape, record, record_number, scalar, spec
@@ -121,6 +122,8 @@ class Generator:
                 self._key = key = lazyloom.from_host(words)
                 self._upper = upper
         key = record_number(_FOLD, key, scalar(number & 0xFFFFFFFF, int64))
+        for step in loop_steps():
+            key = record("random_fold_in", [key, step])
         return _of_element(key) if _mappings else key
 
     def get_state(self) -> Tensor:

@@ -32,6 +32,9 @@ from .backends.backend import Backend
 from .backends.selection import backend as _backend
 from .backends.selection import use_backend
 from .batching.vmap import vmap
+from .control_flow.cond import cond
+from .control_flow.scan import scan
+from .control_flow.while_loop import while_loop
 from .dtypes import DType
 from .errors import LoomError
 from .evaluate import evaluate as _evaluate
@@ -199,14 +202,14 @@ def cache_dir() -> str:
 __all__ = [
     "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program",
     "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply",
-    "backward", "boundary", "cache_dir", "check_indices", "clear_site", "custom",
+    "backward", "boundary", "cache_dir", "check_indices", "clear_site", "cond", "custom",
     "dlpack_device", "dtypes", "errors", "evaluations", "folded", "forget_since", "free_tape",
     "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
     "gradients", "hessian", "custom_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
     "known_range", "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents",
     "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
-    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
-    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap",
+    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source",
+    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
+    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -43,6 +43,7 @@ from .tensor.views import (
     index_key,
 )
 from .trace.graph import Value
+from .trace.mapping import loop_steps
 from .types import TensorType
 
 #: found once: the attribute of a class costs as much as making the tensor
@@ -196,7 +197,8 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "ViewStep", "detached_view", "following", "hold", "index_key",
-    "operators_of", "read_apart", "read_through", "reread", "same_storage", "same_view",
-    "set_operators", "share_view", "steps_between", "storage_of", "strides_for_broadcasts",
+    "loop_steps", "operators_of", "read_apart", "read_through", "reread", "same_storage",
+    "same_view", "set_operators", "share_view", "steps_between", "storage_of",
+    "strides_for_broadcasts",
     "view", "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip

@@ -17,7 +17,8 @@ from lazyloom_capi.client import Client, Tensor
 from . import wrappers
 from .compilers import C99
 
-TABLE = {name: ll.ops.lookup(name) for name in ll.ops.names()}
+#: all but loops and branches, whose functions in lazyloom.h record their bodies
+TABLE = {name: op for name, op in ll.ops.table().items() if not op.bodies}
 MOST = 64
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 #: ops without a reference in NumPy or SciPy: only the frontends are compared with each other
 NO_REFERENCE: dict[str, str] = {
     "dropout": "random; tests/ops compares it with random_bernoulli of the same key",
+    **dict.fromkeys(("scan", "while_loop", "cond"),
+                    "tests/runtime/test_control_flow.py compares it with jax.lax's"),
     **dict.fromkeys(
         "step_sgd step_adam step_adamax step_nadam step_radam step_rmsprop step_adagrad"
         " step_adadelta step_asgd step_rprop step_adafactor step_muon lbfgs_direction".split(),

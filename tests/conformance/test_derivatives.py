@@ -51,8 +51,10 @@ class Case:
             k: WIDE_TYPES.get(v, v) if isinstance(v, lazyloom.DType) else v
             for k, v in sample.attributes.items()}
         self.label = sample.label
+        # a body is recorded for its types
+        wide = {} if op.bodies else WIDE
         self.operands = [
-            x if x is None else x.astype(WIDE.get(x.dtype, x.dtype)) for x in sample.operands]
+            x if x is None else x.astype(wide.get(x.dtype, x.dtype)) for x in sample.operands]
         last = len(op.operands) - 1
         self.at = [
             i for i, x in enumerate(self.operands)

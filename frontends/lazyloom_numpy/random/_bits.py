@@ -14,6 +14,7 @@ import numpy as onp
 from numpy.random import SeedSequence
 
 import lazyloom
+from lazyloom.frontend import loop_steps
 
 from .. import _dtypes as dt
 from .._array import ndarray, wrap
@@ -64,7 +65,10 @@ class BitGenerator:
                 self._start(following.generate_state(2, onp.uint32), _FIRST)
             key, number = self._key, self._counter
             self._counter += 1
-        return lazyloom.record("random_fold_in", (key, dt.scalar(number, dt.INT64)))
+        key = lazyloom.record("random_fold_in", (key, dt.scalar(number, dt.INT64)))
+        for step in loop_steps():
+            key = lazyloom.record("random_fold_in", (key, step))
+        return key
 
     @property
     def seed_seq(self) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, final
 
 from ..errors import ArgumentError, GradientError, ShapeError, reraised
 from ..evaluate import cuts
+from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
 from ..ops.spec import lookup
 from ..trace import graph
@@ -253,6 +254,8 @@ class BackwardPass:
             argnums.append(position)
         if not argnums:
             return None
+        if spec.op.root.irreversible is not None:
+            _refuse_irreversible(n, spec, argnums)
         # the pass may make the node emit residuals, but leaves its operands
         inputs = n.inputs
         indices = n.indices
@@ -328,6 +331,16 @@ def _any_complex(n: Node) -> bool:
         if t is not None and t.dtype.is_complex:
             return True
     return False
+
+
+def _refuse_irreversible(n: Node, spec: Spec, argnums: list[int]) -> None:
+    """Raise GradientError where no cotangents can be pulled back through a loop."""
+    why = refuses_reverse(spec.op, spec.attrs, argnums)
+    if why:
+        name = spec.op.root.name
+        raise GradientError(
+            f"{name}: the gradient of one recorded at {n.site} is needed, but {why}", op=name,
+            site=str(n.site))
 
 
 def _freed(n: Node) -> GradientError:

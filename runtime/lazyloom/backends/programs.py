@@ -160,12 +160,12 @@ def store(
 
 def storable(structure: Structure) -> bool:
     """Whether another process knows all ops of a program."""
-    return all(i.spec.op.version is not None for i in structure.instructions)
+    return all(i.spec.versioned for i in structure.instructions)
 
 
 def _description(structure: Structure, donate: bool) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
-    ops = {i.spec.op for i in structure.instructions}
+    ops = {op for i in structure.instructions for op in i.spec.ops}
     if any(op.version is None for op in ops):
         return None
     description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")

@@ -146,7 +146,7 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
             if isinstance(m, Node):
                 found |= ancestors.get(m, none)
         assert n.spec is not None
-        if n.spec.op.fallible:
+        if n.spec.fallible:
             found |= {n.seq}
         ancestors[n] = found
         result.setdefault(found, []).append(n)
@@ -285,7 +285,7 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
     plan = Plan(nodes, structure, leaves, scalars, wanted, results, [])
     plan.evaluation = evaluation
     plan.places = [
-        (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.op.fallible]
+        (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.fallible]
     has_checks = False
     for leaf in leaves:
         leaf.holds += 1

@@ -10,6 +10,7 @@ from . import attention as attention
 from . import casts as casts
 from . import compare as compare
 from . import contraction as contraction
+from . import control_flow as control_flow
 from . import convolution as convolution
 from . import creation as creation
 from . import cumulative as cumulative

@@ -36,6 +36,8 @@ Dependence: TypeAlias = "tuple[int, ...]"
 DependenceRule: TypeAlias = "Callable[[OpDef, Mapping[str, Any], int, bool], Dependence]"
 #: of (op, number of operands, number of results, a result): the operand whose new value it is
 Aliases: TypeAlias = "Callable[[OpDef, int, int, int], int]"
+#: of (attributes, positions of operands or None for all): why no cotangents can be pulled back
+Irreversible: TypeAlias = "Callable[[Mapping[str, Any], Sequence[int] | None], str]"
 
 _MISSING: Final = inspect.Parameter.empty
 
@@ -95,7 +97,7 @@ class OpDef:
         "root", "own", "linear",
         "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
-        "dependence", "_derived",
+        "dependence", "bodies", "irreversible", "_derived",
     )  # fmt: skip
 
     def __init__(
@@ -111,7 +113,8 @@ class OpDef:
         positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
         optional_outputs: Mapping[str, str] | None = None,
         output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
-        dependence: DependenceRule | None = None,
+        dependence: DependenceRule | None = None, bodies: tuple[str, ...] = (),
+        irreversible: Irreversible | None = None,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -153,6 +156,8 @@ class OpDef:
         self.output_notes: Final[Mapping[str, str]] = output_notes or {}
         self.of_numbers: Final = of_numbers
         self.dependence: Final = dependence
+        self.bodies: Final = bodies
+        self.irreversible: Final = irreversible
         self._derived: Final[dict[str, OpDef]] = {}
 
     def derive(self, kind: str) -> OpDef:
@@ -447,6 +452,7 @@ def op(
     positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
     optional_outputs: Mapping[str, str] | None = None,
     output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
+    bodies: tuple[str, ...] = (), irreversible: Irreversible | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -494,6 +500,9 @@ def op(
         output_notes: what to say about outputs whose number depends on the call.
         of_numbers: operands are mostly plain numbers; C has a form for these even where there is
             only one.
+        bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
+        irreversible: says of attributes and the positions of operands (None: all of them) why no
+            cotangents can be pulled back to these, "" if they can.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -546,7 +555,8 @@ def op(
             multilinear=multilinear, piecewise_linear=piecewise_linear,
             data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
             layout=layout, positions=positions, checked=checked, aliases=aliases,
-            optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers)
+            optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers,
+            bodies=bodies, irreversible=irreversible)
         return fn
 
     return enter

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError
+from ..ops.bodies import shown_attributes
 from ..ops.derived import op_named
 from ..trace.scalars import Baked, baked_constant
 from ..trace.specs import Spec, spec_of
@@ -347,21 +348,16 @@ class Program:
             for i, t in enumerate(leaves))
         lines = [f"program({inputs}) {{"]
         for number, i in enumerate(self.structure.instructions):
-            attrs = ", ".join(f"{k}={_show(v)}" for k, v in i.spec.attrs.items())
+            attrs, bodies = shown_attributes(i.spec.op, i.spec.attrs, "    ")
             results = ", ".join(t.text for t in i.types)
             lines.append(
                 f"  %{number} = {i.spec.op.name}({', '.join(map(show_operand, i.operands))})"
-                f"{f' {{{attrs}}}' if attrs else ''} : {results}")
+                f"{attrs} : {results}")
+            lines += bodies
         outputs = ", ".join(f"%{n}" if r == 0 else f"%{n}.{r}" for n, r in self.outputs)
         lines.append(f"  return {outputs}")
         lines.append("}")
         return "\n".join(lines)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_show, value))})"
-    return repr(value)
 
 
 def show_operand(operand: Operand) -> str:

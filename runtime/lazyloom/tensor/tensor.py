@@ -406,15 +406,14 @@ class Tensor:
 
     @final
     def _refuse_outside(self) -> None:
-        """Raise AliasError if this thread maps a function that did not make what is written."""
+        """Raise AliasError if this thread runs a function on placeholders that did not make what
+        is written."""
         shared = self.shared
         mapping = innermost()
         created = self._created if shared is None else shared.created
         if mapping is not None and created < mapping.start:
             raise AliasError(
-                f"a tensor of type {self.tensor_type.text} from outside the function that "
-                f"lazyloom.vmap (called at {mapping.site}) maps is written in it; the function "
-                "runs once for all elements, so return the value instead, or write to a copy",
+                f"a tensor of type {self.tensor_type.text} {mapping.why_unwritable()}",
                 site=str(user_site()))
 
     def _alias(self, step: ViewStep) -> Self:

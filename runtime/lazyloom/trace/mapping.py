@@ -1,6 +1,7 @@
-"""The functions that threads are mapping over an axis, and the nodes that stand for one element.
+"""The functions that run on placeholders, and the nodes that stand for what is not there yet.
 
-:mod:`lazyloom.batching.vmap` maps them.
+:mod:`lazyloom.batching.vmap` maps functions over an axis, :mod:`lazyloom.control_flow` records
+bodies of loops and branches.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from ..dtypes import int64
 from ..errors import LoomError, ReadForbiddenError
+from ..types import scalar_type
 from . import graph
 from .graph import Value
 from .source import Site
@@ -42,6 +45,87 @@ class MappedCall:
         self.active = False
         graph.end_mapping()
 
+    def why_unreadable(self) -> str:
+        """What to say of a value that is read, after its type and place."""
+        called = f"{self.name}, called at {self.site},"
+        if self.active:
+            return (
+                f"but it depends on the axis that {called} maps over, so it has one value for "
+                "each element; choose between results with where, keep shapes independent of it, "
+                "or read what does not depend on that axis")
+        return (
+            f"but it was kept from inside the function that {called} mapped, where it stood for "
+            "one element of an axis; return it from that function to get its value for each of "
+            "them")
+
+    def why_unwritable(self) -> str:
+        """What to say of a tensor from outside that is written, after its type."""
+        return (
+            f"from outside the function that {self.name} (called at {self.site}) maps is written "
+            "in it; the function runs once for all elements, so return the value instead, or "
+            "write to a copy")
+
+    def why_without_effects(self) -> str:
+        """What to say of an op with effects that has a placeholder among its operands."""
+        return (
+            f"an operand depends on an axis that {self.name} maps over, but the op has effects, "
+            "which cannot be mapped; call it outside the mapped function")
+
+
+class BodyCall(MappedCall):
+    """One call of a function that is recorded as the body of a loop or a branch.
+
+    Attributes:
+        of: what the function is to messages: its name and where it is defined.
+        loops: it is run again and again.
+        step: the number of the step, int64, if it was asked for.
+    """
+
+    __slots__ = ("of", "loops", "step")
+
+    def __init__(self, name: str, site: Site, of: str, loops: bool) -> None:
+        super().__init__(name, site)
+        self.of: Final = of
+        self.loops: Final = loops
+        self.step: Value | None = None
+
+    def step_number(self) -> Value:
+        """The number of the step that the function does, as a value of its body."""
+        if self.step is None:
+            self.step = graph.placeholder(scalar_type(int64), self, False)
+        return self.step
+
+    def why_unreadable(self) -> str:
+        if self.active:
+            what = "runs again and again" if self.loops else "may run"
+            return (
+                f"but inside the {self.of}, which {self.name}, called at {self.site}, records "
+                f"once and {what} later, there is no data yet; choose between results with where "
+                "or lazyloom.cond, loop with lazyloom.while_loop or lazyloom.scan, and keep "
+                "shapes independent of data")
+        return (
+            f"but it was kept from inside the {self.of}, which {self.name}, called at "
+            f"{self.site}, recorded; return it from that function to get it")
+
+    def why_unwritable(self) -> str:
+        return (
+            f"from outside the {self.of} is written in it; {self.name} (called at {self.site}) "
+            "records that function once, so return the value instead (in a loop, as a part of "
+            "the carry), or write to a copy")
+
+    def why_without_effects(self) -> str:
+        return (
+            f"the op has effects, which cannot be in the {self.of} that {self.name} records; call "
+            "it outside")
+
+
+def loop_steps() -> list[Value]:
+    """The numbers of the steps of all loops whose bodies this thread records, the outermost first.
+
+    What is drawn from a generator on the host folds them in, so that each step draws anew.
+    """
+    return [c.step_number() for c in _stack() if isinstance(c, BodyCall) and c.loops]
+
 
 _local: Final = threading.local()
 
@@ -60,18 +144,8 @@ def innermost() -> MappedCall | None:
 
 
 def unreadable(value: Value, site: Site) -> LoomError:
-    """The error of reading a value that stands for one element of an axis."""
+    """The error of reading a value that stands for what is not there yet."""
     mapping: MappedCall = value.node.mapping
-    called = f"{mapping.name}, called at {mapping.site},"
-    if mapping.active:
-        text = (
-            f"a value of type {value.type.text} is needed at {site}, but it depends on the axis "
-            f"that {called} maps over, so it has one value for each element; choose between "
-            "results with where, keep shapes independent of it, or read what does not depend on "
-            "that axis")
-    else:
-        text = (
-            f"a value of type {value.type.text} is needed at {site}, but it was kept from inside "
-            f"the function that {called} mapped, where it stood for one element of an axis; return "
-            "it from that function to get its value for each of them")
-    return ReadForbiddenError(text, site=str(site))
+    return ReadForbiddenError(
+        f"a value of type {value.type.text} is needed at {site}, {mapping.why_unreadable()}",
+        site=str(site))

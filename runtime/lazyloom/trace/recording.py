@@ -30,6 +30,7 @@ from .graph import (
     join,
     trace,
 )
+from .mapping import BodyCall, innermost
 from .scalars import Scalar
 from .source import Site, named_site, user_place, user_site
 from .specs import Spec, place, spec_of
@@ -247,14 +248,18 @@ def _append(
 
 
 def _refuse_mapped(node: Node) -> None:
-    for m in node.inputs:
-        if isinstance(m, Node) and m.state == MAPPED:
-            assert node.spec is not None
-            name = node.spec.op.name
-            raise ArgumentError(
-                f"{name}: an operand depends on an axis that lazyloom.vmap maps over, but the op "
-                "has effects, which cannot be mapped; call it outside the mapped function",
-                op=name, site=str(node.site))
+    mapping: Any = innermost() if trace.mapping else None
+    if not isinstance(mapping, BodyCall):
+        # a mapped function may have effects that do not depend on the axis
+        mapping = None
+        for m in node.inputs:
+            if isinstance(m, Node) and m.state == MAPPED:
+                mapping = m.mapping
+    if mapping is not None:
+        assert node.spec is not None
+        name = node.spec.op.name
+        raise ArgumentError(
+            f"{name}: {mapping.why_without_effects()}", op=name, site=str(node.site))
 
 
 def _link(node: Node) -> Component | None:

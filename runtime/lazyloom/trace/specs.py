@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, final
 
 from ..errors import ArgumentError, LoomError, ShapeError
+from ..ops.bodies import held_ops
 from ..ops.spec import OpDef, attribute_bits
 from ..types import TensorType
 from .source import user_site
@@ -47,7 +48,8 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
-        "differentiable", "newest", "vjps", "newest_vjp", "dependences", "pieces",
+        "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
+        "pieces",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -57,9 +59,14 @@ class Spec:
         self.arity: Final[int] = arity
         self.id: Final[int] = id
         self.types: Final[dict[tuple[TensorType | None, ...], tuple[TensorType, ...]]] = {}
+        #: the op, with those of bodies that it holds
+        self.ops: Final[frozenset[OpDef]] = frozenset(
+            held_ops(op, attrs) if op.root.bodies else (op,))
+        #: other processes know these
+        self.versioned: Final[bool] = all(o.version is not None for o in self.ops)
         self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
         self.effect: Final[bool] = op.effect
-        self.fallible: Final[bool] = op.fallible
+        self.fallible: Final[bool] = any(o.fallible for o in self.ops)
         #: its second result is looked at before what depends on the first is read
         self.checked: Final[bool] = op.checked
         self.differentiable: Final[bool] = op.differentiable is not False

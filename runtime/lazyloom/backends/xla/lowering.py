@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from ...counters import counters
 from ...dtypes import ALL, dtype_named
-from ...ops.spec import OpDef
+from ...ops.spec import TABLE, OpDef
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
 from .. import fingerprint
@@ -114,7 +114,7 @@ def _placed_from_disk_or_jax(
     spec: Spec, types: tuple[TensorType | None, ...], layouts: tuple[Layout | None, ...]
 ) -> Placed:
     description = description_of(spec, types) + f"\n{layouts}".encode()
-    storable = spec.op.version is not None
+    storable = spec.versioned
     if storable:
         data = fingerprint.load("lowering", description)
         known = _unpack_placed(data) if data is not None else None
@@ -150,7 +150,7 @@ def _unpack_placed(data: bytes) -> Placed | None:
 
 def _name(spec: Spec, description: bytes) -> str:
     kind = re.sub(r"[^A-Za-z0-9_]", "_", spec.op.name)
-    if spec.op.version is None:
+    if not spec.versioned:
         # nothing in the description tells it from another op of that name
         description += str(spec.id).encode()
     return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
@@ -160,12 +160,14 @@ def description_of(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
     """What is kept on disk of an op at operand types is found by this."""
     attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
     operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
-    return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}".encode()
+    versions = " ".join(sorted([
+        f"{op.name} {op.version}" for op in spec.ops if op.version != TABLE and op is not spec.op]))
+    return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}\n{versions}".encode()
 
 
 def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     description = description_of(spec, types)
-    storable = spec.op.version is not None
+    storable = spec.versioned
     if storable:
         data = fingerprint.load("lowering", description)
         found = _unpack(data) if data is not None else None

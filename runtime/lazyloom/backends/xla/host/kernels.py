@@ -61,7 +61,7 @@ def kernel_text(closed: Any) -> str:
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types, from disk or by tracing; None if there is none."""
     description = description_of(spec, types)
-    storable = spec.op.version is not None
+    storable = spec.versioned
     data = fingerprint.load("kernel", description, True) if storable else None
     if data is None:
         counters["host_kernels"] += 1

@@ -1,0 +1,301 @@
+"""Functions recorded as bodies of loops and branches.
+
+A function runs once, on placeholders. What it records from them are ordinary nodes that never run
+(``graph.MAPPED``); the part that leads to its results becomes a body
+(:mod:`lazyloom.ops.bodies`). What it uses from outside, and every Python number but 0, 1 and -1,
+becomes an operand of the loop, so that a number that changes costs no compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..errors import GradientError
+from ..ops.bodies import Constant, Instruction, Leaf, Result, Use, body_text
+from ..ops.spec import lookup
+from ..trace import graph
+from ..trace.graph import MAPPED, PENDING, Node, Value
+from ..trace.mapping import BodyCall
+from ..trace.recording import record, record_spec
+from ..trace.scalars import Scalar
+from ..trace.specs import spec_of
+from ..trace.tape import Recomputed, value_of
+from ..types import TensorType
+
+
+class _Outer(NamedTuple):
+    """Operand ``number`` of those from outside."""
+
+    number: int
+
+
+class _Use(NamedTuple):
+    """What is read before the leaves are known.
+
+    ``stopped`` is None where what reads it has no derivative, so that it makes no difference.
+    """
+
+    source: Leaf | Result | Constant | _Outer
+    stopped: bool | None
+
+
+class _Step(NamedTuple):
+    """An instruction to be."""
+
+    spec: Any
+    operands: tuple[_Use | None, ...]
+
+
+class Flag(NamedTuple):
+    """What is looked at before anything that depends on the loop is read (op ``checked``)."""
+
+    use: _Use
+    type: TensorType
+    attrs: dict[str, Any]
+    site: Any
+
+
+class Outside:
+    """What the bodies of one loop or branch use from outside, an operand each."""
+
+    def __init__(self) -> None:
+        self._numbers: Final[dict[Any, int]] = {}
+        self._found: Final[list[tuple[Any, int]]] = []
+        #: whether a gradient flows to each
+        self.flows: Final[list[bool]] = []
+
+    def number(self, thing: Any, index: int, flows: bool) -> _Outer:
+        """The operand that a result of a node, or a Scalar, is."""
+        # a Scalar is one operand, however equal its number is to another's
+        key = (id(thing), index)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._found)
+            self._found.append((thing, index))
+            self.flows.append(False)
+        if flows:
+            self.flows[found] = True
+        return _Outer(found)
+
+    @property
+    def types(self) -> list[TensorType]:
+        return [x.types[i] if isinstance(x, Node) else x.type for x, i in self._found]
+
+    def operands(self) -> list[Any]:
+        """Them, as something to record with."""
+        memo = Recomputed()
+        try:
+            return [value_of(x, i, f, memo) if isinstance(x, Node) else x
+                    for (x, i), f in zip(self._found, self.flows, strict=True)]
+        finally:
+            graph.hold_cuts(False)
+
+
+#: takes values and gives values or Scalars
+Function: TypeAlias = "Callable[[list[Value]], Sequence[Value | Scalar]]"
+
+
+class Recorded:
+    """A function that was recorded.
+
+    Attributes:
+        call: the call.
+        own: how many leaves are given to it; what is from outside follows.
+        step: whether the last of these is the number of the step.
+        steps: its instructions to be.
+        results: what it gives.
+        result_types: their types.
+        flags: what it checks, which results for :meth:`text` may name as well.
+        hosted: names of functions in it whose derivative is a function of the host.
+    """
+
+    def __init__(
+        self, call: BodyCall, function: Function, types: Sequence[TensorType], outside: Outside
+    ) -> None:
+        self.call: Final = call
+        self.outside: Final = outside
+        self.steps: Final[list[_Step]] = []
+        self.flags: Final[list[Flag]] = []
+        self.hosted: Final[list[str]] = []
+        self._records_gradients: Final = graph.grad_enabled()
+        self._of: Final[dict[Node, list[_Use]]] = {}
+        with call:
+            given = [graph.placeholder(
+                t, call, self._records_gradients and t.dtype.is_inexact) for t in types]
+            found = list(function(given))
+        self.step: Final = call.step is not None
+        if call.step is not None:
+            given.append(call.step)
+        self.own = len(given)
+        self.own_types = [v.type for v in given]
+        for number, v in enumerate(given):
+            self._of[v.node] = [_Use(Leaf(number), False)]
+        # what was found keeps the nodes while they are looked at
+        with graph.trace.lock:
+            self._follow([v.node for v in found if isinstance(v, Value)])
+            self.results: Final = [self._result(v) for v in found]
+        self.result_types: Final = [v.type for v in found]
+
+    def _inside(self, n: Node) -> bool:
+        """Whether a node was recorded by the function."""
+        return n.seq > self.call.start and n.spec is not None and n.token is None and (
+            n.state == MAPPED or n.state == PENDING)
+
+    def _follow(self, roots: list[Node]) -> None:
+        """Make instructions of the nodes that lead to the roots, in the order of recording."""
+        order: list[Node] = []
+        seen: set[Node] = set(self._of)
+        stack = roots
+        while stack:
+            n = stack.pop()
+            if n in seen or not self._inside(n):
+                continue
+            seen.add(n)
+            order.append(n)
+            stack.extend([m for m in n.inputs if isinstance(m, Node)])
+        order.sort(key=graph.by_sequence)
+        for n in order:
+            self._add(n)
+
+    def _add(self, n: Node) -> None:
+        spec = n.spec
+        assert spec is not None
+        named = spec.op.differentiable
+        inexact = any(t.dtype.is_inexact for t in n.types)
+        operands: list[_Use | None] = []
+        for position, m in enumerate(n.inputs):
+            if m is None:
+                operands.append(None)
+                continue
+            flows = n.tracked and bool(n.grad_mask >> position & 1) and not (
+                isinstance(named, tuple) and spec.op.operand_name(position) not in named
+                and spec.op.operand_name(position).partition("[")[0] not in named)
+            index = 0
+            if isinstance(m, Node) and n.indices is not None:
+                index = n.indices[position]
+            operands.append(self._use(m, index, flows, inexact))
+        if spec.checked:
+            # it passes both operands on, and the second is looked at after the loop
+            value, flag = operands
+            assert value is not None and flag is not None
+            self._of[n] = [value, flag]
+            self.flags.append(Flag(flag, n.types[1], dict(spec.attrs), n.site))
+            return
+        if n.rule is not None and n.tracked:
+            self.hosted.append(n.rule.name)
+        number = len(self.steps)
+        self.steps.append(_Step(spec, tuple(operands)))
+        self._of[n] = [_Use(Result(number, i), False) for i in range(len(n.types))]
+
+    def _use(self, m: Any, index: int, flows: bool, matters: bool) -> _Use:
+        """A use of a node's result or a Scalar.
+
+        Args:
+            flows: a gradient passes.
+            matters: what reads it has a derivative.
+        """
+        if isinstance(m, Scalar):
+            if m.baked is not None:
+                return _Use(Constant(m.baked.number, m.baked.dtype), None)
+            return _Use(self.outside.number(m, 0, False), None)
+        known = self._of.get(m)
+        if known is None:
+            # the tape of a function that is differentiated inside ends with it; a placeholder
+            # of another function goes on at what it stands for
+            flows = flows and (m.tracked or m.token is not None or m.rule is not None or (
+                m.spec is None and m.grad_mask != 0))
+            return _Use(self.outside.number(m, index, flows), not flows if matters else None)
+        found = known[index]
+        if not matters or not self._records_gradients or not m.types[index].dtype.is_inexact:
+            return _Use(found.source, None)
+        carries = m.tracked or m.grad_mask != 0
+        stopped = carries and not flows
+        return _Use(found.source, bool(found.stopped) or stopped)
+
+    def _result(self, v: Value | Scalar) -> _Use:
+        if isinstance(v, Scalar):
+            return self._use(v, 0, False, False)
+        return self._use(v.node, v.index, v.requires_grad, v.dtype.is_inexact)
+
+    def text(
+        self, results: Sequence[_Use] | None = None, steps: Sequence[_Step] | None = None,
+    ) -> str:  # fmt: skip
+        """The body, once all of a loop's functions were recorded.
+
+        Args:
+            results: in place of its own.
+            steps: in place of its own.
+        """
+
+        def use(given: _Use) -> Use:
+            source = given.source
+            if isinstance(source, _Outer):
+                stopped = given.stopped is True and self.outside.flows[source.number]
+                return Use(Leaf(self.own + source.number), stopped)
+            return Use(source, given.stopped is True)
+
+        instructions = [
+            Instruction(s.spec.op, s.spec.attrs, tuple(
+                [None if o is None else use(o) for o in s.operands]))
+            for s in (self.steps if steps is None else steps)]
+        return body_text(
+            [*self.own_types, *self.outside.types], instructions,
+            [use(r) for r in (self.results if results is None else results)])
+
+    # What a loop adds to what its function does.
+
+    def add(self, op: str, operands: Sequence[_Use], attrs: dict[str, Any] | None = None) -> _Use:
+        """Another instruction; gives its result."""
+        spec = spec_of(lookup(op), attrs, len(operands))
+        self.steps.append(_Step(spec, tuple(operands)))
+        return _Use(Result(len(self.steps) - 1, 0), None)
+
+    def include(self, other: Recorded) -> list[_Use]:
+        """Do what another function of the same leaves does as well; gives what it checks."""
+        offset = len(self.steps)
+
+        def moved(given: _Use | None) -> Any:
+            if given is not None and isinstance(given.source, Result):
+                source = given.source
+                return _Use(Result(source.instruction + offset, source.number), given.stopped)
+            return given
+
+        self.steps.extend([
+            _Step(s.spec, tuple([moved(o) for o in s.operands])) for s in other.steps])
+        return [moved(f.use) for f in other.flags]
+
+
+def leaf(number: int) -> _Use:
+    """A leaf of a body."""
+    return _Use(Leaf(number), None)
+
+
+def constant(number: int, type: TensorType) -> _Use:
+    """The constant 0 or 1 of a type's dtype."""
+    return _Use(Constant(number, type.dtype), None)
+
+
+def checked(results: Sequence[Value], flags: Sequence[tuple[Value, Flag]]) -> list[Value]:
+    """The results of a loop, which are read only after what it checked was looked at."""
+    found = list(results)
+    for data, flag in flags:
+        spec = spec_of(lookup("checked"), flag.attrs, 2)
+        for i, value in enumerate(found):
+            found[i] = record_spec(spec, [value, data], False, flag.site)[0]
+    return found
+
+
+def results_of(
+    op: str, operands: list[Any], attrs: dict[str, Any], bodies: Sequence[Recorded]
+) -> list[Value]:
+    """Record a loop or branch. Raises GradientError where its bodies cannot be differentiated."""
+    if graph.grad_enabled() and any(isinstance(x, Value) and x.requires_grad for x in operands):
+        for body in bodies:
+            if body.hosted:
+                raise GradientError(
+                    f"{body.call.name}: the {body.call.of} uses {body.hosted[0]}, whose derivative "
+                    "is a function of the host, which runs only once; record it with grad_mode("
+                    "False), or write what it computes with ops", op=op, site=str(body.call.site))
+    made = record(lookup(op), operands, attrs)
+    return list(made) if isinstance(made, tuple) else [made]
