@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-#: estimated seconds of a run in pieces from which its products may use all threads
-LONG: Final = 0.02
+#: estimated seconds of a product from which those of its run may use all threads
+LONG: Final = 0.002
 
 _lock: Final = threading.Lock()
 

@@ -55,7 +55,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             return False
         entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
     start = 0.0 if "jaxlib.xla_client" in sys.modules else START
-    run = run_estimate(plan)
+    run = run_estimate(plan)[0]
     spent = entry.spent
     if not entry.looked and not entry.queued and disk.enabled() and (
         spent + run >= start + LOAD + LOAD_PER_OP * ops
@@ -76,7 +76,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
 
 def may_use_threads(plan: Plan) -> bool:
     """Whether products of matrices in a run of pieces are worth several threads, and get them."""
-    return background.idle() and run_estimate(plan) >= LONG
+    return background.idle() and run_estimate(plan)[1] >= LONG
 
 
 def has_pieces(plan: Plan) -> bool:
@@ -91,8 +91,12 @@ def has_pieces(plan: Plan) -> bool:
     return True
 
 
-def run_estimate(plan: Plan) -> float:
-    """Seconds that a run in pieces is estimated to take, beside what it has yet to prepare."""
+def run_estimate(plan: Plan) -> tuple[float, float]:
+    """Seconds that a run in pieces is estimated to take, beside what it has yet to prepare.
+
+    And those of its longest product of matrices, or the like.
+    """
+    longest = 0.0
     seconds = PER_OP * len(plan.nodes)
     stream = plan.structure.stream
     leaf_types = plan.structure.leaf_types
@@ -110,6 +114,8 @@ def run_estimate(plan: Plan) -> float:
                     if isinstance(item, int):
                         t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
                         product *= t.size
-                seconds += 2 * math.sqrt(product) * PER_FLOP
+                work = 2 * math.sqrt(product) * PER_FLOP
+                seconds += work
+                longest = max(longest, work)
         at += 1 + spec.arity
-    return seconds
+    return seconds, longest
