@@ -159,6 +159,7 @@ with _without_collection():
         types,
         utils,
     )
+    from ._higher_order_ops import cond, while_loop  # noqa: E402, F401
     from .amp import GradScaler, autocast  # noqa: E402, F401
     from .amp.autocast_mode import (  # noqa: E402, F401
         autocast_decrement_nesting,

@@ -27,8 +27,7 @@ _PROFILED: Final = (
 #: modules of which nothing is here, with all below them
 MODULES: Final[dict[str, str]] = {
     **dict.fromkeys((
-        "fx", "_dynamo", "_inductor", "_custom_ops", "_export", "export", "_higher_order_ops",
-        "_subclasses",
+        "fx", "_dynamo", "_inductor", "_custom_ops", "_export", "export", "_subclasses",
         "_prims", "_prims_common", "_refs", "_decomp", "_functorch", "_guards", "_lazy",
         "_logging", "_meta_registrations", "fb", "utils._sympy", "utils.viz", "package"),
         _TRACED),
@@ -78,11 +77,11 @@ _MACHINERY: Final = """
     ScriptModule ScriptModuleSerializer ScriptObject ScriptObjectProperty
     SerializationStorageContext StaticModule StringType SymBool SymBoolType SymFloat SymInt
     SymIntType Tag TensorType TracingState TupleType Type USE_GLOBAL_DEPS
-    USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value cond fork get_file_path
+    USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType Use Value fork get_file_path
     import_ir_module import_ir_module_from_buffer init_num_threads
     merge_type_from_type_comment parse_ir parse_schema parse_type_comment
     prepare_multiprocessing_environment sym_constrain_range sym_constrain_range_for_size
-    sym_fresh_size unify_type_list wait while_loop"""
+    sym_fresh_size unify_type_list wait"""
 _STREAMS: Final = "Event Stream StreamContext stream current_stream set_stream"
 
 #: module: name in it: why it is not here

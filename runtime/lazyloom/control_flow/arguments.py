@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ def described(f: Any, role: str) -> str:
     """A function for messages: its name, and where it is defined."""
     if not callable(f):
         raise ArgumentError(f"{role} is a {type_name(f)}, expected a function")
+    f = inspect.unwrap(f)
     name = getattr(f, "__name__", type(f).__name__)
     # of an object that is called, the method
     code = getattr(f, "__code__", None) or getattr(
