@@ -34,6 +34,14 @@ _ORDERED: Final = {
     "ge": "greater_equal",
 }  # fmt: skip
 
+#: functions that have an operator
+_SIGNS: Final = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "negative": "-",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "invert": "~", "equal": "==",
+    "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+    "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
+
 Emit = Callable[[Writer, Any, "list[Value]", "tuple[int, ...]", Any], Value]
 
 
@@ -68,7 +76,18 @@ def call(
 ) -> Value:
     """An elementwise function of values that are not spread out."""
     actual = np.broadcast_shapes(*(x.actual for x in operands))
-    return w.let(f"{function}({', '.join(x.text for x in operands)})", shape, dtype, actual)
+    names = [x.text for x in operands]
+    sign = _SIGNS.get(function)
+    if sign is not None:
+        # a tenth of the ufunc's time for NumPy's scalars
+        text = f"{sign}{names[0]}" if len(names) == 1 else f"{names[0]} {sign} {names[1]}"
+    elif function == "where" and not operands[0].actual and (
+        operands[1].actual == operands[2].actual
+    ):
+        return w.let(f"{names[1]} if {names[0]} else {names[2]}", shape, dtype, actual, True)
+    else:
+        text = f"{function}({', '.join(names)})"
+    return w.let(text, shape, dtype, actual)
 
 
 def _div(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:

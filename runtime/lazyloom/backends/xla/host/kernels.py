@@ -199,7 +199,7 @@ def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     for inner in body.eqns:
         if inner.primitive.name in SINGLE or inner.primitive.name in _LOOPS:
             raise Unsupported(f"reduce by {inner.primitive.name}")
-    function = _function(w, closed)
+    function = _function(w, closed, arrays=True)
     half = len(xs) // 2
     given, starts = [w.full(x) for x in xs[:half]], xs[half:]
     axes = tuple(sorted(int(d) for d in step.params["dimensions"]))
@@ -211,13 +211,19 @@ def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
 # loops and branches: their bodies are functions of their own
 
 
-def _function(w: Writer, closed: Any) -> str:
-    """Write a traced function as a nested one that returns a tuple; its name."""
+def _function(w: Writer, closed: Any, arrays: bool = False) -> str:
+    """Write a traced function as a nested one that returns a tuple; its name.
+
+    ``arrays``: it is a function of scalars, and called with arrays in their places.
+    """
     name = w.names.fresh("f")
     inner = Writer(w.names, w.indent + "    ")
-    operands = [Value(w.names.fresh("b"), tuple(v.aval.shape), tuple(v.aval.shape), _dtype(v.aval),
-                      True) for v in closed.jaxpr.invars]
-    results = [inner.full(r) for r in _body(inner, closed.jaxpr, closed.consts, operands)]
+    operands = [Value(w.names.fresh("b"), tuple(v.aval.shape),
+                      (2,) if arrays else tuple(v.aval.shape), _dtype(v.aval), True)
+                for v in closed.jaxpr.invars]
+    results = _body(inner, closed.jaxpr, closed.consts, operands)
+    if not arrays:
+        results = [inner.full(r) for r in results]
     w.line(f"def {name}({', '.join(x.text for x in operands)}):")
     w.lines += inner.lines
     w.line(f"    return ({''.join(r.text + ', ' for r in results)})")

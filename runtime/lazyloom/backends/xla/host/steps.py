@@ -85,6 +85,8 @@ def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         else:
             index.append(f"{int(a)}:{int(b)}" + (f":{int(s)}" if int(s) != 1 else ""))
             actual.append(n)
+    if shape == x.shape and all(int(s) == 1 for s in steps):
+        return x
     return w.let(f"{x.text}[{', '.join(index)}]", shape, x.dtype, actual, True)
 
 
@@ -223,7 +225,9 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         outer = tuple(v.shape[d] for d in free)
         depth = math.prod(v.shape[d] for d in contract[side])
         text = v.text
-        if order != tuple(range(len(order))):
+        if order == (1, 0):
+            text = f"{text}.T"
+        elif order != tuple(range(len(order))):
             text = f"{text}.transpose({order})"
         matrix = (math.prod(outer), depth) if contracted_last else (depth, math.prod(outer))
         wanted = (*sizes, *matrix)
