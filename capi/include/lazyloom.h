@@ -63,6 +63,7 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.3  loom_function, loom_scan(), loom_while_loop(), loom_cond()
      1.2  LOOM_ERROR_STACK, LOOM_ERROR_OUT_OF_MEMORY
      1.1  LOOM_ERROR_INDEX_RANGE
      1.0  first version
@@ -79,7 +80,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 2
+#define LOOM_ABI_MINOR 3
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -409,6 +410,54 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_gradient(loom_tensor tensor, loom_te
 /* Forgets what loom_backward() collected for a leaf. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_clear_gradient(loom_tensor tensor);
 
+/* ---- loops and branches ------------------------------------------------------ */
+
+/* A function that a loop or a branch records. It is called once, on the calling thread and
+   before the call that it was given to returns, with tensors that have a shape and a dtype
+   and no contents; what it records with them is done in every step. To read them is
+   LOOM_ERROR_READ_FORBIDDEN, and to write to tensors from outside LOOM_ERROR_ALIAS. It may
+   use any tensor, and calls of this section.
+   inputs: in, released after the function returns. outputs: output_count entries to fill,
+   each a new handle that the caller of the function takes, or one of the inputs; of a tensor
+   that is to stay, loom_tensor_retain() the handle. context: as given. Returns LOOM_OK, or
+   the status of a call that failed, which is then that of the loop, with its message.
+   The function runs in C's default floating-point environment. */
+typedef loom_status (*loom_function)(const loom_tensor *inputs, size_t input_count,
+                                     loom_tensor *outputs, size_t output_count, void *context);
+
+/* Records a loop over the elements of the first axis of xs, each step going on from the last.
+   step: its inputs are the carry (carry_count) and one element of each of xs, its outputs
+   the next carry, of the same shapes and dtypes, and what the step gives (ys_count).
+   init: in, carry_count, the first carry. xs: in, xs_count, of equal first dimension.
+   length: the number of steps, or -1 for that of xs. reverse: begin with the last element.
+   results: new, carry_count + ys_count entries: the last carry, then what the steps gave,
+   stacked along a new first axis. Gradients pass through it.
+   Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _HANDLE, and those of step. */
+LOOM_API LOOM_CHECK loom_status loom_scan(loom_function step, void *context,
+                                          const loom_tensor *init, size_t carry_count,
+                                          const loom_tensor *xs, size_t xs_count, int64_t length,
+                                          size_t ys_count, bool reverse, loom_tensor *results);
+
+/* Records a loop of body while condition is true. condition: its inputs are the carry, its
+   one output a bool without dimensions. body: takes the carry and gives the next one, of the
+   same shapes and dtypes. init: in, carry_count, the first carry. max_steps: stop after so
+   many, or -1. Gradients pass only with max_steps, and take as long as that many steps.
+   results: new, carry_count entries: the last carry.
+   Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _HANDLE, and those of the functions. */
+LOOM_API LOOM_CHECK loom_status loom_while_loop(loom_function condition, loom_function body,
+                                                void *context, const loom_tensor *init,
+                                                size_t carry_count, int64_t max_steps,
+                                                loom_tensor *results);
+
+/* Records one of two functions of the operands; the other one does not run. which: without
+   dimensions, false if it is 0. The functions give tensors of the same shapes and dtypes.
+   operands: in, operand_count. results: new, result_count entries. Gradients pass through it.
+   Errors: LOOM_ERROR_ARGUMENT, _HANDLE, and those of the functions. */
+LOOM_API LOOM_CHECK loom_status loom_cond(loom_tensor which, loom_function if_true,
+                                          loom_function if_false, void *context,
+                                          const loom_tensor *operands, size_t operand_count,
+                                          loom_tensor *results, size_t result_count);
+
 /* ---- evaluation -------------------------------------------------------------- */
 
 /* Schedules everything given, with the pending work connected to it, as one program
@@ -605,6 +654,9 @@ static inline loom_attr loom_attr_floats(const char *name, const double *values,
 #define loom_tensor_require_grad(...) (LOOM_HERE, loom_tensor_require_grad(__VA_ARGS__))
 #define loom_grad(...) (LOOM_HERE, loom_grad(__VA_ARGS__))
 #define loom_backward(...) (LOOM_HERE, loom_backward(__VA_ARGS__))
+#define loom_scan(...) (LOOM_HERE, loom_scan(__VA_ARGS__))
+#define loom_while_loop(...) (LOOM_HERE, loom_while_loop(__VA_ARGS__))
+#define loom_cond(...) (LOOM_HERE, loom_cond(__VA_ARGS__))
 #define loom_sync(...) (LOOM_HERE, loom_sync(__VA_ARGS__))
 #define loom_program_of(...) (LOOM_HERE, loom_program_of(__VA_ARGS__))
 #endif

@@ -23,6 +23,18 @@ int loomp_backward(const uint64_t *outputs, size_t output_count, const uint64_t 
                    uintptr_t file, int line);
 int loomp_gradient(uint64_t tensor, uint64_t *result);
 int loomp_clear_gradient(uint64_t tensor);
+int loomp_scan(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), void *step,
+               void (*let_go)(const uint64_t *, size_t), const uint64_t *init,
+               size_t carry_count, const uint64_t *xs, size_t xs_count, int64_t length,
+               size_t ys_count, int reverse, uint64_t *results, uintptr_t file, int line);
+int loomp_while_loop(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                     void *condition, void *body, void (*let_go)(const uint64_t *, size_t),
+                     const uint64_t *init, size_t carry_count, int64_t max_steps,
+                     uint64_t *results, uintptr_t file, int line);
+int loomp_cond(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), uint64_t which,
+               void *if_true, void *if_false, void (*let_go)(const uint64_t *, size_t),
+               const uint64_t *operands, size_t operand_count, uint64_t *results,
+               size_t result_count, uintptr_t file, int line);
 int loomp_sync(const uint64_t *tensors, size_t count, int wait, uintptr_t file, int line);
 int loomp_program_of(const uint64_t *tensors, size_t count, uint64_t *result, uintptr_t file,
                      int line);

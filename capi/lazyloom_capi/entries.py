@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import gc
 import os
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,6 +21,7 @@ from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
 from lazyloom.errors import (
+    AliasError,
     ArgumentError,
     DTypeError,
     GradientError,
@@ -39,6 +41,8 @@ OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 _UNKNOWN: Final = "<unknown>:0"
 
 _files: dict[int, str] = {}
+#: ``outer``: the file and line of the call that this thread is in
+_place: Final = threading.local()
 _op_names: list[Any] = []
 
 
@@ -65,8 +69,18 @@ class Tensor(lazyloom.Tensor):
         self.leaf = None
 
 
+class CallerFailedError(Exception):
+    """A function of the caller's returned this status, whose error is recorded already."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 def failed(exception: type[BaseException], value: BaseException, traceback: Any) -> int:
     """Record an exception as the error of this thread; the answer is minus its status."""
+    if isinstance(value, CallerFailedError):
+        return -value.status
     if isinstance(value, LoomError):
         code, message, op, site = value.code, str(value), value.op or "", value.site or ""
         if site == _UNKNOWN:
@@ -116,11 +130,18 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
         name = _files.get(file)
         if name is None:
             name = _files[file] = ffi.string(ffi.cast("char *", file)).decode("utf-8", "replace")
+        # a loop calls functions of the caller's, which call us
+        before = getattr(_place, "outer", None)
+        _place.outer = (name, arguments[-1])
         lazyloom.set_site(name, arguments[-1])
         try:
             return function(*arguments[:-2])
         finally:
-            lazyloom.clear_site()
+            _place.outer = before
+            if before is None:
+                lazyloom.clear_site()
+            else:
+                lazyloom.set_site(*before)
 
     return at
 
@@ -339,6 +360,7 @@ def loomp_boundary(tensor: int) -> int:
 @located
 def loomp_assign(target: int, value: int) -> int:
     given = _value(value)
+    _refuse_outside(target)
     tensor = _tensor(target)
     if given.type is not tensor.type:
         kind = ShapeError if given.shape != tensor.type.shape else DTypeError
@@ -349,6 +371,18 @@ def loomp_assign(target: int, value: int) -> int:
         given = given.detach().as_leaf(tensor.leaf)
     write(tensor, given)
     return 1
+
+
+def _refuse_outside(target: int) -> None:
+    """Raise AliasError for a tensor that is older than the function that a loop records."""
+    since = getattr(_place, "since", None)
+    found = handles.find(TENSOR, target)
+    # one that was written before knows itself when it was made
+    if since is not None and not isinstance(found, Tensor) and found.node.seq <= since:
+        raise AliasError(
+            f"loom_tensor_assign: target, a {found.type.text}, is from outside the function that a "
+            "loop or a branch records once; give the new contents back, in a loop as a part of the "
+            "carry")
 
 
 @located
@@ -438,6 +472,112 @@ def loomp_gradient(tensor: int, result: Any) -> int:
 def loomp_clear_gradient(tensor: int) -> int:
     _leaf(tensor).gradient = None
     return 1
+
+
+# ---- loops and branches -------------------------------------------------------------
+
+
+class _Given:
+    """A function of the caller's as one of tensors."""
+
+    #: messages say no place: what Python knows is not the caller's
+    __code__ = None
+
+    def __init__(
+        self, name: str, of: str, call: Any, function: Any, let_go: Any, results: int
+    ) -> None:
+        self.__name__ = name
+        self._of, self._call, self._function = of, call, function
+        self._let_go, self._results = let_go, results
+
+    def __call__(self, tensors: list[lazyloom.Tensor]) -> list[lazyloom.Tensor]:
+        count = self._results
+        inputs = [_give(t.value) for t in tensors]
+        before = getattr(_place, "since", None)
+        # the newest node that is not the function's own
+        _place.since = min(
+            [lazyloom.last_sequence(), *(t.value.node.seq - 1 for t in tensors)])
+        outputs = ffi.new("uint64_t[]", max(count, 1))
+        given: list[int] = []
+        try:
+            status = self._call(
+                self._function, ffi.new("uint64_t[]", inputs or [0]), len(inputs), outputs, count)
+            given = list(ffi.unpack(outputs, count)) if count else []
+            if status:
+                raise CallerFailedError(status)
+            for i, bits in enumerate(given):
+                if not bits:
+                    raise HandleError(
+                        f"{self._of}: output {i} of function {self.__name__} is the null handle, "
+                        "expected a tensor")
+            return [lazyloom.Tensor(_value(bits)) for bits in given]
+        finally:
+            _place.since = before
+            # one that was given back is there once
+            used = sorted({*inputs, *given} - {0})
+            if used:
+                self._let_go(ffi.new("uint64_t[]", used), len(used))
+
+
+def _tensors(array: Any, count: int) -> list[lazyloom.Tensor]:
+    return [lazyloom.Tensor(v) for v in _values(array, count)]
+
+
+def _hand_out(found: list[lazyloom.Tensor], results: Any) -> int:
+    for i, t in enumerate(found):
+        results[i] = _give(t.value)
+    return 1
+
+
+@located
+def loomp_scan(
+    call: Any, step: Any, let_go: Any, init: Any, carry_count: int, xs: Any, xs_count: int,
+    length: int, ys_count: int, reverse: int, results: Any,
+) -> int:  # fmt: skip
+    f = _Given("step", "loom_scan", call, step, let_go, carry_count + ys_count)
+
+    def one(
+        carry: list[lazyloom.Tensor], row: list[lazyloom.Tensor]
+    ) -> tuple[list[lazyloom.Tensor], list[lazyloom.Tensor]]:
+        found = f([*carry, *row])
+        return found[:carry_count], found[carry_count:]
+
+    one.__wrapped__ = f  # type: ignore[attr-defined]
+    last, given = lazyloom.scan(
+        one, _tensors(init, carry_count), _tensors(xs, xs_count), None if length < 0 else length,
+        bool(reverse))
+    return _hand_out([*last, *given], results)
+
+
+@located
+def loomp_while_loop(
+    call: Any, condition: Any, body: Any, let_go: Any, init: Any, carry_count: int, max_steps: int,
+    results: Any,
+) -> int:  # fmt: skip
+    goes_on = _Given("condition", "loom_while_loop", call, condition, let_go, 1)
+    step = _Given("body", "loom_while_loop", call, body, let_go, carry_count)
+
+    def holds(carry: list[lazyloom.Tensor]) -> lazyloom.Tensor:
+        return goes_on(carry)[0]
+
+    holds.__wrapped__ = goes_on  # type: ignore[attr-defined]
+    found = lazyloom.while_loop(
+        holds, step, _tensors(init, carry_count),
+        max_steps=None if max_steps < 0 else max_steps)
+    return _hand_out(found, results)
+
+
+@located
+def loomp_cond(
+    call: Any, which: int, if_true: Any, if_false: Any, let_go: Any, operands: Any,
+    operand_count: int, results: Any, result_count: int,
+) -> int:  # fmt: skip
+    branches = [
+        _Given(name, "loom_cond", call, function, let_go, result_count)
+        for name, function in (("if_true", if_true), ("if_false", if_false))]
+    found = lazyloom.cond(
+        lazyloom.Tensor(_value(which)), *branches, _tensors(operands, operand_count))
+    return _hand_out(found, results)
 
 
 # ---- evaluation and observation -----------------------------------------------------

@@ -29,6 +29,8 @@ static pthread_key_t error_key;
 static pthread_once_t error_once = PTHREAD_ONCE_INIT;
 static __thread const char *source_file;
 static __thread int source_line;
+/* how many errors this thread has recorded */
+static __thread uint32_t errors_made;
 
 static void error_empty(error_record *e) {
   free(e->message);
@@ -65,6 +67,7 @@ static char *copied(const char *text) {
 /* Called by the entries too, with texts that live during the call. */
 static void loomp_set_error(int status, const char *message, const char *op, const char *site) {
   error_record *e = error_of_thread(true);
+  ++errors_made;
   if (e == NULL) return;
   error_empty(e);
   e->status = (loom_status)status;

@@ -457,6 +457,91 @@ loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
   return CALL(loomp_clear_gradient(tensor.bits));
 }
 
+/* ---- loops and branches --------------------------------------------------------- */
+
+/* A function of the caller's, and who it was given to. */
+typedef struct given_function {
+  loom_function function;
+  void *context;
+  const char *to;
+} given_function;
+
+/* Calls one for an entry; the answer is its status, whose error is recorded. */
+static int call_given(void *given, const uint64_t *inputs, size_t input_count, uint64_t *outputs,
+                      size_t output_count) {
+  const given_function *f = (const given_function *)given;
+  const char *file = source_file;
+  const int line = source_line;
+  const uint32_t before = errors_made;
+  const loom_status status = f->function((const loom_tensor *)inputs, input_count,
+                                         (loom_tensor *)outputs, output_count, f->context);
+  loom_set_source_location(file, line);
+  if (status != LOOM_OK && (errors_made == before || loom_error_status() != status)) {
+    char message[200];
+    snprintf(message, sizeof message,
+             "%s: a function that was given to it returned the status %d (%s), and no call that "
+             "failed with it; expected LOOM_OK, or the status of such a call",
+             f->to, (int)status, loom_status_name(status));
+    return (int)fail(LOOM_ERROR_ARGUMENT, message);
+  }
+  return (int)status;
+}
+
+/* Releases handles that are not stale already. */
+static void let_go(const uint64_t *tensors, size_t count) {
+  size_t i;
+  for (i = 0; i < count; ++i) {
+    if (live_slot(LOOMP_TENSOR, tensors[i]) != NULL) (void)release(LOOMP_TENSOR, tensors[i]);
+  }
+}
+
+loom_status loom_scan(loom_function step, void *context, const loom_tensor *init,
+                      size_t carry_count, const loom_tensor *xs, size_t xs_count, int64_t length,
+                      size_t ys_count, bool reverse, loom_tensor *results) {
+  given_function f = {step, context, "loom_scan"};
+  NEED_LIST(init, carry_count);
+  if (ys_count > LONGEST) return too_long(__func__, "ys_count", ys_count);
+  if (results != NULL) memset(results, 0, (carry_count + ys_count) * sizeof *results);
+  READY();
+  NEED(step);
+  NEED_LIST(xs, xs_count);
+  NEED_IF(results, carry_count + ys_count);
+  return CALL(loomp_scan(call_given, &f, let_go, (const uint64_t *)init, carry_count,
+                           (const uint64_t *)xs, xs_count, length, ys_count, reverse,
+                           (uint64_t *)results, WHERE));
+}
+
+loom_status loom_while_loop(loom_function condition, loom_function body, void *context,
+                            const loom_tensor *init, size_t carry_count, int64_t max_steps,
+                            loom_tensor *results) {
+  given_function c = {condition, context, "loom_while_loop"};
+  given_function b = {body, context, "loom_while_loop"};
+  NEED_LIST(init, carry_count);
+  if (results != NULL) memset(results, 0, carry_count * sizeof *results);
+  READY();
+  NEED(condition);
+  NEED(body);
+  NEED_IF(results, carry_count);
+  return CALL(loomp_while_loop(call_given, &c, &b, let_go, (const uint64_t *)init, carry_count,
+                                 max_steps, (uint64_t *)results, WHERE));
+}
+
+loom_status loom_cond(loom_tensor which, loom_function if_true, loom_function if_false,
+                      void *context, const loom_tensor *operands, size_t operand_count,
+                      loom_tensor *results, size_t result_count) {
+  given_function t = {if_true, context, "loom_cond"};
+  given_function f = {if_false, context, "loom_cond"};
+  if (result_count > LONGEST) return too_long(__func__, "result_count", result_count);
+  if (results != NULL) memset(results, 0, result_count * sizeof *results);
+  READY();
+  NEED(if_true);
+  NEED(if_false);
+  NEED_LIST(operands, operand_count);
+  NEED_IF(results, result_count);
+  return CALL(loomp_cond(call_given, which.bits, &t, &f, let_go, (const uint64_t *)operands,
+                           operand_count, (uint64_t *)results, result_count, WHERE));
+}
+
 /* ---- evaluation and observation ------------------------------------------------ */
 
 loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {

@@ -39,6 +39,7 @@ class Fuzz:
         self.random = random.Random(seed)
         self.client = Client()
         self.ffi, self.lib = self.client.ffi, self.client.lib
+        self.callback = self.ffi.callback("loom_function", self.given_function)
         self.tensors = [
             self.client.from_numpy(np.ones(shape, dtype.numpy))
             for shape, dtype in itertools.product(SHAPES, ll.dtypes.ALL)]
@@ -168,6 +169,8 @@ class Fuzz:
                 yield self.ffi.NULL
             elif "*" in name:
                 yield self.pointer(kind.removeprefix("const "), name.count("*"))
+            elif kind == "loom_function":
+                yield self.random.choice((self.ffi.NULL, self.callback))
             elif kind in ("loom_tensor", "loom_buffer", "loom_program"):
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
@@ -180,6 +183,17 @@ class Fuzz:
                 yield self.random.choice((False, True))
             else:
                 yield self.random.choice((*range(20), 100, 102, 2**31, 2**32 - 1))
+
+    def given_function(
+        self, inputs: Any, input_count: int, outputs: Any, output_count: int, context: Any
+    ) -> int:
+        """A function that a loop records: gives back what it gets, or anything, or fails."""
+        for i in range(output_count):
+            if input_count and self.random.random() < 0.7:
+                outputs[i] = inputs[self.random.randrange(input_count)]
+            elif self.random.random() < 0.5:
+                outputs[i].bits = self.random.choice(HANDLES)
+        return self.random.choice((0, 0, 0, 2, 77))
 
     def pointer(self, kind: str, depth: int) -> Any:
         """NULL, or memory for as many of a kind as the numbers above that can be meant."""

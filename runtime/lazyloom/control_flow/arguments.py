@@ -29,7 +29,7 @@ def described(f: Any, role: str) -> str:
     f = inspect.unwrap(f)
     name = getattr(f, "__name__", type(f).__name__)
     # of an object that is called, the method
-    code = getattr(f, "__code__", None) or getattr(
+    code = f.__code__ if hasattr(f, "__code__") else getattr(
         getattr(f, "__call__", None), "__code__", None)  # noqa: B004
     where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
     return f"function {name}{where}"

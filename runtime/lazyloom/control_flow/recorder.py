@@ -127,6 +127,8 @@ class Recorded:
         self.step: Final = call.step is not None
         if call.step is not None:
             given.append(call.step)
+            # its node knows the call, and would keep itself alive
+            call.step = None
         self.own = len(given)
         self.own_types = [v.type for v in given]
         for number, v in enumerate(given):
