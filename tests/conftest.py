@@ -1,4 +1,4 @@
-"""One private disk cache per test run, shared by its worker processes; Ctrl-C; and ``--quick``."""
+"""One private disk cache per test run, shared by its workers; forms; Ctrl-C; and ``--quick``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import forms
 
 # SciPy reads it when it is imported: its functions, and scikit-learn's, then keep our arrays
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -39,7 +41,11 @@ PARTS = 8
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``op_names`` of a test is a part of the op table's names, or what ``--op`` names."""
+    """``op_names`` of a test is a part of the op table's names, or what ``--op`` names.
+
+    A test of the contract runs in both forms.
+    """
+    forms.parametrize(metafunc)
     if "op_names" not in metafunc.fixturenames:
         return
     from lazyloom.ops.spec import lookup, table
@@ -80,6 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before all fixtures: programs run in the form that the test is about."""
+    forms.use(forms.form_of(item))
+
+
 def _is_quick(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow") is not None:
         return False
@@ -116,6 +128,12 @@ def _quick_options() -> list[tuple[str, str]]:
                 continue
         known.append(option)
     return known
+
+
+@pytest.fixture(autouse=True)
+def form(request: pytest.FixtureRequest) -> str:
+    """The form in which the test's programs run: "whole" or "pieces"."""
+    return forms.form_of(request.node)
 
 
 @pytest.fixture(autouse=True)

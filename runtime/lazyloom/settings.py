@@ -19,7 +19,7 @@ from .errors import ArgumentError
 #: the options of a thread
 FLAGS: Final[dict[str, bool]] = {
     "donate": True, "forbid_reads": False,
-    "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "1") not in ("", "0"),
+    "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
 }
 
 #: a component drops its dead nodes once there are so many, and half of all are dead. Asked for each
@@ -69,7 +69,7 @@ class Tuning:
         "requests_kept", "mappings_part", "mappings_interval", "disk_interval", "records_kept",
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
-        "run_room", "compile_room",
+        "run_room", "compile_room", "compiled_beside",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -99,6 +99,7 @@ class Tuning:
         self.memory_asked_from: int = 1 << 24
         self.run_room: int = 32 << 20
         self.compile_room: int = 96 << 20
+        self.compiled_beside: int = 64
 
 
 tuning: Final = Tuning()
@@ -176,6 +177,9 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
            "values.", 0),
     Number("compile_room", "bytes",
            "Where the address space is limited, room that a compilation asks for.", 0),
+    Number("compiled_beside", "programs",
+           "Programs that may wait to be compiled beside the program; the one whose runs have cost "
+           "least gives way. With 0 none is: the program waits for those that have paid.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

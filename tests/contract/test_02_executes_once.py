@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import lazyloom as ll
 from tests.contract.ffi import Handlers
@@ -77,6 +78,7 @@ def test_unrelated_work_stays_pending(handlers: Handlers) -> None:
     assert handlers.runs == before + 1
 
 
+@pytest.mark.whole
 def test_one_read_runs_the_connected_component_as_one_program(handlers: Handlers) -> None:
     x = host([1.0, 2.0])
     y = ll.record("test_count", [x])

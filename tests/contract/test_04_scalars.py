@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import lazyloom as ll
 from tests.contract.helpers import counted, host, number, tensor
@@ -39,6 +40,7 @@ def train(steps: int, rates: list[float], momenta: list[float]) -> list[int]:
     return compiled
 
 
+@pytest.mark.whole
 def test_a_training_loop_with_changing_rates_compiles_in_its_first_step_only(
     fresh_cache: Any,
 ) -> None:
@@ -49,6 +51,7 @@ def test_a_training_loop_with_changing_rates_compiles_in_its_first_step_only(
     assert compiled[1:] == [0] * (steps - 1)
 
 
+@pytest.mark.whole
 def test_numbers_of_every_kind_are_parameters(fresh_cache: Any) -> None:
     cases = [
         (ll.dtypes.float32, np.float32, [0.5, 2.0, 1e30, float("inf"), float("nan"), -0.0]),
@@ -67,6 +70,7 @@ def test_numbers_of_every_kind_are_parameters(fresh_cache: Any) -> None:
         assert delta.programs_compiled == 1, dtype
 
 
+@pytest.mark.whole
 def test_slices_at_changing_places_compile_once(fresh_cache: Any) -> None:
     data = np.arange(40, dtype=np.float32).reshape(20, 2)
     x = tensor(data)

@@ -88,6 +88,7 @@ def test_a_million_repeating_ops_without_a_read(body: int, tmp_path: Any) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_a_million_ops_without_any_repetition() -> None:
     found = a_million("no repetition", 900)
     assert found["compiled"] <= 100, found
@@ -148,6 +149,7 @@ def test_a_loop_that_keeps_a_list_of_its_results(fresh_cache: Any) -> None:
         np.testing.assert_array_equal(kept[k].read(), np.full(4, k + 1.0))
 
 
+@pytest.mark.whole
 def test_a_wide_graph_is_one_program(fresh_cache: Any) -> None:
     xs = [host(np.full(2, k + 2.0)) for k in range(200)]
     with counted() as delta:

@@ -163,11 +163,18 @@ class Backend(ABC):
     ) -> HostKernel | None:
         """One op at operand types (None: absent) as a function on the host; None if there is none.
 
-        A backend that has kernels need not compile a program before its first run: the program runs
-        op by op, and compiling goes on beside it. Kernels give what the op's definition says, up to
-        the last bits of floating-point numbers.
+        An op without one is compiled as a program of its own. Kernels give what the op's definition
+        says, up to the last bits of floating-point numbers.
         """
         return None
+
+    def has_host_kernels(self) -> bool:
+        """Whether most ops have a :meth:`host_kernel`, now and on this machine.
+
+        Such a backend need not compile a program before its first run: the program runs op by op,
+        and compiling goes on beside it.
+        """
+        return False
 
     def compiles_elsewhere(self) -> bool:
         """Whether another process with the same environment compiles for this one's device."""

@@ -18,14 +18,13 @@ from ..cache import memory
 from ..counters import counters
 from ..program.donation import match_donations
 from ..program.plan import Plan
+from ..settings import tuning
 from . import compiler_process, programs
 from .compiler_process import CompilerProcess
 from .selection import backend
 
 #: seconds without work after which the other process ends
 IDLE: Final = 10.0
-#: programs that may wait; beyond that, the one that has cost least goes
-LONGEST: Final = 64
 
 
 class _Job:
@@ -144,9 +143,9 @@ def request(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     """Have an entry's program compiled beside the program; False where that cannot be."""
     c = _compiler
     with c.changed:
-        if c.stopped:
+        if c.stopped or not tuning.compiled_beside:
             return False
-        if len(c.queue) >= LONGEST:
+        if len(c.queue) >= tuning.compiled_beside:
             least = min(c.queue, key=_cost)
             if _cost(least) >= entry.spent:
                 return True

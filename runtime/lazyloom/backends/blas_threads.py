@@ -18,7 +18,8 @@ import numpy as np
 #: estimated seconds of a product from which those of its run may use all threads
 LONG: Final = 0.002
 
-_lock: Final = threading.Lock()
+#: a signal's handler may run a program while its thread holds it
+_lock: Final = threading.RLock()
 
 
 class _Library:
@@ -76,17 +77,17 @@ class one_thread:  # noqa: N801 - used as a function
                 b.look()
             if b.set is None:
                 return
-            if b.holders == 0:
+            b.holders += 1
+            self._held = True
+            if b.holders == 1:
                 b.before = int(b.get())
                 if b.before > 1:
                     b.set(1)
-            b.holders += 1
-            self._held = True
 
     def __exit__(self, *exc: object) -> None:
         if self._held:
             b = _library
             with _lock:
-                b.holders -= 1
-                if b.holders == 0 and b.before > 1:
+                if b.holders == 1 and b.before > 1:
                     b.set(b.before)
+                b.holders -= 1

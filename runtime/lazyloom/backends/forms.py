@@ -20,6 +20,7 @@ from ..program.plan import Plan
 from ..trace.specs import Spec
 from . import background, programs
 from .blas_threads import LONG
+from .selection import backend
 
 #: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
 PER_OP: Final = 2e-6
@@ -50,7 +51,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         return False
     ops = len(plan.nodes)
     if entry.estimate == 0.0:
-        if not has_pieces(plan):
+        if not backend().has_host_kernels() or not has_pieces(plan):
             entry.refused = True
             return False
         entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops

@@ -14,7 +14,7 @@ import numpy as np
 from ..cache import memory
 from ..counters import counters
 from ..dtypes import DType
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
@@ -200,11 +200,14 @@ def _run(plan: Plan) -> None:
         if piece is None:
             piece = piece_of(spec, key)
         if not piece.ready:
+            started = time.perf_counter()
             try:
                 prepare(piece, evaluation)
             except NotLowered as error:
                 assert error.__cause__ is not None
                 raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
+            timings = evaluation.timings
+            timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
         try:
             kernel = piece.kernel
             if kernel is not None and piece.proven:
@@ -244,7 +247,12 @@ def _execute(piece: Piece, arguments: list[Any]) -> Any:
         if isinstance(x, (np.ndarray, np.generic)):
             x = backend().upload(np.asarray(x))
         arrays.append(x)
-    results: Any = piece.loaded.run(*arrays)
+    try:
+        results: Any = piece.loaded.run(*arrays)
+    finally:
+        # a signal that came while foreign code asked interpreted code
+        if late:
+            deliver()
     views = [backend().host_view(r) for r in results]
     return views if piece.count > 1 else views[0]
 
@@ -282,13 +290,15 @@ def _attach(plan: Plan, values: list[Any], used: list[Piece]) -> None:
             value = np.ascontiguousarray(value)
         arrays.append(value)
         size += value.nbytes
-    for target, array in zip(plan.results, arrays, strict=True):
-        target.host = array
-        # it is there: nothing can go wrong with it any more
-        target.origin = None
-    for k in plan.donatable:
-        leaf = plan.leaves[k]
-        leaf.array = None
-        leaf.host = None
     plan.evaluation.bytes_out = size
-    plan.attached = True
+    # an exception of a signal's handler in between would leave neither operands nor results
+    with Deferred():
+        for target, array in zip(plan.results, arrays, strict=True):
+            target.host = array
+            # it is there: nothing can go wrong with it any more
+            target.origin = None
+        for k in plan.donatable:
+            leaf = plan.leaves[k]
+            leaf.array = None
+            leaf.host = None
+        plan.attached = True

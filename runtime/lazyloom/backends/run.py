@@ -33,7 +33,7 @@ def run(plan: Plan, donate: bool) -> None:
         from . import forms, programs
 
         if forms.in_pieces(entry, plan, donate):
-            _run_in_pieces(entry, plan, started)
+            _run_in_pieces(entry, plan, donate, started)
             return
         info = programs.prepared(entry, plan, donate)
     else:
@@ -75,22 +75,21 @@ def run(plan: Plan, donate: bool) -> None:
     timings["dispatch"] = time.perf_counter() - looked
 
 
-def _run_in_pieces(entry: memory.Entry, plan: Plan, started: float) -> None:
+def _run_in_pieces(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
     """Run the plan op by op, and count what that costs."""
     from . import forms
 
     evaluation: Evaluation = plan.evaluation
-    evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable)
+    evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
     evaluation.backend = backend().name
     counters["runs_in_pieces"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    waited = counters["compile_wait_us"]
     looked = time.perf_counter()
     run_pieces(plan, forms.may_use_threads(plan))
     took = time.perf_counter() - looked
     entry.runs += 1
-    # ops that had to be compiled for it are ready the next time
-    entry.spent += max(0.0, took - (counters["compile_wait_us"] - waited) * 1e-6)
+    # what had to be prepared is ready the next time
+    entry.spent += max(0.0, took - evaluation.timings.get("prepare", 0.0))
     evaluation.spent, evaluation.estimate = entry.spent, entry.estimate
     evaluation.timings["lookup"] = looked - started
     evaluation.timings["pieces"] = took

@@ -70,7 +70,8 @@ class Evaluation:
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
         difference: if compiled, how it differs from the nearest known program.
         timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
-            ``dispatch``.
+            ``dispatch``; of a run in pieces ``pieces``, of which ``prepare`` was finding or making
+            what its ops run as.
         bytes_in, bytes_out, bytes_donated: sizes of inputs, wanted results and donated inputs.
         copied: numbers of the leaves that were copied since the program donates them.
         error: the error, if it failed.

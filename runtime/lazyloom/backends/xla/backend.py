@@ -53,10 +53,12 @@ class Xla(Backend):
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """NumPy's calls for the steps that JAX traces of the op, where the device is the host."""
-        if on_other_device():
-            return None
+        """NumPy's calls for the steps that JAX traces of the op."""
         return kernel_of(spec, types)
+
+    def has_host_kernels(self) -> bool:
+        """Where the device is the host."""
+        return not on_other_device()
 
     def compiles_elsewhere(self) -> bool:
         """On the processor; a second process would take an accelerator's memory."""

@@ -1,0 +1,67 @@
+"""In which form a test's programs run: whole, compiled before they run, or in pieces, op by op.
+
+Tests that are about compiled programs (counts, keys, records, the disk cache, donation, a frontend
+beside another bit for bit) run whole. What users see runs as it does for users, in pieces at first.
+The contract's lines about behaviour run in both forms. The markers ``whole`` and ``pieces`` decide
+for a test; ``LAZYLOOM_REPRODUCIBLE=1`` has all others run whole.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+TESTS: Final = Path(__file__).resolve().parent
+VARIABLE: Final = "LAZYLOOM_REPRODUCIBLE"
+#: what the tests' processes were started with: the form of tests that say nothing
+DEFAULT: Final = "whole" if os.environ.get(VARIABLE, "0") not in ("", "0") else "pieces"
+
+#: folders and modules whose tests run whole
+WHOLE: Final = (
+    "capi", "contract", "ops", "repository", "runtime", "conformance/test_derivatives.py",
+    "conformance/test_ops.py", "conformance/test_programs.py",
+)  # fmt: skip
+#: modules whose tests run in both forms
+BOTH: Final = tuple(f"contract/test_{name}.py" for name in (
+    "01_errors_at_the_call", "02_executes_once", "04_scalars", "06_donation",
+    "07_views_and_gradients", "08_long_traces", "09_threads", "10_checks", "10_failures",
+    "10_recovery", "13_fork", "autodiff"))  # fmt: skip
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Have a test run in both forms, if its module does and it says nothing."""
+    definition = metafunc.definition
+    if _name(definition.path) in BOTH and not any(
+        definition.get_closest_marker(form) for form in ("whole", "pieces")
+    ):
+        metafunc.parametrize("form", [
+            pytest.param(form, marks=getattr(pytest.mark, form)) for form in ("whole", "pieces")],
+            indirect=True)  # fmt: skip
+
+
+def form_of(item: pytest.Item) -> str:
+    """The form of a test."""
+    for form in ("whole", "pieces"):
+        if item.get_closest_marker(form) is not None:
+            return form
+    name = _name(item.path)
+    return "whole" if any(name == w or name.startswith(w + "/") for w in WHOLE) else DEFAULT
+
+
+def use(form: str) -> None:
+    """Have programs run in that form from now on, those of new processes too."""
+    from lazyloom import settings
+
+    whole = form == "whole"
+    os.environ[VARIABLE] = "1" if whole else "0"
+    settings.FLAGS["reproducible"] = whole
+    # what compiles beside short programs would take the processor from other tests
+    default = settings.NUMBERS["compiled_beside"].default
+    settings.tuning.compiled_beside = default if whole else 0
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else path.name
