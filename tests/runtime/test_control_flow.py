@@ -254,6 +254,9 @@ def ours() -> list[Any]:
     return [lnp.asarray(x) for x in (W, H, XS)]
 
 
+FORMS = pytest.mark.parametrize("form", [
+    pytest.param(form, marks=getattr(pytest.mark, form)) for form in ("whole", "pieces")],
+    indirect=True)  # fmt: skip
 DIRECTIONS = [onp.cos(x) for x in (W, H, XS)]
 
 
@@ -268,6 +271,7 @@ def derived(case: Any, k: Any, backward: bool) -> Callable[..., Any]:
     return f
 
 
+@FORMS
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
 def test_values_and_derivatives_are_those_of_jax(case: Any) -> None:
     close(derived(case, Ours, True)(*ours()), jax.jit(derived(case, Jax, True))(*theirs()))
@@ -292,6 +296,7 @@ def test_second_derivatives_are_those_of_jax(case: Any) -> None:
 MANY = onp.stack([H, -H, H * 0.1, H + 2])
 
 
+@FORMS
 @pytest.mark.parametrize("case", [*CASES, newton, collatz], ids=lambda c: c.__name__)
 def test_mapping_is_that_of_jax(case: Any) -> None:
     def mapped(k: Any) -> Any:
@@ -696,3 +701,16 @@ def test_what_is_no_body_is_an_error_at_the_call() -> None:
     text = caught(ArgumentError, lambda: ll.apply(
         "scan", [lnp.asarray(H)], {"body": "nonsense", "carry": 1, "xs": 0, "length": 2}))
     assert text.startswith("scan: a body is no text that lazyloom.scan records: ")
+
+
+def test_a_mapped_loop_inside_an_op_goes_on_for_each_element_on_the_host() -> None:
+    """What an op does by itself runs on the host; a program's own loop does not."""
+    from lazyloom.backends.xla.host.kernels import kernel_text, load
+
+    def halved(x: Any, n: Any) -> Any:
+        return lax.while_loop(lambda c: jnp.abs(c[0]).sum() > 1,
+                              lambda c: (c[0] / 2, c[1] + 1), (x, n))  # fmt: skip
+
+    given = (XS, onp.arange(5))
+    run, _ = load(kernel_text(jax.make_jaxpr(jax.vmap(halved))(*given)))
+    close(run(*given), jax.vmap(halved)(*given))

@@ -66,8 +66,11 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
     if data is None:
         counters["host_kernels"] += 1
         try:
-            text = kernel_text(trace(function_of(spec, types), [
-                (t.shape, t.dtype.numpy) for t in types if t is not None]))
+            closed = trace(function_of(spec, types), [
+                (t.shape, t.dtype.numpy) for t in types if t is not None])
+            if spec.op.root.bodies and _has_while(closed.jaxpr):
+                raise Unsupported("a program's own loop, of any number of steps")
+            text = kernel_text(closed)
         except Unsupported:
             text = ""
         except Exception as error:
@@ -84,6 +87,19 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
     if None in types:
         run = _present(run, [k for k, t in enumerate(types) if t is not None])
     return HostKernel(run, shared)
+
+
+def _has_while(jaxpr: Any) -> bool:
+    """Whether a traced function has a loop whose number of steps is not known."""
+    for step in jaxpr.eqns:
+        if step.primitive.name == "while":
+            return True
+        for parameter in step.params.values():
+            for inner in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns") and _has_while(inner):
+                    return True
+    return False
 
 
 def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any]:
@@ -247,8 +263,19 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     of_condition, of_body = _tuple(xs[:a]), _tuple(xs[a : a + b])
     carry = w.names.fresh("c")
     w.line(f"{carry} = {_tuple(xs[a + b :])}")
-    w.line(f"while {condition}(*{of_condition}, *{carry})[0].all():")
-    w.line(f"    {carry} = {body}(*{of_body}, *{carry})")
+    shape = tuple(p["cond_jaxpr"].out_avals[0].shape)
+    if not shape:
+        w.line(f"while {condition}(*{of_condition}, *{carry})[0].all():")
+        w.line(f"    {carry} = {body}(*{of_body}, *{carry})")
+        return _results(w, carry, step.outvars, True)
+    # mapped: it goes on while any element does, and those that are through stay as they are
+    going, made = w.names.fresh("p"), w.names.fresh("r")
+    w.line(f"while ({going} := {condition}(*{of_condition}, *{carry})[0]).any():")
+    w.line(f"    {made} = {body}(*{of_body}, *{carry})")
+    chosen = [
+        f"where({going}.reshape({(*shape, *[1] * (len(v.aval.shape) - len(shape)))}), "
+        f"{made}[{k}], {carry}[{k}])" for k, v in enumerate(step.outvars)]
+    w.line(f"    {carry} = ({''.join(c + ', ' for c in chosen)})")
     return _results(w, carry, step.outvars, True)
 
 
