@@ -29,7 +29,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", both.PROGRAMS)
-def test_equal_under_both_imports(name: str) -> None:
+def test_equal_under_both_imports(name: str, form: str) -> None:
     theirs = both.load(name, "numpy")(**SMALL[name])
     run = both.load(name, "lazyloom_numpy")
     ours = run(**SMALL[name])
@@ -37,7 +37,8 @@ def test_equal_under_both_imports(name: str) -> None:
     assert both.differences(ours, theirs) == []
     compiled = lazyloom.stats()["programs_compiled"]
     assert both.differences(run(**SMALL[name]), theirs) == []
-    assert lazyloom.stats()["programs_compiled"] == compiled
+    if form == "whole":
+        assert lazyloom.stats()["programs_compiled"] == compiled
 
 
 @pytest.mark.parametrize("name", both.PROGRAMS)

@@ -131,6 +131,8 @@ def _shift_right_arithmetic(
 
 def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
     y = int(p["y"])
+    if y == 1:
+        return xs[0]
     if y == 2:
         return call(w, "square", xs, shape, dtype)
     if dtype.kind == "c" or (y < 0 and dtype.kind != "f"):

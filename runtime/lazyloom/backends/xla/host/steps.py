@@ -276,6 +276,11 @@ def _mode(p: Any) -> str:
     raise Unsupported(f"indexing mode {name}")
 
 
+def _ints(numbers: Any) -> tuple[int, ...]:
+    """NumPy's integers among them have another text."""
+    return tuple(map(int, numbers))
+
+
 def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     x, indices = w.full(xs[0]), w.full(xs[1])
     numbers, mode = p["dimension_numbers"], _mode(p)
@@ -288,9 +293,9 @@ def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
                 np.iinfo(x.dtype).min if x.dtype.kind == "i" else
                 np.iinfo(x.dtype).max if x.dtype.kind == "u" else True)
         fill = w.literal(given, x.dtype).text
-    plan = (tuple(numbers.offset_dims), tuple(numbers.collapsed_slice_dims),
-            tuple(numbers.start_index_map), tuple(numbers.operand_batching_dims),
-            tuple(numbers.start_indices_batching_dims))
+    plan = (_ints(numbers.offset_dims), _ints(numbers.collapsed_slice_dims),
+            _ints(numbers.start_index_map), _ints(numbers.operand_batching_dims),
+            _ints(numbers.start_indices_batching_dims))
     shape = _shape(out)
     return w.let(f"gather({x.text}, {indices.text}, {plan}, {sizes}, {fill}, {shape})", shape,
                  x.dtype)
@@ -312,9 +317,9 @@ def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
     numbers, mode = p["dimension_numbers"], _mode(p)
     if x.dtype.kind == "b" and function not in ("None", "maximum", "minimum"):
         raise Unsupported(f"{name} of booleans")
-    plan = (tuple(numbers.update_window_dims), tuple(numbers.inserted_window_dims),
-            tuple(numbers.scatter_dims_to_operand_dims), tuple(numbers.operand_batching_dims),
-            tuple(numbers.scatter_indices_batching_dims))
+    plan = (_ints(numbers.update_window_dims), _ints(numbers.inserted_window_dims),
+            _ints(numbers.scatter_dims_to_operand_dims), _ints(numbers.operand_batching_dims),
+            _ints(numbers.scatter_indices_batching_dims))
     return w.let(
         f"scatter({x.text}, {indices.text}, {updates.text}, {plan}, {mode == 'clip'}, {function})",
         x.shape, x.dtype)
