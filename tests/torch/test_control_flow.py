@@ -10,7 +10,7 @@ import pytest
 import lazyloom_torch as torch
 from lazyloom_torch._higher_order_ops import scan
 from tests.contract.helpers import counted
-from tests.torch import cases_control_flow
+from tests.torch import cases_control_flow, random_loops
 from tests.torch.oracle import same
 
 
@@ -23,6 +23,14 @@ def test_cases_are_pytorchs(name: str) -> None:
 @pytest.mark.parametrize("name", cases_control_flow.CASES)
 def test_cases_run(name: str) -> None:
     assert cases_control_flow.CASES[name](torch)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_loops_are_what_they_are_step_by_step(seed: int) -> None:
+    for mine, expected in zip(
+        random_loops.results(seed, True), random_loops.results(seed, False), strict=True
+    ):
+        torch.testing.assert_close(mine, expected, equal_nan=True)
 
 
 def test_names_stand_where_pytorch_has_them() -> None:
