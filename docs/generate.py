@@ -7,15 +7,19 @@ pages are as it would write them, and the tests do that.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-from lazyloom import ops
-from lazyloom.dtypes import ALL
-from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class
-from lazyloom.settings import FLAGS, NUMBERS
+# the pages state the defaults without it, which tests set
+os.environ.pop("LAZYLOOM_REPRODUCIBLE", None)
+
+from lazyloom import ops  # noqa: E402
+from lazyloom.dtypes import ALL  # noqa: E402
+from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class  # noqa: E402
+from lazyloom.settings import FLAGS, NUMBERS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

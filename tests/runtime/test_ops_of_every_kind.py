@@ -420,6 +420,17 @@ def test_a_check_of_its_own_is_looked_at() -> None:
         ll.apply("exp", [found]).read()
 
 
+def test_an_effect_is_no_part_of_a_loop() -> None:
+    x = np.array(X)
+    for f in (lambda c, _: (ll.apply("own_noted", [c]), None),
+              lambda c, _: (c, ll.apply("own_noted", [x]))):  # fmt: skip
+        with pytest.raises(ll.errors.ArgumentError, match=(
+            r"own_noted: the op has effects, which cannot be in the function <lambda> \(.*\) that "
+            "lazyloom.scan records; call it outside"
+        )):  # fmt: skip
+            ll.scan(f, x, None, length=2)
+
+
 def test_an_effect_is_not_mapped() -> None:
     with pytest.raises(ll.errors.ArgumentError, match="own_noted.*has effects"):
         ll.vmap(lambda x: ll.apply("own_noted", [x]))(np.array(X))
