@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..counters import counters
+from ..dtypes import DType
 from ..trace.graph import Buffer
 from ..types import TensorType
 from . import returned
@@ -26,6 +27,13 @@ def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
     # a number too large for the dtype is an infinity, whatever the program set np.seterr() to
     with np.errstate(all="ignore"):
         return np.array(numbers, dtype=dtype)
+
+
+def scalar_of(number: Any, dtype: DType) -> Any:
+    """A run-time scalar as NumPy's, the same bits as in :func:`scalar_vector`."""
+    if dtype.kind in "fb" and dtype.itemsize > 2:
+        return dtype.numpy.type(number)
+    return scalar_vector([number], dtype.numpy)[0]
 
 
 #: one upload at a time; a signal's handler may read a value while its thread uploads another

@@ -36,6 +36,8 @@ START: Final = 0.7
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
+#: seconds a run that a program in pieces has to take for compiling it to gain anything
+WORTH: Final = 5e-5
 #: an idle compiler takes a program that ran so often, once compiling is estimated to take at most
 #: so many times what it has cost, and so many seconds
 EAGER_RUNS: Final = 3
@@ -67,6 +69,8 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     estimate = entry.estimate + start
     if run >= estimate:
         return False
+    if entry.runs and spent < WORTH * entry.runs:
+        return True  # to hand it over whole would take as long
     if not entry.queued and (spent >= estimate or (
         entry.runs >= EAGER_RUNS and EAGER_FACTOR * spent + EAGER_SECONDS >= estimate
         and background.idle()

@@ -23,7 +23,8 @@ from ..trace.specs import Spec
 from ..types import TensorType, tensor_type
 from .backend import HostKernel, NotLowered
 from .blas_threads import one_thread
-from .data import host_view, scalar_vector
+from .data import host_view, scalar_of, scalar_vector
+from .known_steps import Steps, owned, values_of, written_down
 from .selection import backend
 
 
@@ -119,22 +120,32 @@ def _constant(item: Baked) -> Any:
     return found
 
 
-def _scalar(number: Any, dtype: DType) -> Any:
-    if dtype.kind in "fb" and dtype.itemsize > 2:
-        return dtype.numpy.type(number)
-    return scalar_vector([number], dtype.numpy)[0]
-
-
-def run_pieces(plan: Plan, alone: bool) -> None:
+def run_pieces(plan: Plan, entry: memory.Entry, alone: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
     ``alone``: products of matrices may use several threads.
     """
     with np.errstate(all="ignore"), one_thread(not alone):
-        _run(plan)
+        known: Steps | None = entry.steps
+        if known is not None and known.wanted == plan.wanted:
+            try:
+                _attach(plan, values_of(known, plan))
+                return
+            except Exception as error:
+                reraise_from_handler(error)
+                if plan.attached:
+                    raise
+                # one by one it is found out which op that was; nothing but results was made
+                entry.steps = None
+        used = _run(plan)
+        # a structure that comes back
+        if entry.runs >= 1 and entry.steps is None and all(p.kernel is not None for p in used):
+            entry.steps = written_down(
+                plan, [p.kernel for p in used], [p.shared for p in used], _constant)
 
 
-def _run(plan: Plan) -> None:
+def _run(plan: Plan) -> list[Piece]:
+    """Run op by op, whatever that needs to be found for it; the pieces that ran."""
     evaluation: Evaluation = plan.evaluation
     nodes = plan.nodes
     leaves = plan.leaves
@@ -188,7 +199,7 @@ def _run(plan: Plan) -> None:
                 ordinal = ordinals.get(item, 0)
                 ordinals[item] = ordinal + 1
                 types.append(tensor_type((), item))
-                arguments.append(_scalar(plan.scalars[item][ordinal], item))
+                arguments.append(scalar_of(plan.scalars[item][ordinal], item))
             elif item is None:
                 types.append(None)
             else:
@@ -223,7 +234,13 @@ def _run(plan: Plan) -> None:
         if dying is not None:
             for number in dying:
                 values[number] = None
-    _attach(plan, values, used)
+    results: list[Any] = []
+    for slot, index in plan.wanted:
+        piece = used[slot]
+        value = values[slot][index] if piece.count > 1 else values[slot]
+        results.append(owned(value, piece.shared[index]))
+    _attach(plan, results)
+    return used
 
 
 def _first(piece: Piece, n: Any, arguments: list[Any], evaluation: Evaluation) -> Any:
@@ -275,21 +292,11 @@ def _again(
         raise OpFailed(slot, again) from again
 
 
-def _attach(plan: Plan, values: list[Any], used: list[Piece]) -> None:
+def _attach(plan: Plan, arrays: list[Any]) -> None:
     """Give the results their data, each in memory of its own."""
     size = 0
-    arrays: list[Any] = []
-    for slot, index in plan.wanted:
-        piece = used[slot]
-        value = values[slot][index] if piece.count > 1 else values[slot]
-        if not isinstance(value, np.ndarray):
-            value = np.asarray(value)
-        elif piece.shared[index]:
-            value = value.copy()
-        elif not value.flags.c_contiguous:
-            value = np.ascontiguousarray(value)
-        arrays.append(value)
-        size += value.nbytes
+    for array in arrays:
+        size += array.nbytes
     plan.evaluation.bytes_out = size
     # an exception of a signal's handler in between would leave neither operands nor results
     with Deferred():

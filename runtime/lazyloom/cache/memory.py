@@ -71,12 +71,13 @@ class Entry:
         runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
         estimate: how many seconds compiling is estimated to take, 0 before that was asked.
         queued: it is to be compiled, or is being compiled, beside the program.
+        steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
         refused: that failed; whoever runs it whole gets the error.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused")
+                 "refused", "steps")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -96,6 +97,7 @@ class Entry:
         self.estimate = 0.0
         self.queued = False
         self.refused = False
+        self.steps: Any = None
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -119,6 +121,7 @@ class Entry:
         self.aliases = aliases
         self.outputs = outputs
         self.program = program
+        self.steps = None
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them

@@ -201,10 +201,22 @@ def _reduce_precision(
     return xs[0]
 
 
+def _in_total_order(sign: str) -> Emit:
+    def emit(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+        if xs[0].dtype.kind == "c":
+            raise Unsupported("the order of complex numbers")
+        keys = [f"total_order({x.text})" if x.dtype.kind == "f" else x.text for x in xs]
+        actual = np.broadcast_shapes(*(x.actual for x in xs))
+        return w.let(f"{keys[0]} {sign} {keys[1]}", shape, dtype, actual)
+
+    return emit
+
+
 _RULES: Final[dict[str, Emit]] = {
-    "div": _div, "rem": _rem, "sign": _sign, "abs": _abs, "round": _round,
-    "shift_right_logical": _shift_right_logical,
-    "shift_right_arithmetic": _shift_right_arithmetic, "integer_pow": _integer_pow,
-    "clamp": _clamp, "select_n": _select, "convert_element_type": _convert, "real": _real,
-    "imag": _imag, "complex": _complex, "reduce_precision": _reduce_precision,
+    "div": _div, "rem": _rem, "sign": _sign, "abs": _abs, "round": _round, "shift_right_logical":
+    _shift_right_logical, "shift_right_arithmetic": _shift_right_arithmetic, "integer_pow":
+    _integer_pow, "clamp": _clamp, "select_n": _select, "convert_element_type": _convert, "real":
+    _real, "lt_to": _in_total_order("<"), "le_to": _in_total_order("<="), "eq_to":
+    _in_total_order("=="), "imag": _imag, "complex": _complex, "reduce_precision":
+    _reduce_precision,
 }  # fmt: skip

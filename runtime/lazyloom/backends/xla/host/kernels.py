@@ -21,6 +21,7 @@ from ...backend import HostKernel
 from ..jax_compat import trace
 from ..lowering import description_of, function_of
 from .elementwise import emit
+from .linalg import STEPS
 from .routines import NAMESPACE
 from .steps import SINGLE, cumulative, reduction, scatter, several, windows
 from .writer import Names, Unsupported, Value, Writer
@@ -147,6 +148,12 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
         return _random(w, step, xs)
     if any(_is_key(v) for v in (*step.invars, *step.outvars)):
         raise Unsupported(f"{name} of keys")
+    if name in STEPS:
+        return STEPS[name](w, step, xs)
+    if name == "custom_linear_solve":
+        return _linear_solve(w, step, xs)
+    if name == "platform_index":
+        return [_platform(w, step)]
     if name == "reduce":
         return _reduce(w, step, xs)
     if name in _LOOPS:
@@ -206,6 +213,26 @@ def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     else:
         raise Unsupported(name)
     return _body(w, closed.jaxpr, closed.consts, xs)
+
+
+def _linear_solve(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+    """What solves the system, of the functions that JAX carries along for derivatives."""
+    lengths, closed = step.params["const_lengths"], step.params["jaxprs"].solve
+    start = lengths.matvec + lengths.vecmat
+    constants = xs[start : start + lengths.solve]
+    return _body(w, closed.jaxpr, closed.consts, [*constants, *xs[sum(lengths) :]])
+
+
+def _platform(w: Writer, step: Any) -> Value:
+    """The number of the branch that is for the processor, or for any platform."""
+    choices = list(step.params["platforms"])
+    number = next((k for k, names in enumerate(choices) if names is not None and "cpu" in names),
+                  None)
+    if number is None:
+        number = choices.index(None)
+    found = w.literal(number, np.int32)
+    w.names.numbers[found.text] = number
+    return found
 
 
 def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
@@ -305,6 +332,10 @@ def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 
 def _cond(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    known = w.names.numbers.get(xs[0].text)
+    if known is not None:
+        closed = step.params["branches"][known]
+        return list(_body(w, closed.jaxpr, closed.consts, xs[1:]))
     branches = [_function(w, closed) for closed in step.params["branches"]]
     xs = [w.full(x) for x in xs]
     found = w.names.fresh("c")

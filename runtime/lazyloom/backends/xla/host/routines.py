@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from .indexing import dynamic_slice, dynamic_update_slice, gather, scatter
+from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .windows import convolution, reduce_window, select_and_scatter
 from .writer import DTYPES
 
@@ -28,6 +29,15 @@ def rsqrt(x: Array) -> Array:
 def logistic(x: Array) -> Array:
     """1 / (1 + exp(-x))."""
     return np.reciprocal(np.add(np.exp(np.negative(x)), x.dtype.type(1)))
+
+
+def total_order(x: Array) -> Array:
+    """Integers in the order that IEEE 754 calls total: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
+    x = np.asarray(x)
+    if x.dtype.kind != "f":
+        return x
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
 def float_sign(x: Array) -> Array:
@@ -246,6 +256,7 @@ NAMESPACE: Final[dict[str, Any]] = {
         broadcast, rsqrt, logistic, float_sign, round_away, integer_power, int_divide,
         int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
         erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, dynamic_slice,
-        dynamic_update_slice, convolution, reduce_window, select_and_scatter,
+        dynamic_update_slice, convolution, reduce_window, select_and_scatter, cholesky, lu,
+        pivots_to_permutation, triangular_solve, total_order,
     )},
 }  # fmt: skip

@@ -41,11 +41,13 @@ class Value(NamedTuple):
 class Names:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
-    __slots__ = ("count", "constants", "known", "generator")
+    __slots__ = ("count", "constants", "known", "generator", "numbers")
 
     def __init__(self) -> None:
         #: the functions of the generator whose keys were met
         self.generator: Any = None
+        #: values that are known numbers, by name
+        self.numbers: dict[str, int] = {}
         self.count = 0
         self.constants: list[str] = []
         self.known: dict[Any, str] = {}
