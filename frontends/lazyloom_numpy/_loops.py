@@ -126,7 +126,10 @@ def _ldexp(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
 
 def _spacing(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
     x = as_value(v[0])
-    away = record("copysign", (dt.scalar(float("inf"), d[0]), x))
+    # that of -0.0 is positive
+    below = record("less", (x, dt.scalar(0.0, d[0])))
+    away = record("where", (
+        below, dt.scalar(-float("inf"), d[0]), dt.scalar(float("inf"), d[0])))
     return record("subtract", (record("nextafter", (x, away)), x))
 
 

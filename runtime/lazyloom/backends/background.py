@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import threading
 import time
 from typing import Any, Final
 
-from ..cache import memory
+from ..cache import disk, memory
 from ..counters import counters
 from ..program.donation import match_donations
+from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import tuning
 from . import compiler_process, programs
@@ -28,7 +30,7 @@ IDLE: Final = 10.0
 
 
 class _Job:
-    __slots__ = ("entry", "wanted", "donatable", "donate", "site")
+    __slots__ = ("entry", "wanted", "donatable", "donate", "site", "record")
 
     def __init__(self, entry: memory.Entry, plan: Plan, donate: bool) -> None:
         self.entry = entry
@@ -36,6 +38,8 @@ class _Job:
         self.donatable = list(plan.donatable)
         self.donate = donate
         self.site = str(plan.evaluation.site)
+        #: of no run: looking for a program on disk writes into it
+        self.record = Evaluation(0, "", plan.evaluation.site)
 
 
 class _Compiler:
@@ -85,17 +89,27 @@ class _Compiler:
         try:
             with entry.lock:
                 outputs, donatable = programs.asked(entry, job.wanted, job.donatable, job.donate)
-            if not self.elsewhere(job, outputs, donatable):
-                self.here(job, outputs, donatable)
+            if not self.on_disk(job):
+                if not self.elsewhere(job, outputs, donatable):
+                    self.here(job, outputs, donatable)
+                counters["background_compiles"] += 1
             entry.spent, entry.runs = 0.0, 0
-            counters["background_compiles"] += 1
             counters["promotions"] += 1
         except Exception as error:
             counters["background_failures"] += 1
             self.errors = [*self.errors[-15:], (job.site, error)]
-            entry.refused = True
+            # what runs in pieces goes on doing so
+            entry.estimate = math.inf
         finally:
             entry.queued = False
+
+    def on_disk(self, job: _Job) -> bool:
+        """Load the program from disk, where nobody has looked yet; whether it was there."""
+        entry = job.entry
+        if entry.looked or not disk.enabled():
+            return False
+        with self.inside, entry.lock:
+            return programs.look(entry, job.wanted, job.donate, job.record) is None
 
     def elsewhere(self, job: _Job, outputs: programs.Outputs, donatable: list[int]) -> bool:
         """Have the program compiled by another process; False where that cannot be."""
@@ -198,6 +212,8 @@ def _stop() -> None:
 def _after_fork() -> None:
     # the child has no such thread, and may not use the runtime if its parent did
     global _compiler
+    # or the other process would live as long as the child
+    _compiler.process.close()
     _compiler = _Compiler()
     _compiler.stopped = True
 

@@ -42,6 +42,8 @@ class CompilerProcess:
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self.failed = False
+        #: those that were let go, by process id, until they have ended
+        self.closed: list[int] = []
 
     def compile(
         self, structure: Structure, outputs: Any, donatable: list[int], donate: bool
@@ -55,6 +57,7 @@ class CompilerProcess:
         child = self.child
         try:
             if child is None or child.poll() is not None:
+                self.closed = [pid for pid in self.closed if not _ended(pid)]
                 child = self.child = _begin()
             assert child.stdin is not None and child.stdout is not None
             head = json.dumps({
@@ -83,6 +86,17 @@ class CompilerProcess:
                 child.stdin.close()
         # nobody waits for it: it may be at something long
         child.returncode = 0
+        self.closed.append(child.pid)
+
+
+def _ended(pid: int) -> bool:
+    """Whether a child has ended, of which the system keeps a trace until it is asked."""
+    if not hasattr(os, "WNOHANG"):
+        return True
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+    except OSError:
+        return True
 
 
 def _begin() -> subprocess.Popen[bytes]:

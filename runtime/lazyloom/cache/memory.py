@@ -69,10 +69,11 @@ class Entry:
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked for on disk.
         runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
-        estimate: how many seconds compiling is estimated to take, 0 before that was asked.
+        estimate: how many seconds compiling is estimated to take, 0 before that was asked, infinite
+            if it failed beside the program.
         queued: it is to be compiled, or is being compiled, beside the program.
         steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
-        refused: that failed; whoever runs it whole gets the error.
+        refused: it cannot run in pieces.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -149,9 +150,9 @@ class Evaluation:
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         if self.form == "pieces":
-            lines.append(
-                f"  form     op by op, {self.spent * 1e3:.1f} ms so far; compiling is estimated to "
-                f"take {self.estimate * 1e3:.0f} ms")
+            compiling = "compiling failed" if self.estimate == math.inf else (
+                f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
+            lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

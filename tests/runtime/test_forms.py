@@ -1,0 +1,451 @@
+"""When a program runs op by op and when whole, and what compiles beside it in the meantime."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from lazyloom.backends import background
+from lazyloom.backends.selection import backend
+from tests.contract.helpers import counted, host, in_threads, number, script
+
+pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+
+X = np.linspace(0.1, 2.0, 12, dtype=np.float32).reshape(3, 4)
+#: seconds in which something that takes a second or two is done, on a machine with much to do
+LONG = 120
+
+
+@pytest.fixture(autouse=True)
+def empty(fresh_cache: Path) -> Iterator[None]:
+    """No program is known, and none is being compiled."""
+    assert fresh_cache
+    assert background.wait(LONG)
+    with ll.options(compiled_beside=64):
+        yield
+        assert background.wait(LONG)
+
+
+def rec(op: str, *operands: Any, **attributes: Any) -> Any:
+    return ll.record(op, operands, attributes)
+
+
+def program(shift: float = 1.5, x: np.ndarray = X) -> Any:
+    """A value of a program of three ops, one for all shifts that are no integers."""
+    return rec("tanh", rec("add", rec("exp", host(x)), number(shift)))
+
+
+def expected(shift: float = 1.5, x: np.ndarray = X) -> np.ndarray:
+    return np.tanh(np.exp(x) + np.float32(shift))
+
+
+def check(value: Any, wanted: np.ndarray) -> ll.Evaluation:
+    """Read a value, which is that; the record of it."""
+    np.testing.assert_allclose(value.read(), wanted, rtol=2e-6)
+    record = ll.last_evaluation()
+    assert record is not None
+    return record
+
+
+def until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONG
+    while not done():
+        assert time.monotonic() < end, "nothing happens"
+
+
+def becomes_whole(make: Callable[[], Any], wanted: np.ndarray) -> int:
+    """Run a program until it runs whole; how often it ran in pieces."""
+    runs = 0
+    end = time.monotonic() + LONG
+    while check(make(), wanted).form == "pieces":
+        runs += 1
+        assert time.monotonic() < end, "it is never compiled"
+        if runs > 3:
+            background.wait(LONG)
+    return runs
+
+
+# the policy
+
+
+def test_a_new_program_runs_in_pieces_and_says_so() -> None:
+    # of types that no other test asks for: kernels outlive programs
+    x = X.reshape(1, 2, 6)
+    with counted() as delta:
+        record = check(program(1.5, x), expected(1.5, x))
+    assert (record.form, record.found, record.ops) == ("pieces", "pieces", 3)
+    assert delta.runs_in_pieces == 1 and delta.ops_executed == 3
+    assert delta.executions == 0 and delta.programs_compiled == 0
+    assert record.estimate > 0 and record.spent >= 0
+    assert 0 < record.timings["prepare"] <= record.timings["pieces"]
+    text = record.text()
+    assert "op by op" in text and "compiling is estimated to take" in text
+    assert record.program is not None and record.program.key == (
+        ll.program_of(program(2.5, x)).key)
+
+
+def test_what_was_prepared_is_no_cost_of_a_program() -> None:
+    x = X.reshape(1, 6, 2)
+    record = check(program(1.5, x), expected(1.5, x))
+    assert record.spent <= record.timings["pieces"] - record.timings["prepare"] + 1e-3
+    again = check(program(2.5, x), expected(2.5, x))
+    assert "prepare" not in again.timings and again.spent > record.spent
+
+
+def test_a_program_that_runs_often_is_compiled_beside_and_runs_whole() -> None:
+    with counted() as delta:
+        runs = becomes_whole(program, expected())
+    assert runs >= 3
+    assert delta.background_compiles == delta.promotions == 1 and delta.background_failures == 0
+    record = check(program(3.5), expected(3.5))
+    assert (record.form, record.found) == ("whole", "memory")
+    assert "op by op" not in record.text()
+
+
+def test_a_reproducible_run_is_never_in_pieces() -> None:
+    with counted() as delta:
+        with ll.options(reproducible=True):
+            record = check(program(), expected())
+            assert (record.form, record.found) == ("whole", "compiled")
+            first = program().read()
+        # it is known now
+        assert check(program(), expected()).form == "whole"
+    assert delta.runs_in_pieces == 0 and delta.programs_compiled == 1
+    with ll.options(reproducible=True):
+        np.testing.assert_array_equal(program().read(), first)
+
+
+def test_reproducible_is_of_the_thread() -> None:
+    forms: dict[str, str] = {}
+
+    def run(name: str, value: Any, **options: bool) -> None:
+        with ll.options(**options):
+            value.read()
+            record = next(r for r in reversed(ll.evaluations()) if r.ops == len(name))
+            forms[name] = record.form
+
+    def chain(n: int) -> Any:
+        found = host(X)
+        for _ in range(n):
+            found = rec("sin", found)
+        return found
+
+    in_threads([lambda: run("whole", chain(5), reproducible=True),
+                lambda: run("pieces", chain(6))])
+    assert forms == {"whole": "whole", "pieces": "pieces"}
+
+
+def test_a_program_whose_run_takes_longer_than_compiling_is_compiled_first() -> None:
+    n = 1100
+    x = np.random.default_rng(0).standard_normal((n, n), dtype=np.float32)
+
+    def product() -> Any:
+        a = host(x)
+        return rec("matmul", rec("matmul", a, a), a)
+
+    value = product()
+    found = value.read()
+    record = ll.last_evaluation()
+    assert record is not None and (record.form, record.found) == ("whole", "compiled")
+    np.testing.assert_allclose(found, x @ x @ x, rtol=1e-3, atol=0.05)
+
+
+def test_without_compiling_beside_a_program_waits_for_its_compiler_once_it_has_paid() -> None:
+    x = np.linspace(0, 1, 300_000)
+
+    def slow() -> Any:
+        return rec("sum", rec("sin", rec("exp", host(x, np.float64))), axes=(0,), keepdims=False)
+
+    wanted = np.sin(np.exp(x)).sum()
+    with ll.options(compiled_beside=0), counted() as delta:
+        end = time.monotonic() + LONG
+        runs = 0
+        while True:
+            np.testing.assert_allclose(slow().read(), wanted, rtol=1e-12)
+            record = ll.last_evaluation()
+            assert record is not None and time.monotonic() < end
+            if record.form == "whole":
+                break
+            runs += 1
+    assert runs >= 1 and record.found == "compiled"
+    assert delta.background_compiles == 0 and delta.programs_compiled == 1
+
+
+def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
+    code = """
+        import numpy as np, lazyloom as ll
+        from lazyloom.backends import background
+        x = ll.from_host(np.linspace(0, 1, 2000))
+        form = "pieces"
+        runs = 0
+        while form == "pieces" and runs < 100_000:
+            y = ll.record("exp", [ll.record("sin", [ll.record("exp", [x])])])
+            np.testing.assert_allclose(y.read(), np.exp(np.sin(np.exp(x.read()))), rtol=1e-13)
+            form = ll.last_evaluation().form
+            runs += 1
+        print(form, ll.stats()["programs_from_disk"], ll.stats()["background_compiles"])
+        """
+    assert script(code, timeout=LONG).stdout.split()[::2] == ["whole", "1"]
+    assert script(code, timeout=LONG).stdout.split() == ["whole", "1", "0"]
+
+
+def test_a_backend_without_kernels_runs_programs_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend(), "has_host_kernels", lambda: False)
+    assert check(program(), expected()).form == "whole"
+
+
+# results
+
+
+def test_results_share_no_memory_with_operands_and_with_each_other() -> None:
+    data = X.copy()
+    x = ll.from_host(data)
+    flat = rec("reshape", x, shape=(12,))
+    turned = rec("transpose", x, axes=(1, 0))
+    same = rec("identity", x)
+    found = [v.read() for v in (flat, turned, same, x)]
+    for k, a in enumerate(found):
+        a[...] = k
+    for value, wanted in ((flat, X.ravel()), (turned, X.T), (same, X), (x, X)):
+        np.testing.assert_array_equal(value.read(), wanted)
+
+
+def test_an_interrupted_kernel_leaves_its_values_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = program(11.0)
+    with monkeypatch.context() as patch:
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(backend(), "host_kernel", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            # a program of an op whose kernel nobody has asked for yet
+            rec("expm1", rec("atanh", rec("tanh", host(X)))).read()
+    check(value, expected(11.0))
+
+
+def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lazyloom.backends.backend import HostKernel
+
+    def broken(*_: Any) -> Any:
+        raise TypeError("a kernel's mistake")
+
+    monkeypatch.setattr(backend(), "host_kernel", lambda *_: HostKernel(broken, (False,)))
+    with counted() as delta:
+        # at types that no other test asks for
+        x = np.full((5, 1, 3), 0.25, np.float32)
+        np.testing.assert_allclose(rec("sinh", host(x)).read(), np.sinh(x), rtol=1e-6)
+    assert delta.host_kernels_failed == 1
+
+
+# what compiles beside the program
+
+
+def test_a_failed_compilation_is_noted_and_the_program_goes_on_in_pieces(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(request: Any) -> Any:
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr(backend(), "compiles_elsewhere", lambda: False)
+    monkeypatch.setattr(backend(), "compile", failing)
+    with counted() as delta:
+        for k in range(5):
+            check(program(k + 0.5), expected(k + 0.5))
+        assert background.wait(LONG)
+        for k in range(50):
+            record = check(program(k + 0.5), expected(k + 0.5))
+            assert record.form == "pieces"
+    assert delta.background_failures == 1 and delta.background_compiles == 0
+    site, error = background.failures()[-1]
+    assert str(error) == "no such luck" and "test_forms.py" in site
+    assert "compiling failed" in record.text()
+
+
+def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
+    code = """
+        import os, signal, numpy as np, lazyloom as ll
+        from lazyloom.backends import background
+        x = ll.from_host(np.ones(4, np.float32))
+        def run():
+            y = ll.record("add", [ll.record("exp", [x]), x])
+            np.testing.assert_allclose(y.read(), np.e + 1, rtol=1e-6)
+            return ll.last_evaluation().form
+        while background._compiler.process.child is None:
+            run()
+        os.kill(background._compiler.process.child.pid, signal.SIGKILL)
+        assert background.wait(100)
+        for _ in range(10):
+            run()
+        assert background.wait(100)
+        print(run())
+        """
+    assert script(code, timeout=LONG).stdout == "whole\n"
+
+
+def test_many_programs_at_once() -> None:
+    """The queue is bounded, and what gives way is asked for again."""
+    def value(k: int) -> Any:
+        found = host(X)
+        for bit in range(8):
+            found = rec("sin" if k >> bit & 1 else "tanh", found)
+        return found
+
+    def wanted(k: int) -> np.ndarray:
+        found = X
+        for bit in range(8):
+            found = np.sin(found) if k >> bit & 1 else np.tanh(found)
+        return found
+
+    started = time.monotonic()
+    with ll.options(compiled_beside=6), counted() as delta:
+        for _ in range(5):
+            for k in range(200):
+                np.testing.assert_allclose(value(k).read(), wanted(k), rtol=1e-5)
+                assert len(background._compiler.queue) <= 6
+        assert background.wait(LONG)
+    assert delta.background_failures == 0 and delta.background_compiles >= 1
+    assert time.monotonic() - started < LONG
+
+
+def test_threads_that_run_one_program_get_their_values() -> None:
+    def run(seed: int) -> None:
+        for k in range(40):
+            shift = float(seed * 40 + k)
+            np.testing.assert_allclose(program(shift).read(), expected(shift), rtol=2e-6)
+
+    in_threads([lambda s=s: run(s) for s in range(4)], LONG)  # type: ignore[misc]
+
+
+BEGIN = """
+    import os, resource
+    if os.environ.get("LAZYLOOM_TEST_LIMIT"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+    import os, signal, sys, time, warnings
+    warnings.simplefilter("ignore")  # of forks of a process that imported JAX
+    import numpy as np, lazyloom as ll
+    from lazyloom.backends import background
+    x = ll.from_host(np.full(4, 0.5, np.float32))
+    w = np.full(4, 0.5, np.float32)
+
+    def run(n=60):
+        y, e = x, w
+        for _ in range(n):
+            y, e = ll.record("sin", [y]), np.sin(e)
+        np.testing.assert_allclose(y.read(), e, rtol=1e-5)
+        return ll.last_evaluation().form
+
+    deadline = time.time() + 100
+    while background.idle() and run() == "pieces":
+        assert time.time() < deadline
+    assert not background.idle()
+"""
+
+
+def begun(rest: str, quiet: bool = True, **environment: str) -> list[str]:
+    """Run code in a process while a program of it is being compiled."""
+    import textwrap
+
+    started = time.monotonic()
+    done = script(textwrap.dedent(BEGIN) + textwrap.dedent(rest), timeout=LONG, **environment)
+    assert not (quiet and done.stderr), done.stderr
+    assert time.monotonic() - started < LONG
+    return done.stdout.split()
+
+
+def test_an_exit_in_the_middle() -> None:
+    assert begun("print('end')") == ["end"]
+
+
+def test_an_exit_in_the_middle_of_compiling_on_the_thread() -> None:
+    assert begun("""
+    assert background.wait(100)
+    background._compiler.process.failed = True
+    while background.idle():
+        run(61)
+    print('end')
+    """) == ["end"]
+
+
+def test_an_error_that_ends_the_process_in_the_middle() -> None:
+    assert begun("""
+    try:
+        ll.record("add", [x])
+    except ll.LoomError as error:
+        print(type(error).__name__)
+    """) == ["ArgumentError"]
+
+
+def test_a_fork_in_the_middle() -> None:
+    assert begun("""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ll.record("add", [x, x]).read()
+            print("a value", flush=True)
+        except ll.LoomError as error:
+            print("refused", flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    run()
+    assert background.wait(100)
+    print(run())
+    """) == ["refused", "whole"]
+
+
+def test_a_forked_child_does_not_keep_the_compiler_process() -> None:
+    assert begun("""
+    while background._compiler.process.child is None:
+        time.sleep(0.01)
+    child = background._compiler.process.child
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(100)
+        os._exit(0)
+    try:
+        assert background.wait(100)
+        background._compiler.process.close()
+        end = time.time() + 60
+        while os.waitpid(child.pid, os.WNOHANG)[0] == 0:
+            assert time.time() < end, "it waits for the child"
+            time.sleep(0.05)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    print("ended")
+    """) == ["ended"]
+
+
+def test_ctrl_c_in_the_middle() -> None:
+    hits, form = begun("""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    hits = 0
+    for k in range(40):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.002 + 0.0002 * k)
+            run(), run(), run()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            hits += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert background.wait(100)
+    while run() != "whole":
+        background.wait(100)
+    print(hits, run())
+    """, quiet=False)
+    # an interrupted destructor of the interpreted core swallows some
+    assert int(hits) >= 1 and form == "whole"
+
+
+def test_a_disk_that_is_full() -> None:
+    assert begun("""
+    assert background.wait(100)
+    run()
+    background.wait(100)
+    print(run())
+    """, LAZYLOOM_TEST_LIMIT="1") == ["whole"]
