@@ -35,6 +35,18 @@ class Step:
 
 
 @final
+class _Kept:
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        #: steps that there are
+        self.count: int = 0
+
+
+_kept: Final = _Kept()
+
+
+@final
 class Steps:
     """The steps of a structure for what was wanted of it.
 
@@ -44,7 +56,7 @@ class Steps:
         results: (place, whether its memory is shared) of each wanted result.
     """
 
-    __slots__ = ("steps", "table", "scalars", "wanted", "results")
+    __slots__ = ("steps", "table", "scalars", "wanted", "results", "_kept")
 
     def __init__(
         self, steps: list[Step], table: list[Any], scalars: list[tuple[int, DType, int]],
@@ -55,22 +67,12 @@ class Steps:
         self.scalars: Final[list[tuple[int, DType, int]]] = scalars
         self.wanted: Final[list[tuple[int, int]]] = wanted
         self.results: Final[list[tuple[int, bool]]] = results
+        # at the end of the process the module's names may be gone before this is
+        self._kept: Final[_Kept] = _kept
         _kept.count += len(steps)
 
     def __del__(self) -> None:
-        _kept.count -= len(self.steps)
-
-
-@final
-class _Kept:
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        #: steps that there are
-        self.count: int = 0
-
-
-_kept: Final = _Kept()
+        self._kept.count -= len(self.steps)
 
 
 def written_down(
