@@ -58,6 +58,9 @@ def use(form: str) -> None:
     whole = form == "whole"
     os.environ[VARIABLE] = "1" if whole else "0"
     settings.FLAGS["reproducible"] = whole
+    # a thread that ever set an option keeps a copy of all
+    if settings.get_option("reproducible") != whole:
+        settings.set_option("reproducible", whole)
     # what compiles beside short programs would take the processor from other tests
     default = settings.NUMBERS["compiled_beside"].default
     settings.tuning.compiled_beside = default if whole else 0
