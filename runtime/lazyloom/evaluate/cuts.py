@@ -3,7 +3,8 @@
 A component that has grown deep is looked at: if its op stream repeats, it is cut at a
 multiple of the period, always at the same phase, so that every later block is the same
 program. A stream without any repetition is cut at a fixed size; where that goes on for
-long, its ops run one by one, which compiles each kind of op once. The decision rests on
+long in reproducible mode, each op is a program, which compiles each kind of op once. The decision
+rests on
 the trace alone, never on what happens to be cached: results do not depend on what ran
 before.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from ..counters import counters
 from ..program.repetition import blocks_of, ids_of, period_of, tokens_of
-from ..settings import MARGINS, tuning
+from ..settings import MARGINS, reproducible, tuning
 from ..trace import graph
 from ..trace.cut_history import CutHistory
 from ..trace.graph import Component, Node
@@ -101,7 +102,9 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if not past.misses and len(nodes) < 2 * tuning.cut_ops:
         component.check_at = len(nodes) + tuning.cut_ops // 2
         return
-    size = tuning.cut_ops if past.misses < tuning.cut_misses else 1
+    # what runs in pieces anyway gains nothing from programs of one op
+    each = past.misses >= tuning.cut_misses and reproducible()
+    size = 1 if each else tuning.cut_ops
     after = CutHistory(ids, past.misses + 1)
     sizes = [size] * (len(nodes) // size)
     if len(nodes) % size:
