@@ -24,7 +24,7 @@ from .elementwise import emit
 from .linalg import STEPS
 from .routines import NAMESPACE
 from .steps import SINGLE, cumulative, reduction, scatter, several, windows
-from .writer import Names, Unsupported, Value, Writer
+from .writer import Names, Unsupported, Value, Writer, released
 from .writer import dtype_of as _dtype
 
 #: steps that are functions of their own, by the parameter that holds the body
@@ -54,7 +54,7 @@ def kernel_text(closed: Any) -> str:
         *names.constants,
         f"shared = {tuple(r.shared for r in results)!r}",
         f"def kernel({arguments}):",
-        *w.lines,
+        *released(w.lines, names.large, {r.text for r in results}),
         f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
     ]) + "\n"  # fmt: skip
 

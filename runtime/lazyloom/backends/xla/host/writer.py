@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +11,12 @@ import numpy as np
 
 #: elements of a constant that is computed once, when the kernel is loaded
 CONSTANT: Final = 1 << 14
+#: elements from which an array is let go of before the kernel ends
+LARGE: Final = 1 << 14
+
+
+_MADE: Final = re.compile(r"    (v\d+) = ")
+_NAME: Final = re.compile(r"\bv\d+\b")
 
 
 class Unsupported(Exception):
@@ -41,11 +48,13 @@ class Value(NamedTuple):
 class Names:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
-    __slots__ = ("count", "constants", "known", "generator", "numbers")
+    __slots__ = ("count", "constants", "known", "generator", "large", "numbers")
 
     def __init__(self) -> None:
         #: the functions of the generator whose keys were met
         self.generator: Any = None
+        #: names of large arrays, which are let go of after their last use
+        self.large: set[str] = set()
         #: values that are known numbers, by name
         self.numbers: dict[str, int] = {}
         self.count = 0
@@ -62,6 +71,30 @@ class Names:
             name = self.known[expression] = self.fresh("k")
             self.constants.append(f"{name} = {expression}")
         return name
+
+
+def released(lines: list[str], large: set[str], kept: set[str]) -> list[str]:
+    """The lines of a kernel, with large arrays that are not kept deleted after their last use."""
+    # those of the kernel itself: what a loop's body makes ends with the body
+    own = large.intersection(m[1] for m in map(_MADE.match, lines) if m)
+    last: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        for name in _NAME.findall(line):
+            if name in own:
+                last[name] = number
+    ends: dict[int, list[str]] = {}
+    for name, number in last.items():
+        if name not in kept:
+            # inside a loop's body nothing ends
+            while number + 1 < len(lines) and lines[number + 1].startswith("     "):
+                number += 1
+            ends.setdefault(number, []).append(name)
+    found: list[str] = []
+    for number, line in enumerate(lines):
+        found.append(line)
+        if number in ends:
+            found.append(f"    del {', '.join(ends[number])}")
+    return found
 
 
 class Writer:
@@ -84,6 +117,8 @@ class Writer:
         """Assign an expression to a new name."""
         name = self.names.fresh("v")
         self.line(f"{name} = {expression}")
+        if dtype is not None and math.prod(shape) >= LARGE:
+            self.names.large.add(name)
         return Value(name, tuple(shape), tuple(shape if actual is None else actual), dtype, shared)
 
     def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Value:
