@@ -40,11 +40,15 @@ def _broadcast_in_dim(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
 
 def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     x, shape = xs[0], _shape(out)
-    if p.get("dimensions") is not None:
-        raise Unsupported("reshape with dimensions")
     if not x.actual:
         return x._replace(shape=shape)
     x = w.full(x)
+    order = p.get("dimensions")
+    if order is not None:
+        # in the order of these axes
+        order = tuple(int(d) for d in order)
+        text = f"{x.text}.transpose({order}).reshape({shape})"
+        return w.let(text, shape, x.dtype, None, True)
     if x.shape == shape:
         return x
     return w.let(f"{x.text}.reshape({shape})", shape, x.dtype, None, True)
