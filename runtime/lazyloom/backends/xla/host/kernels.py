@@ -114,9 +114,14 @@ def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any
 
 def load(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
     """The function of :func:`kernel_text`, which returns its result or a tuple; and ``shared``."""
-    space = dict(NAMESPACE)
-    exec(compile(text, "<host kernel>", "exec"), space)
-    return space["kernel"], space["shared"]
+    # its constants are cells of a function of their own: a namespace each would be most of what a
+    # kernel takes
+    lines = "\n    ".join(text.rstrip().split("\n"))
+    space: dict[str, Any] = {}
+    exec(compile(f"def made():\n    {lines}\n    return kernel, shared\n", "<host kernel>", "exec"),
+         NAMESPACE, space)
+    found: tuple[Callable[..., Any], tuple[bool, ...]] = space["made"]()
+    return found
 
 
 def _body(
