@@ -125,6 +125,8 @@ def complaints(reports: list[Report]) -> list[str]:
 def draw(reports: list[Report], path: Path) -> None:
     """The losses of the three, averaged over an epoch, and how far each step's are apart."""
     os.environ.setdefault("MPLBACKEND", "Agg")
+    # what is compared is compiled programs, and results to the last bit
+    os.environ["LAZYLOOM_REPRODUCIBLE"] = "1"
     import matplotlib.pyplot as plt
     import numpy as np
 

@@ -3,7 +3,8 @@
 A program that is new runs in pieces at once. What that costs adds up; when it has cost about what
 compiling is estimated to cost, the program is compiled, beside the program that wants it, and runs
 whole from then on (ski rental: no program takes more than about twice what is best in hindsight).
-Where one run in pieces would take longer than compiling, the program is compiled first.
+Where one run in pieces would take longer than compiling (products of matrices apart, which take as
+long in one form as in the other), the program is compiled first.
 
 With the option ``reproducible`` every program runs whole.
 """
@@ -58,7 +59,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             return False
         entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
     start = 0.0 if "jaxlib.xla_client" in sys.modules else START
-    run = run_estimate(plan)[0]
+    run, _, products = run_estimate(plan)
     spent = entry.spent
     if not entry.looked and not entry.queued and disk.enabled() and (
         spent + run >= start + LOAD + LOAD_PER_OP * ops
@@ -67,7 +68,8 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             if programs.look(entry, plan.wanted, donate, plan.evaluation) is None:
                 return False
     estimate = entry.estimate + start
-    if run >= estimate:
+    # products take as long in one form as in the other
+    if run - products >= estimate:
         return False
     if entry.runs and spent < WORTH * entry.runs:
         return True  # to hand it over whole would take as long
@@ -96,12 +98,12 @@ def has_pieces(plan: Plan) -> bool:
     return True
 
 
-def run_estimate(plan: Plan) -> tuple[float, float]:
+def run_estimate(plan: Plan) -> tuple[float, float, float]:
     """Seconds that a run in pieces is estimated to take, beside what it has yet to prepare.
 
-    And those of its longest product of matrices, or the like.
+    And those of its longest product of matrices, or the like, and of all of them.
     """
-    longest = 0.0
+    longest = products = 0.0
     seconds = PER_OP * len(plan.nodes)
     stream = plan.structure.stream
     leaf_types = plan.structure.leaf_types
@@ -121,6 +123,7 @@ def run_estimate(plan: Plan) -> tuple[float, float]:
                         product *= t.size
                 work = 2 * math.sqrt(product) * PER_FLOP
                 seconds += work
+                products += work
                 longest = max(longest, work)
         at += 1 + spec.arity
-    return seconds, longest
+    return seconds, longest, products

@@ -1,0 +1,70 @@
+"""Line 14: waiting for compilers is bounded, whatever a program's shapes and branches do."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+
+pytestmark = pytest.mark.pieces
+
+UNARY = ("tanh", "exp", "sin", "negative", "absolute", "floor", "square")
+
+
+def differing(draw: random.Random, length: int) -> np.ndarray:
+    """A program of random ops on a random shape."""
+    x = np.linspace(0.0, 1.0, 3 * length).reshape(3, length)
+    for _ in range(draw.randrange(5, 40)):
+        kind = draw.randrange(4)
+        if kind == 0:
+            x = getattr(np, draw.choice(UNARY))(x)
+        elif kind == 1:
+            x = x * draw.random() + x
+        elif kind == 2:
+            x = x - x.mean(axis=draw.randrange(2), keepdims=True)
+        else:
+            x = np.clip(x, -3.0, 3.0)[:, ::-1]
+    return x.sum()
+
+
+def test_programs_that_differ_every_time_wait_for_no_compiler(fresh_cache: Path) -> None:
+    draw = random.Random(14)
+    before = lazyloom.stats()
+    for step in range(100):
+        assert float(differing(draw, 5 + step)) is not None
+    after = lazyloom.stats()
+    assert after["compile_wait_us"] == before["compile_wait_us"]
+    assert after["programs_compiled"] == before["programs_compiled"]
+
+
+def test_an_op_without_a_kernel_waits_once_for_each_type(fresh_cache: Path) -> None:
+    def eigenvalues(n: int, factor: float) -> float:
+        return float(np.linalg.eigvalsh(np.eye(n) * factor).sum())
+
+    eigenvalues(3, 1.0)
+    waited = lazyloom.stats()["compile_wait_us"]
+    assert waited > 0
+    for k in range(20):
+        assert eigenvalues(3, k) == pytest.approx(3.0 * k)
+    assert lazyloom.stats()["compile_wait_us"] == waited
+    eigenvalues(4, 1.0)
+    assert lazyloom.stats()["compile_wait_us"] > waited
+
+
+def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_faster(
+    fresh_cache: Path,
+) -> None:
+    def chain(elements: int) -> str:
+        x = np.full(elements, 0.5)
+        for _ in range(30):
+            x = np.tanh(x) + 0.1
+        float(x[0])
+        return lazyloom.last_evaluation().form
+
+    assert chain(100) == "pieces"
+    # sixty passes over 64 MB take longer than compiling sixty ops
+    assert chain(8_000_000) == "whole"
