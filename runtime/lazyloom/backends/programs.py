@@ -131,7 +131,8 @@ def keep(
     take(entry, outputs, donatable, executable, site)
     if disk.enabled():
         try:
-            code = executable.serialize()
+            # a backend may give anything
+            code = bytes(memoryview(executable.serialize()))
         except Exception as error:
             reraise_from_handler(error)
             counters["disk_errors"] += 1
