@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import jax_compat
+from .jaxprs import called, is_literal, needed
 from .layouts import InLayout, LateBroadcast, Layout, identity, normalized, same_memory
 from .products import as_product
 
@@ -88,11 +89,6 @@ _WINDOWED: Final = frozenset(
 _PER_AXIS: Final = (
     "window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation",
 )  # fmt: skip
-#: steps that are functions of their own, by the parameter that holds the body
-_CALLS: Final = {
-    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
-}  # fmt: skip
 
 
 class _Replay:
@@ -107,22 +103,21 @@ class _Replay:
         values.update(zip(jaxpr.invars, operands, strict=True))
 
         def read(atom: Any) -> Any:
-            if not hasattr(atom, "val"):
+            if not is_literal(atom):
                 return values[atom]
             # JAX writes a Python number into a step as a number that knows its dtype
             return InLayout(np.asarray(atom.val, atom.aval.dtype), identity(atom.aval.ndim))
 
-        for step in _needed(jaxpr):
+        for step in needed(jaxpr):
             results = self.step(step, [read(a) for a in step.invars])
             values.update(zip(step.outvars, results, strict=True))
         return [read(v) for v in jaxpr.outvars]
 
     def step(self, step: Any, operands: list[Any]) -> Sequence[Any]:
         name, params = step.primitive.name, step.params
-        if name in _CALLS and _CALLS[name] in params:
-            body = params[_CALLS[name]]
-            inner, consts = (body.jaxpr, body.consts) if hasattr(body, "consts") else (body, ())
-            return self.jaxpr(inner, consts, operands)
+        call = called(step)
+        if call is not None:
+            return self.jaxpr(*call, operands)
         if name in _ELEMENTWISE:
             return [self.elementwise(step, operands)]
         if name == "broadcast_in_dim" and len(operands) == 1:
@@ -312,14 +307,3 @@ class _Replay:
         self.found.moved += math.prod(x.shape)
         if x.operand >= 0:
             self.found.wanted[x.operand] = layout
-
-
-def _needed(jaxpr: Any) -> list[Any]:
-    """The steps that results depend on, in order."""
-    live = {v for v in jaxpr.outvars if not hasattr(v, "val")}
-    kept = []
-    for step in reversed(jaxpr.eqns):
-        if step.effects or any(v in live for v in step.outvars):
-            kept.append(step)
-            live.update(v for v in step.invars if not hasattr(v, "val"))
-    return kept[::-1]

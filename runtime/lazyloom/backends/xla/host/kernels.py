@@ -19,6 +19,7 @@ from ....types import TensorType
 from ... import fingerprint
 from ...backend import HostKernel
 from ..jax_compat import trace
+from ..jaxprs import called, is_literal, needed
 from ..lowering import description_of, function_of
 from .elementwise import emit
 from .linalg import STEPS
@@ -27,12 +28,6 @@ from .steps import SINGLE, cumulative, reduction, scatter, several, windows
 from .writer import Names, Unsupported, Value, Writer, released
 from .writer import dtype_of as _dtype
 
-#: steps that are functions of their own, by the parameter that holds the body
-_CALLS: Final = {
-    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
-    "core_call": "call_jaxpr",
-}  # fmt: skip
 #: a loop that would take more steps of NumPy than this has no kernel
 LONGEST: Final = 20_000
 
@@ -133,11 +128,11 @@ def _body(
     values.update(zip(jaxpr.invars, operands, strict=True))
 
     def read(atom: Any) -> Value:
-        if hasattr(atom, "val"):
+        if is_literal(atom):
             return w.literal(atom.val, _dtype(atom.aval), tuple(atom.aval.shape))
         return values[atom]
 
-    for step in _needed(jaxpr):
+    for step in needed(jaxpr):
         results = _step(w, step, [read(a) for a in step.invars])
         values.update(zip(step.outvars, results, strict=True))
     return [read(v) for v in jaxpr.outvars]
@@ -145,10 +140,11 @@ def _body(
 
 def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     name, p = step.primitive.name, step.params
-    if name in _CALLS and _CALLS[name] in p:
-        body = p[_CALLS[name]]
-        inner, consts = (body.jaxpr, body.consts) if hasattr(body, "consts") else (body, ())
-        return _body(w, inner, consts, xs)
+    call = called(step)
+    if call is not None:
+        return _body(w, *call, xs)
+    if step.effects:
+        raise Unsupported(f"{name}, which has an effect")
     if name.startswith("random_"):
         return _random(w, step, xs)
     if any(_is_key(v) for v in (*step.invars, *step.outvars)):
@@ -177,19 +173,6 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     if one is None:
         raise Unsupported(name)
     return [one]
-
-
-def _needed(jaxpr: Any) -> list[Any]:
-    """The steps that results depend on, in order."""
-    live = {v for v in jaxpr.outvars if not hasattr(v, "val")}
-    kept = []
-    for step in reversed(jaxpr.eqns):
-        if step.effects:
-            raise Unsupported(f"{step.primitive.name}, which has an effect")
-        if any(v in live for v in step.outvars):
-            kept.append(step)
-            live.update(v for v in step.invars if not hasattr(v, "val"))
-    return kept[::-1]
 
 
 def _is_key(atom: Any) -> bool:
