@@ -25,7 +25,9 @@ _LENGTH: Final = struct.Struct("<Q")
 #: seconds after which a compilation that goes on without an end is given up
 LIMIT: Final = 900
 #: environment variables that a program may change while it runs, and that the process has to know
-_FOLLOWED: Final = ("LAZYLOOM_CACHE_DIR", "LAZYLOOM_CACHE_SIZE", "LAZYLOOM_CACHE")
+_FOLLOWED: Final = (
+    "LAZYLOOM_CACHE", "LAZYLOOM_CACHE_DIR", "LAZYLOOM_CACHE_LIMIT", "XDG_CACHE_HOME", "HOME",
+)
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
