@@ -147,6 +147,23 @@ def sync_older(sequence: int) -> None:
     _evaluate.sync_older(sequence)
 
 
+def finish_compiling(timeout: float | None = None) -> bool:
+    """Wait until nothing is being compiled beside the program, or waits for it.
+
+    For measurements of what a program takes once it runs whole; programs need not call it.
+
+    Args:
+        timeout: seconds after which to give up; None for no limit.
+
+    Returns:
+        Whether nothing was left.
+    """
+    # slow to import, and not needed before the first program
+    from .backends import background
+
+    return background.wait(timeout)
+
+
 def read_for_shape(value: Any, function: str) -> Any:
     """The data of a tensor or value, on which the shape of a function's result depends.
 
@@ -203,13 +220,14 @@ __all__ = [
     "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program",
     "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply",
     "backward", "boundary", "cache_dir", "check_indices", "clear_site", "cond", "custom",
-    "dlpack_device", "dtypes", "errors", "evaluations", "folded", "forget_since", "free_tape",
-    "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
-    "gradients", "hessian", "custom_rule", "jacfwd", "jacobian", "jacrev", "jvp", "known_bounds",
-    "known_range", "last_evaluation", "last_sequence", "linearize", "ops", "options", "parents",
-    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
-    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source",
-    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
-    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
+    "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
+    "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
+    "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
+    "jacrev", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
+    "linearize", "ops", "options", "parents", "platform", "private_folder", "program_of",
+    "programs_of", "read_for_shape", "record", "record_number", "record_one", "record_spec",
+    "record_two", "register_check", "register_op", "result_of", "scan", "set_grad_enabled",
+    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "sync_older",
+    "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
+    "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -1,0 +1,38 @@
+"""Walking functions that JAX has traced (jaxprs), without importing JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+#: steps that are functions of their own, by the parameter that holds the body
+CALLS: Final = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+}  # fmt: skip
+
+
+def called(step: Any) -> tuple[Any, Sequence[Any]] | None:
+    """The jaxpr that a step calls, with its constants; None if it is no call."""
+    parameter = CALLS.get(step.primitive.name)
+    if parameter is None or parameter not in step.params:
+        return None
+    body = step.params[parameter]
+    return (body.jaxpr, body.consts) if hasattr(body, "consts") else (body, ())
+
+
+def is_literal(atom: Any) -> bool:
+    """Whether an operand is a number that stands in the step itself."""
+    return hasattr(atom, "val")
+
+
+def needed(jaxpr: Any) -> list[Any]:
+    """The steps that results depend on, and those with effects, in order."""
+    live = {v for v in jaxpr.outvars if not is_literal(v)}
+    kept = []
+    for step in reversed(jaxpr.eqns):
+        if step.effects or any(v in live for v in step.outvars):
+            kept.append(step)
+            live.update(v for v in step.invars if not is_literal(v))
+    return kept[::-1]
