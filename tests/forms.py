@@ -25,10 +25,13 @@ WHOLE: Final = (
     "conformance/test_ops.py", "conformance/test_programs.py",
 )  # fmt: skip
 #: modules whose tests run in both forms
-BOTH: Final = (*(f"contract/test_{name}.py" for name in (
+BOTH: Final = (
+    *(f"contract/test_{name}.py" for name in (
     "01_errors_at_the_call", "02_executes_once", "04_scalars", "06_donation",
     "07_views_and_gradients", "08_long_traces", "09_threads", "10_checks", "10_failures",
-    "10_recovery", "13_fork", "autodiff")), "numpy/test_programs.py")  # fmt: skip
+    "10_recovery", "13_fork", "autodiff")), "numpy/test_programs.py",
+    "runtime/test_gradients_and_other_threads.py", "runtime/test_overlapping_writes.py",
+)  # fmt: skip
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
