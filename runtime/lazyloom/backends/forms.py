@@ -59,7 +59,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             return False
         entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
     start = 0.0 if "jaxlib.xla_client" in sys.modules else START
-    run, _, products = run_estimate(plan)
+    run, _, products = estimated(entry, plan)
     spent = entry.spent
     if not entry.looked and not entry.queued and disk.enabled() and (
         spent + run >= start + LOAD + LOAD_PER_OP * ops
@@ -81,9 +81,17 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     return True
 
 
-def may_use_threads(plan: Plan) -> bool:
+def may_use_threads(entry: memory.Entry, plan: Plan) -> bool:
     """Whether products of matrices in a run of pieces are worth several threads, and get them."""
-    return background.idle() and run_estimate(plan)[1] >= LONG
+    return estimated(entry, plan)[1] >= LONG and background.idle()
+
+
+def estimated(entry: memory.Entry, plan: Plan) -> tuple[float, float, float]:
+    """:func:`run_estimate`, which rests on the structure alone, of a plan of the entry."""
+    found: tuple[float, float, float] | None = entry.work
+    if found is None:
+        found = entry.work = run_estimate(plan)
+    return found
 
 
 def has_pieces(plan: Plan) -> bool:

@@ -85,7 +85,7 @@ def _run_in_pieces(entry: memory.Entry, plan: Plan, donate: bool, started: float
     counters["runs_in_pieces"] += 1
     counters["ops_executed"] += len(plan.nodes)
     looked = time.perf_counter()
-    run_pieces(plan, entry, forms.may_use_threads(plan))
+    run_pieces(plan, entry, forms.may_use_threads(entry, plan))
     took = time.perf_counter() - looked
     entry.runs += 1
     # what had to be prepared is ready the next time

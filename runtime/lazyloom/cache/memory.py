@@ -72,13 +72,14 @@ class Entry:
         estimate: how many seconds compiling is estimated to take, 0 before that was asked, infinite
             if it failed beside the program.
         queued: it is to be compiled, or is being compiled, beside the program.
+        work: what a run in pieces is estimated to take (:mod:`lazyloom.backends.forms`), or None.
         steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
         refused: it cannot run in pieces.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused", "steps")
+                 "refused", "steps", "work")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -99,6 +100,7 @@ class Entry:
         self.queued = False
         self.refused = False
         self.steps: Any = None
+        self.work: Any = None
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
