@@ -40,7 +40,17 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 def bare_environment() -> dict[str, str]:
     """No variable at all but the place of the tests' disk cache."""
     name = "LAZYLOOM_CACHE_DIR"
-    return {name: os.environ[name]} if name in os.environ else {}
+    found = {name: os.environ[name]} if name in os.environ else {}
+    # most of these programs are about what is compiled
+    return {**found, "LAZYLOOM_REPRODUCIBLE": "1"}
+
+
+@pytest.fixture(scope="session", params=["whole", "pieces"])
+def either_environment(
+    request: pytest.FixtureRequest, bare_environment: dict[str, str]
+) -> dict[str, str]:
+    """:func:`bare_environment` for each form in which programs run."""
+    return {**bare_environment, "LAZYLOOM_REPRODUCIBLE": "1" if request.param == "whole" else "0"}
 
 
 @pytest.fixture(scope="session")

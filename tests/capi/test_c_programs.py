@@ -41,24 +41,26 @@ LIMITS = [
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_limits(name: str, compiled: Compile, bare_environment: dict[str, str]) -> None:
+def test_limits(name: str, compiled: Compile, either_environment: dict[str, str]) -> None:
     """What a process or a thread cannot do is an error, and it ends as others do."""
-    done = run([str(compiled(HERE / "limits.c")), name], bare_environment)
+    done = run([str(compiled(HERE / "limits.c")), name], either_environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "limits work" in done.stdout
     if name.startswith(("atexit", "destructor")):
         assert done.stdout.endswith("the end works\n")
 
 
-def test_destructors_at_the_end(compiled: Compile, bare_environment: dict[str, str]) -> None:
-    done = run([str(compiled(HERE / "ends.cc", CXX17))], bare_environment)
+def test_destructors_at_the_end(compiled: Compile, either_environment: dict[str, str]) -> None:
+    done = run([str(compiled(HERE / "ends.cc", CXX17))], either_environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "ends work\n"
 
 
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
-def test_hello(compiler: list[str], compiled: Compile, bare_environment: dict[str, str]) -> None:
-    done = run([str(compiled(EXAMPLES / "hello.c", compiler))], bare_environment)
+def test_hello(
+    compiler: list[str], compiled: Compile, either_environment: dict[str, str]
+) -> None:
+    done = run([str(compiled(EXAMPLES / "hello.c", compiler))], either_environment)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[:2] == ["y        = 4 6 8", "gradient = 2 2 2"]
