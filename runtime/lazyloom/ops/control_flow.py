@@ -200,6 +200,24 @@ def _while_samples(entry: OpDef) -> Iterator[Sample]:
                 [np.asarray(3.5).astype(d.numpy), data(rng, d, (2,)), data(rng, d, (2,))],
                 {"condition": condition, "body": body, "carry": 2, "max_steps": steps},
                 f"{d.name} {steps}", smooth=d.is_inexact)
+    counted = {*CLASSES_SORTED["floating"], *CLASSES_SORTED["integer"][:1]}
+    for d in CLASSES_SORTED["any"]:
+        if d in counted:
+            continue
+        # what is counted is another value of the carry
+        t, number = tensor_type((2,), d), tensor_type((), float64)
+        condition = body_text([t, number, t], [
+            Instruction(lookup("greater"), {}, (Use(Leaf(1)), Use(Constant(1, float64)))),
+        ], [Use(Result(0, 0))])  # fmt: skip
+        body = body_text([t, number, t], [
+            Instruction(lookup("logical_and" if d is bool_ else "multiply"), {},
+                        (Use(Leaf(0)), Use(Leaf(2)))),
+            Instruction(lookup("subtract"), {}, (Use(Leaf(1)), Use(Constant(1, float64)))),
+        ], [Use(Result(0, 0)), Use(Result(1, 0))])  # fmt: skip
+        yield Sample(
+            [data(rng, d, (2,)), np.asarray(3.5), data(rng, d, (2,))],
+            {"condition": condition, "body": body, "carry": 2, "max_steps": 5},
+            f"{d.name} counted", smooth=False)
 
 
 @op(_looped, source="jax.lax.while_loop", heavy=True, residuals=True, lists=True,
