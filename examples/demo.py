@@ -125,8 +125,6 @@ def complaints(reports: list[Report]) -> list[str]:
 def draw(reports: list[Report], path: Path) -> None:
     """The losses of the three, averaged over an epoch, and how far each step's are apart."""
     os.environ.setdefault("MPLBACKEND", "Agg")
-    # what is compared is compiled programs, and results to the last bit
-    os.environ["LAZYLOOM_REPRODUCIBLE"] = "1"
     import matplotlib.pyplot as plt
     import numpy as np
 
@@ -161,6 +159,8 @@ def draw(reports: list[Report], path: Path) -> None:
 
 
 def main() -> int:
+    # what is compared is compiled programs, and results to the last bit
+    os.environ["LAZYLOOM_REPRODUCIBLE"] = "1"
     out = (Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "out").resolve()
     out.mkdir(parents=True, exist_ok=True)
     try:
