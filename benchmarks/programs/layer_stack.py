@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from .fitting import fit
 from .progress import Progress
 from .weights import initialise
 
@@ -52,13 +53,4 @@ def run(torch: Any, progress: Progress, layers: int, width: int, heads: int, bat
     random = numpy.random.default_rng(20)
     shape = (2, batch, length, width)
     x, y = (torch.from_numpy(a) for a in random.standard_normal(shape).astype(numpy.float32))
-    progress.begin()
-    for epoch, count in enumerate((steps, later)):
-        if epoch:
-            progress.next_epoch()
-        for _ in range(count):
-            loss = torch.nn.functional.mse_loss(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            progress.sample(loss.item())
+    fit(torch, progress, model, optimizer, x, y, (steps, later))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from .fitting import fit
 from .progress import Progress
 from .weights import initialise
 
@@ -50,13 +51,4 @@ def run(torch: Any, progress: Progress, length: int, layer: str, batch: int, hid
     random = numpy.random.default_rng(19)
     inputs = random.standard_normal((length, batch, hidden)).astype(numpy.float32)
     x, y = torch.from_numpy(inputs), torch.from_numpy(inputs.sum(axis=0)[:, :1] / length**0.5)
-    progress.begin()
-    for epoch, count in enumerate((steps, later)):
-        if epoch:
-            progress.next_epoch()
-        for _ in range(count):
-            loss = torch.nn.functional.mse_loss(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            progress.sample(loss.item())
+    fit(torch, progress, model, optimizer, x, y, (steps, later))

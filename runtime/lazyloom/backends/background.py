@@ -17,12 +17,13 @@ from typing import Any, Final
 
 from ..cache import disk, memory
 from ..counters import counters
-from ..program.donation import match_donations
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import tuning
-from . import compiler_process, programs
+from . import programs
+from .backend import Request
 from .compiler_process import CompilerProcess
+from .returned import check_executable
 from .selection import backend
 
 #: seconds without work after which the other process ends
@@ -87,11 +88,11 @@ class _Compiler:
     def compile(self, job: _Job) -> None:
         entry = job.entry
         try:
-            with entry.lock:
-                outputs, donatable = programs.asked(entry, job.wanted, job.donatable, job.donate)
             if not self.on_disk(job):
-                if not self.elsewhere(job, outputs, donatable):
-                    self.here(job, outputs, donatable)
+                with entry.lock:
+                    request = programs.asked(entry, job.wanted, job.donatable, job.donate)
+                if not self.elsewhere(job, request):
+                    self.here(job, request)
                 counters["background_compiles"] += 1
             entry.spent, entry.runs = 0.0, 0
             counters["promotions"] += 1
@@ -111,23 +112,20 @@ class _Compiler:
         with self.inside, entry.lock:
             return programs.look(entry, job.wanted, job.donate, job.record) is None
 
-    def elsewhere(self, job: _Job, outputs: programs.Outputs, donatable: list[int]) -> bool:
+    def elsewhere(self, job: _Job, request: Request) -> bool:
         """Have the program compiled by another process; False where that cannot be."""
-        entry = job.entry
-        structure = entry.structure
-        if not backend().compiles_elsewhere() or not programs.storable(structure):
+        if not backend().compiles_elsewhere() or not programs.storable(request.structure):
             return False
-        code = self.process.compile(structure, outputs, donatable, job.donate)
+        code = self.process.compile(request, job.donate)
         if code is None:
             return False
         with self.inside:
-            executable = compiler_process.load(
-                structure, outputs, match_donations(structure, outputs, donatable), code)
-            with entry.lock:
-                programs.take(entry, outputs, donatable, executable, job.site)
+            executable = check_executable(backend().load(code, request), "load")
+            with job.entry.lock:
+                programs.take(job.entry, request, executable, job.site)
         return True
 
-    def here(self, job: _Job, outputs: programs.Outputs, donatable: list[int]) -> None:
+    def here(self, job: _Job, request: Request) -> None:
         """Compile the program on this thread."""
         if not self.lowered:
             # before the priority goes down: the client's threads, which run programs, keep it
@@ -136,9 +134,9 @@ class _Compiler:
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
             self.lowered = True
         with self.inside:
-            executable = programs.compiled(job.entry.structure, outputs, donatable)
+            executable = programs.compiled(request)
             with job.entry.lock:
-                programs.keep(job.entry, outputs, donatable, job.donate, executable, job.site)
+                programs.keep(job.entry, request, job.donate, executable, job.site)
 
 
 def _cost(job: _Job) -> float:

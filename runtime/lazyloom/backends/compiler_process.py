@@ -47,9 +47,7 @@ class CompilerProcess:
         #: those that were let go, by process id, until they have ended
         self.closed: list[int] = []
 
-    def compile(
-        self, structure: Structure, outputs: Any, donatable: list[int], donate: bool
-    ) -> bytes | None:
+    def compile(self, request: Request, donate: bool) -> bytes | None:
         """The machine code of a program, which is on disk then too; None if there is no process.
 
         Raises NotCompiled.
@@ -63,10 +61,11 @@ class CompilerProcess:
                 child = self.child = _begin()
             assert child.stdin is not None and child.stdout is not None
             head = json.dumps({
-                "outputs": outputs, "donatable": donatable, "donate": donate,
+                "outputs": request.outputs, "aliases": list(request.aliases.items()),
+                "donate": donate,
                 "environment": {name: os.environ.get(name) for name in _FOLLOWED}}).encode()
             _send(child.stdin, head)
-            _send(child.stdin, structure.serialized)
+            _send(child.stdin, request.structure.serialized)
             answer = json.loads(_receive(child.stdout))
             if "error" in answer:
                 raise NotCompiled(answer["error"])
@@ -155,11 +154,13 @@ def serve() -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-        outputs = tuple((int(a), int(b)) for a, b in head["outputs"])
+        request = Request(
+            structure, tuple((int(a), int(b)) for a, b in head["outputs"]),
+            {int(a): int(b) for a, b in head["aliases"]})
         if hasattr(signal, "alarm"):
             signal.alarm(LIMIT)
         try:
-            executable = programs.compiled(structure, outputs, head["donatable"])
+            executable = programs.compiled(request)
             code = executable.serialize()
         except Exception as error:
             reraise_from_handler(error)
@@ -169,7 +170,7 @@ def serve() -> None:
             if hasattr(signal, "alarm"):
                 signal.alarm(0)
         if disk.enabled():
-            programs.store(structure, head["donate"], outputs, head["donatable"], code)
+            programs.store(request, head["donate"], code)
         _answer(answers, b"{}", code)
 
 
@@ -178,12 +179,3 @@ def _answer(stream: Any, *parts: bytes) -> None:
     with contextlib.suppress(OSError):
         for part in parts:
             _send(stream, part)
-
-
-def load(structure: Structure, outputs: Any, aliases: Any, code: bytes) -> Any:
-    """The executable of what the process has compiled."""
-    from .returned import check_executable
-    from .selection import backend
-
-    return check_executable(
-        backend().load(code, Request(structure, outputs, aliases)), "load")

@@ -137,9 +137,7 @@ def values_of(known: Steps, plan: Plan) -> list[Any]:
     """Run the steps; the wanted results, each in memory of its own."""
     table = list(known.table)
     for k, leaf in enumerate(plan.leaves):
-        value = host_view(leaf)
-        # NumPy computes with scalars in a tenth of the time
-        table[k] = value[()] if value.ndim == 0 else value
+        table[k] = host_view(leaf)
     for place, dtype, ordinal in known.scalars:
         table[place] = scalar_of(plan.scalars[dtype][ordinal], dtype)
     for step in known.steps:

@@ -18,6 +18,7 @@ from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
+from ..trace.graph import Node
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType, tensor_type
@@ -101,11 +102,11 @@ def _load(piece: Piece, evaluation: Evaluation) -> None:
             stream.append(-len(leaves))
     entry = memory.entry_of(Structure(tuple(stream), tuple(leaves)), False)
     outputs = [(0, r) for r in range(piece.count)]
-    started = time.perf_counter()
+    # a record of its own: how the op was found says nothing of the plan's run
+    record = Evaluation(0, evaluation.reason, evaluation.site)
     with entry.lock:
-        programs.find(entry, outputs, [], False, evaluation)
+        programs.find(entry, outputs, [], False, record)
         piece.loaded = entry.program
-    counters["compile_wait_us"] += int((time.perf_counter() - started) * 1e6)
     # views of the device's memory
     piece.shared = (True,) * piece.count
 
@@ -181,11 +182,7 @@ def _run(plan: Plan) -> list[Piece]:
                     k = -1 - item
                     value = given[k]
                     if value is None:
-                        value = host_view(leaves[k])
-                        if value.ndim == 0:
-                            # NumPy computes with scalars in a tenth of the time
-                            value = value[()]
-                        given[k] = value
+                        value = given[k] = host_view(leaves[k])
                     types.append(leaf_types[k])
                     arguments.append(value)
             elif isinstance(item, tuple):
@@ -224,7 +221,7 @@ def _run(plan: Plan) -> list[Piece]:
             if kernel is not None and piece.proven:
                 result = kernel(*arguments)
             else:
-                result = _first(piece, n, arguments, evaluation)
+                result = _first(piece, n, arguments)
         except Exception as error:
             reraise_from_handler(error)
             result = _again(piece, slot, error, arguments, evaluation)
@@ -243,7 +240,7 @@ def _run(plan: Plan) -> list[Piece]:
     return used
 
 
-def _first(piece: Piece, n: Any, arguments: list[Any], evaluation: Evaluation) -> Any:
+def _first(piece: Piece, n: Node, arguments: list[Any]) -> Any:
     """Run a kernel whose results nobody has looked at, or an executable."""
     if piece.kernel is None:
         return _execute(piece, arguments)

@@ -12,10 +12,10 @@ from ..counters import counters
 from ..interrupts import reraise_from_handler
 from ..ops.spec import TABLE
 from ..program.difference import explain
-from ..program.donation import match_donations
+from ..program.donation import match_donations, program_of_plan
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from ..program.program import Program, Structure
+from ..program.program import Structure
 from . import fingerprint, memory_limits, waiting
 from .backend import Executable, NotLowered, Request
 from .returned import check_executable, check_number
@@ -47,8 +47,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
         copied = [k for k in aliases if k not in donatable]
         # the entry's structure is equal to the plan's and decoded once for all runs
         structure = entry.structure
-        record = Program(structure, plan.wanted, sorted(match_donations(
-            structure, plan.wanted, plan.donatable if donate else [])))
+        record = program_of_plan(structure, plan.wanted, plan.donatable if donate else [])
         found = memory.DispatchInfo(
             plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
             taken, copied, record, backend().name, entry.outputs)
@@ -69,13 +68,13 @@ def find(
     if stored is None:
         return
     difference = _difference(entry)
-    outputs, donatable = asked(entry, wanted, donatable, donate, stored)
+    request = asked(entry, wanted, donatable, donate, stored)
     with waiting.told(entry.structure, evaluation):
-        executable = compiled(entry.structure, outputs, donatable)
+        executable = compiled(request)
     evaluation.timings.update(executable.timings)
     evaluation.difference = difference
     evaluation.found = "compiled"
-    keep(entry, outputs, donatable, donate, executable, str(evaluation.site))
+    keep(entry, request, donate, executable, str(evaluation.site))
 
 
 def look(
@@ -101,22 +100,23 @@ def look(
 def asked(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
     stored: Outputs = (),
-) -> tuple[Outputs, list[int]]:
-    """What a new program of the entry returns, all that was ever wanted; and may overwrite."""
+) -> Request:
+    """A new program for the entry, which returns all that was ever wanted; its lock is held."""
     outputs = tuple(sorted({*wanted, *entry.outputs, *stored}))
     if entry.program is not None:
-        return outputs, [k for k in entry.aliases if k in donatable]
-    return outputs, donatable if donate else []
+        donatable = [k for k in entry.aliases if k in donatable]
+    elif not donate:
+        donatable = []
+    return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable))
 
 
-def compiled(structure: Structure, outputs: Outputs, donatable: list[int]) -> Executable:
+def compiled(request: Request) -> Executable:
     """Compile a program. Raises NotLowered, and whatever the backend raises."""
     memory_limits.to_compile()
     try:
-        found = backend().compile(
-            Request(structure, outputs, match_donations(structure, outputs, donatable)))
+        found = backend().compile(request)
     except NotLowered as error:
-        check_number(error, len(structure.instructions))
+        check_number(error, len(request.structure.instructions))
         raise
     executable = check_executable(found, "compile")
     counters["programs_compiled"] += 1
@@ -124,11 +124,10 @@ def compiled(structure: Structure, outputs: Outputs, donatable: list[int]) -> Ex
 
 
 def keep(
-    entry: memory.Entry, outputs: Outputs, donatable: list[int], donate: bool,
-    executable: Executable, site: str,
+    entry: memory.Entry, request: Request, donate: bool, executable: Executable, site: str
 ) -> None:
     """Make a compiled program the entry's, and store it; the caller holds the entry's lock."""
-    take(entry, outputs, donatable, executable, site)
+    take(entry, request, executable, site)
     if disk.enabled():
         try:
             # a backend may give anything
@@ -137,25 +136,21 @@ def keep(
             reraise_from_handler(error)
             counters["disk_errors"] += 1
             return
-        store(entry.structure, donate, outputs, donatable, code)
+        store(request, donate, code)
 
 
-def take(
-    entry: memory.Entry, outputs: Outputs, donatable: list[int], executable: Executable, site: str
-) -> None:
+def take(entry: memory.Entry, request: Request, executable: Executable, site: str) -> None:
     """Make a compiled program the entry's; the caller holds the entry's lock."""
-    entry.set(outputs, match_donations(entry.structure, outputs, donatable), executable)
+    entry.set(request.outputs, dict(request.aliases), executable)
     entry.site = site
 
 
-def store(
-    structure: Structure, donate: bool, outputs: Outputs, donatable: list[int], code: bytes
-) -> None:
+def store(request: Request, donate: bool, code: bytes) -> None:
     """Keep a program's machine code on disk, if it can be told from others there."""
-    description = _description(structure, donate)
+    description = _description(request.structure, donate)
     if description is not None:
-        aliases = match_donations(structure, outputs, donatable)
-        head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
+        head = json.dumps({
+            "outputs": request.outputs, "aliases": sorted(request.aliases.items())}).encode()
         fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
 
 

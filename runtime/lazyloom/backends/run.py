@@ -33,7 +33,7 @@ def run(plan: Plan, donate: bool) -> None:
         from . import forms, programs
 
         if forms.in_pieces(entry, plan, donate):
-            _run_in_pieces(entry, plan, donate, started)
+            _run_in_pieces(entry, plan, donate, started, forms.may_use_threads(entry, plan))
             return
         info = programs.prepared(entry, plan, donate)
     else:
@@ -75,17 +75,17 @@ def run(plan: Plan, donate: bool) -> None:
     timings["dispatch"] = time.perf_counter() - looked
 
 
-def _run_in_pieces(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
+def _run_in_pieces(
+    entry: memory.Entry, plan: Plan, donate: bool, started: float, alone: bool
+) -> None:
     """Run the plan op by op, and count what that costs."""
-    from . import forms
-
     evaluation: Evaluation = plan.evaluation
     evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
     evaluation.backend = backend().name
     counters["runs_in_pieces"] += 1
     counters["ops_executed"] += len(plan.nodes)
     looked = time.perf_counter()
-    run_pieces(plan, entry, forms.may_use_threads(entry, plan))
+    run_pieces(plan, entry, alone)
     took = time.perf_counter() - looked
     entry.runs += 1
     # what had to be prepared is ready the next time

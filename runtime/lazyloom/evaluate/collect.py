@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from ..dtypes import DType
-from ..program.donation import match_donations
+from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
 from ..program.repetition import loop_sizes
@@ -489,5 +489,4 @@ class Preview:
         finally:
             for m in stand_ins:
                 m.buffers = None
-        donated = match_donations(structure, wanted, donatable)
-        return Program(structure, wanted, sorted(donated))
+        return program_of_plan(structure, wanted, donatable)

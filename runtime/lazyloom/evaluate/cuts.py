@@ -3,10 +3,9 @@
 A component that has grown deep is looked at: if its op stream repeats, it is cut at a
 multiple of the period, always at the same phase, so that every later block is the same
 program. A stream without any repetition is cut at a fixed size; where that goes on for
-long in reproducible mode, each op is a program, which compiles each kind of op once. The decision
-rests on
-the trace alone, never on what happens to be cached: results do not depend on what ran
-before.
+long in reproducible mode, each op is a program, which compiles each kind of op once. The
+decision rests on the trace and that option, never on what happens to be cached: results do
+not depend on what ran before.
 """
 
 from __future__ import annotations
