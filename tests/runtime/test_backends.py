@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 NUMPY = "tests.runtime.numpy_backend:Interpreting"
 CONTRACT = sorted(p.name for p in (ROOT / "tests" / "contract").glob("test_*.py"))
 #: of one that is about XLA altogether nothing is left
-XLA_ONLY = {"test_heavy_counts.py"}
+XLA_ONLY = {"test_heavy_counts.py", "test_14_waiting.py"}
 
 
 @pytest.mark.xla

@@ -37,8 +37,9 @@ START: Final = 0.7
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
-#: seconds a run that a program in pieces has to take for compiling it to gain anything
-WORTH: Final = 5e-5
+#: seconds a run that a program in pieces has to take for compiling it to gain anything (no
+#: constant: tests of what is compiled beside set it, whatever the machine's speed)
+WORTH = 5e-5
 #: an idle compiler takes a program that ran so often, once compiling is estimated to take at most
 #: so many times what it has cost, and so many seconds
 EAGER_RUNS: Final = 3
