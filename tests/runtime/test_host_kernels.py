@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from lazyloom.backends.xla.host.kernels import kernel_text, load
+from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported
 from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
@@ -191,3 +192,18 @@ def test_kernels_give_what_definitions_give(op_names: list[str]) -> None:
                 assert x.tobytes() == y.tobytes(), f"{case.label} wrote to an operand"
     print(compared, "compared;", missing.total(), "without a kernel:", missing.most_common(20))
     assert not wrong, "\n".join(wrong)
+
+
+def test_error_functions_of_single_precision() -> None:
+    """Polynomials for arrays, within a few units in the last place; exact at their ends."""
+    x = np.concatenate([
+        np.linspace(-6, 8, 4001), np.logspace(-37, 0, 200), [0.0, -0.0, np.inf, -np.inf, np.nan],
+    ]).astype(np.float32)  # fmt: skip
+    for name, exact in ((erf, math.erf), (erfc, math.erfc)):
+        found, expected = name(x), np.array([exact(float(v)) for v in x])
+        assert found.dtype == np.float32
+        # exp(-x**2) is as far off as the rounding of x**2
+        np.testing.assert_allclose(
+            found, expected, rtol=4e-6, atol=1e-37, err_msg=name.__name__)
+        np.testing.assert_array_equal(
+            [bool(b) for b in np.signbit(found)], np.signbit(expected))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
 
 from .indexing import dynamic_slice, dynamic_update_slice, gather, scatter
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
+from .special import erf, erf_inv, erfc
 from .windows import convolution, reduce_window, select_and_scatter
 from .writer import DTYPES
 
@@ -125,60 +125,6 @@ def make_complex(re: Array, im: Array) -> Array:
     found.real = re
     found.imag = im
     return found
-
-
-_each_erf: Final = np.frompyfunc(math.erf, 1, 1)
-_each_erfc: Final = np.frompyfunc(math.erfc, 1, 1)
-
-
-def erf(x: Array) -> Array:
-    return np.asarray(_each_erf(x)).astype(x.dtype)
-
-
-def erfc(x: Array) -> Array:
-    return np.asarray(_each_erfc(x)).astype(x.dtype)
-
-
-#: Giles 2012, "Approximating the erfinv function", single precision: the coefficients of both
-#: parts, which XLA uses too
-_GILES: Final = (
-    (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-     -0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
-    (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
-)  # fmt: skip
-
-
-def erf_inv(x: Array) -> Array:
-    x = np.asarray(x)
-    return _single_erf_inv(x) if x.dtype == np.float32 else _double_erf_inv(x)
-
-
-def _single_erf_inv(x: Array) -> Array:
-    w = -np.log1p(-x * x)
-    near = w < 5
-    w = np.where(near, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
-    found = np.where(near, np.float32(_GILES[0][0]), np.float32(_GILES[1][0]))
-    for a, b in zip(_GILES[0][1:], _GILES[1][1:], strict=True):
-        found = np.where(near, np.float32(a), np.float32(b)) + found * w
-    return np.where(np.abs(x) == 1, x * np.float32(np.inf), found * x)
-
-
-def _double_erf_inv(x: Array) -> Array:
-    """Newton's steps with Halley's correction, on the erfc where that is more exact."""
-    y = np.abs(x)
-    rest = np.log1p(-y * y)
-    a = 2 / (math.pi * 0.147) + rest / 2
-    found = np.sqrt(np.sqrt(a * a - rest / 0.147) - a)
-    for _ in range(3):
-        slope = 2 / math.sqrt(math.pi) * np.exp(-found * found)
-        error = np.where(y < 0.5, np.asarray(_each_erf(found)).astype(np.float64) - y,
-                         (1 - y) - np.asarray(_each_erfc(found)).astype(np.float64))
-        step = error / slope
-        found = found - np.where(np.isfinite(step), step / (1 + found * step), 0)
-    found = np.where(y < 1e-8, y * (math.sqrt(math.pi) / 2), found)
-    found = np.where(y == 1, np.inf, np.where(y > 1, np.nan, found))
-    return np.copysign(found, x)
 
 
 def reduce_by(
