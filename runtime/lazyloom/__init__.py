@@ -82,10 +82,15 @@ def _lowered_types(
     return _backend().lowered_types(op, types, attrs)
 
 
+def _loops(program: Program) -> Sequence[tuple[int, int]]:
+    return _backend().loops(program)
+
+
 _hooks.read = _evaluate.read
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
 _hooks.lowered_types = _lowered_types
+_hooks.loops = _loops
 
 if _DEBUG_LOCKS:
     _check_writes()

@@ -20,6 +20,7 @@ counters: Final[dict[str, int]] = {
     "background_compiles": 0,  # programs compiled beside the program that wants them
     "background_failures": 0,  # of these, those that could not be compiled
     "promotions": 0,  # programs that ran in pieces and run whole since
+    "demotions": 0,  # of these, those that run in pieces again, since that is quicker
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,

@@ -13,6 +13,7 @@ from .types import TensorType
 
 if TYPE_CHECKING:
     from .ops.spec import OpDef
+    from .program.program import Program
     from .trace.graph import Component, Value
 
 
@@ -27,15 +28,17 @@ class Hooks:
             may run a part of it.
         lowered_types: the types of an op's results as its lowering gives them, for ops whose
             results only JAX knows.
+        loops: what of a program is compiled as loops, as (times, ops of the body).
     """
 
-    __slots__ = ("read", "as_leaf", "grown", "lowered_types")
+    __slots__ = ("read", "as_leaf", "grown", "lowered_types", "loops")
 
     read: Callable[[Value], Any]
     as_leaf: Callable[[Value, object], Value]
     grown: Callable[[Component], None]
     lowered_types: Callable[
         [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
+    loops: Callable[[Program], Sequence[tuple[int, int]]]
 
 
 hooks = Hooks()

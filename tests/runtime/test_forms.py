@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,10 +25,14 @@ LONG = 120
 
 @pytest.fixture(autouse=True)
 def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No program is known, none is being compiled, and none is too quick to be worth it."""
+    """No program is known, none is being compiled, and none is too quick to be worth it.
+
+    Compiled programs are no slower than op by op.
+    """
     assert fresh_cache
     assert background.wait(LONG)
     monkeypatch.setattr(forms, "WORTH", 0.0)
+    monkeypatch.setattr(forms, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -178,7 +183,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH = 0.0
+        forms.WORTH, forms.SLOWER = 0.0, float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "pieces"
         runs = 0
@@ -241,6 +246,48 @@ def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch)
     assert delta.host_kernels_failed == 1
 
 
+# where the compiled program is slower
+
+
+def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "SLOWER", 0.0)
+    with counted() as delta:
+        becomes_whole(program, expected())
+        for k in range(3):
+            assert check(program(k + 0.5), expected(k + 0.5)).form == "whole"
+        for k in range(20):
+            record = check(program(k + 0.5), expected(k + 0.5))
+            assert record.form == "pieces"
+    assert delta.demotions == delta.promotions == 1 and delta.background_failures == 0
+    assert "the compiled program was slower" in record.text()
+    with ll.options(reproducible=True):
+        assert check(program(9.5), expected(9.5)).form == "whole"
+
+
+def test_a_program_that_is_no_slower_compiled_stays_so() -> None:
+    becomes_whole(program, expected())
+    with counted() as delta:
+        for k in range(10):
+            check(program(k + 0.5), expected(k + 0.5))
+    assert delta.demotions == 0 and delta.executions == 10
+
+
+def test_a_program_that_goes_on_repeating_is_compiled_while_nothing_else_is() -> None:
+    def chain() -> Any:
+        value = host(X)
+        for k in range(120):
+            value = rec(("sin", "tanh", "cos")[k * k % 7 % 3], value)
+        return value
+
+    runs = 0
+    while background.idle():
+        chain().read()
+        runs += 1
+        assert runs <= forms.STEADY_RUNS + 1
+
+
 # what compiles beside the program
 
 
@@ -269,7 +316,7 @@ def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
     code = """
         import os, signal, numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH = 0.0
+        forms.WORTH, forms.SLOWER = 0.0, float('inf')
         x = ll.from_host(np.ones(4, np.float32))
         def run():
             y = ll.record("add", [ll.record("exp", [x]), x])
@@ -329,7 +376,7 @@ BEGIN = """
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
     from lazyloom.backends import background, forms
-    forms.WORTH = 0.0
+    forms.WORTH, forms.SLOWER = 0.0, float('inf')
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

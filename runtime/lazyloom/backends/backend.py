@@ -13,7 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..ops.spec import OpDef
-from ..program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
+from ..program.program import (
+    Instruction,
+    Leaf,
+    Operand,
+    Program,
+    Result,
+    ScalarSlot,
+    Structure,
+)
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType
@@ -167,6 +175,10 @@ class Backend(ABC):
         says, up to the last bits of floating-point numbers.
         """
         return None
+
+    def loops(self, program: Program) -> Sequence[tuple[int, int]]:
+        """What of a program is compiled as loops, as (times, ops of the body); for the record."""
+        return ()
 
     def has_host_kernels(self) -> bool:
         """Whether most ops have a :meth:`host_kernel`, now and on this machine.

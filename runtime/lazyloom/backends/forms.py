@@ -17,6 +17,9 @@ from typing import Final
 
 from .. import settings
 from ..cache import disk, memory
+from ..cache.memory import TRIALS
+from ..counters import counters
+from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
 from . import background, programs
@@ -28,29 +31,35 @@ PER_OP: Final = 2e-6
 #: seconds a byte of result, and a floating-point operation of a heavy op, take there
 PER_BYTE: Final = 0.5e-9
 PER_FLOP: Final = 1 / 2e10
-#: compiling takes so many seconds, and so many for each op, and for each pair of ops
+#: compiling takes so many seconds beside what the ops take
 COMPILE: Final = 0.03
-COMPILE_PER_OP: Final = 0.006
-COMPILE_PER_PAIR: Final = 1.5e-5
 #: importing JAX and starting its client, where that was not done yet
 START: Final = 0.7
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
 #: seconds a run that a program in pieces has to take for compiling it to gain anything (no
-#: constant: tests of what is compiled beside set it, whatever the machine's speed)
+#: constant, as tests of what is compiled beside set it, whatever the machine's speed)
 WORTH = 5e-5
 #: an idle compiler takes a program that ran so often, once compiling is estimated to take at most
 #: so many times what it has cost, and so many seconds
 EAGER_RUNS: Final = 3
 EAGER_FACTOR: Final = 4.0
 EAGER_SECONDS: Final = 1.0
+#: or that ran so often, if compiling is estimated to take so many seconds at most
+STEADY_RUNS: Final = 10
+STEADY_SECONDS: Final = 60.0
+#: it runs in pieces again where it takes so many times as long as they did: while it runs, the
+#: program could go on recording (no constant either)
+SLOWER = 1.25
 
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     """Whether to run the plan in pieces; may load its program from disk, or have it compiled."""
     if settings.reproducible() or entry.refused:
         return False
+    if entry.stays:
+        return True
     if entry.program is not None and all(p in entry.position for p in plan.wanted):
         return False
     ops = len(plan.nodes)
@@ -58,7 +67,13 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         if not backend().has_host_kernels() or not has_pieces(plan):
             entry.refused = True
             return False
-        entry.estimate = COMPILE + COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
+        entry.estimate = COMPILE + compile_seconds(ops)
+    elif entry.runs >= 2 and not entry.searched:
+        # it comes back: its loops are worth being looked for
+        entry.searched = True
+        if ops >= SAVED:
+            entry.estimate = min(
+                entry.estimate, COMPILE + compile_seconds(rolled_size(entry.structure)))
     start = 0.0 if "jaxlib.xla_client" in sys.modules else START
     run, _, products = estimated(entry, plan)
     spent = entry.spent
@@ -74,12 +89,30 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         return False
     if entry.runs and spent < WORTH * entry.runs:
         return True  # to hand it over whole would take as long
-    if not entry.queued and (spent >= estimate or (
-        entry.runs >= EAGER_RUNS and EAGER_FACTOR * spent + EAGER_SECONDS >= estimate
-        and background.idle()
-    )):
+    if not entry.queued and (spent >= estimate or (is_early(entry, estimate)
+                                                   and background.idle())):
         return background.request(entry, plan, donate) or spent < estimate
     return True
+
+
+def is_early(entry: memory.Entry, estimate: float) -> bool:
+    """Whether a program is one for a compiler that has nothing else to do."""
+    runs = entry.runs
+    if runs >= STEADY_RUNS and estimate <= STEADY_SECONDS:
+        return True
+    return runs >= EAGER_RUNS and EAGER_FACTOR * entry.spent + EAGER_SECONDS >= estimate
+
+
+def tried(entry: memory.Entry, seconds: float) -> None:
+    """Take account of a run of the compiled program; it may be in pieces from the next one on."""
+    left = entry.trials = entry.trials - 1
+    if left < TRIALS - 1 and (entry.whole == 0.0 or seconds < entry.whole):
+        entry.whole = seconds
+    if left == 0 and entry.whole > SLOWER * entry.quickest:
+        counters["demotions"] += 1
+        entry.stays = True
+        entry.estimate = -1.0
+        entry.dispatches = []
 
 
 def may_use_threads(entry: memory.Entry, plan: Plan) -> bool:

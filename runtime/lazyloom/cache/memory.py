@@ -6,12 +6,17 @@ so that temporaries which happen to be alive cost at most one compile a position
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import Any
+from typing import Any, Final
 
 from ..locks import new_lock
 from ..program.program import Program, Structure
 from ..settings import tuning
+
+#: runs of a compiled program that are waited for, to compare them with the runs in pieces that
+#: there were; the first is not counted
+TRIALS: Final = 4
 
 
 class DispatchInfo:
@@ -75,11 +80,15 @@ class Entry:
         work: what a run in pieces is estimated to take (:mod:`lazyloom.backends.forms`), or None.
         steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
         refused: it cannot run in pieces.
+        quickest: seconds of the quickest run in pieces, infinite before there was one.
+        trials, whole: runs of the program yet to be compared with that, and the quickest so far.
+        stays: the program was slower: it runs in pieces for good.
+        searched: its loops were looked for, for the estimate.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused", "steps", "work")
+                 "refused", "steps", "work", "quickest", "trials", "whole", "stays", "searched")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -101,6 +110,11 @@ class Entry:
         self.refused = False
         self.steps: Any = None
         self.work: Any = None
+        self.quickest = math.inf
+        self.trials = 0
+        self.whole = 0.0
+        self.stays = False
+        self.searched = False
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -125,6 +139,8 @@ class Entry:
         self.outputs = outputs
         self.program = program
         self.steps = None
+        self.trials = TRIALS if self.quickest < math.inf else 0
+        self.whole = 0.0
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
+from ..hooks import hooks
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
@@ -94,7 +95,8 @@ class Evaluation:
         self.ops = 0
         #: "whole", or "pieces" if it ran op by op
         self.form = ""
-        #: of a run in pieces: the seconds that compiling it is estimated to take, and those that
+        #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
+        #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
         self.estimate = 0.0
         self.spent = 0.0
@@ -151,8 +153,13 @@ class Evaluation:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         if self.form == "pieces":
             compiling = "compiling failed" if self.estimate == math.inf else (
+                "the compiled program was slower" if self.estimate < 0 else
                 f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")
+        if self.form == "whole" and self.program is not None:
+            loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
+            if loops:
+                lines.append(f"  loops    {loops}")
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...dtypes import DType
+from ...program.loops import Loops
 from ...program.program import Leaf, Operand, Result, ScalarSlot, Structure
 from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from . import jax_compat
 from .fusion_barriers import barriers
-from .layout_assignment import assign_layouts
+from .layout_assignment import Assigned, assign_layouts
 from .layouts import Layout, identity, relayout
 from .overlaps import separated
+from .while_loops import LoopWriter, handed_on
 
 #: a call that XLA does not inline, and so ends a fusion
 _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
@@ -39,8 +41,16 @@ def module_text(
     constants: dict[Baked, str] = {}
     platform = jax_compat.device().platform
     assigned = assign_layouts(structure, outputs)
-    ends = barriers(structure.instructions, platform) | separated(
-        structure.instructions, [a.lowered.text for a in assigned], structure.leaf_types, platform)
+    instructions = structure.instructions
+    lowerings = [a.lowered for a in assigned]
+    apart = separated(
+        instructions, [found.text for found in lowerings], structure.leaf_types, platform)
+    ends = barriers(instructions, platform) | apart
+    program = loops_of(structure, outputs, assigned)
+    for loop in program.loops:
+        # what one iteration must keep apart, the body must
+        ends |= {loop.start + loop.period + (n - loop.start) % loop.period
+                 for n in apart if loop.start <= n < loop.end}
     #: values that were transposed into another layout, by name and layout
     transposed: dict[tuple[str, Layout], str] = {}
 
@@ -54,6 +64,11 @@ def module_text(
         return found
 
     def operand(item: Operand, t: TensorType, then: Layout) -> str:
+        if program.owner(item) is not None:
+            item = program.behind(item)
+            if program.owner(item) is not None:
+                assert isinstance(item, Result)
+                return loops.result(item)
         if isinstance(item, Result):
             n, r = item
             return in_layout(results[n][r], t, assigned[n].results[r], then)
@@ -69,9 +84,25 @@ def module_text(
             name = scalar_names[item] = f"%s{len(scalar_names)}"
         return name
 
-    for number, i in enumerate(structure.instructions):
+    def stopped(name: str, value: str, type_: str) -> str:
+        stop = f"stop_{re.sub('[^a-z0-9]', '_', type_)}"
+        functions[stop] = _STOP.format(name=stop, type=type_)
+        return (f"    {name} = func.call @{stop}({value}) {{mhlo.frontend_attributes"
+                f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
+
+    def plain(item: Operand, t: TensorType) -> str:
+        return operand(item, t, identity(t.ndim))
+
+    loops = LoopWriter(program, lowerings, stopped, ends, plain, lines.append)
+    begins = {loop.start: loop for loop in program.loops}
+    for number, i in enumerate(instructions):
         lowered, layouts, _ = assigned[number]
         functions[lowered.name] = lowered.text
+        if program.owners[number] >= 0:
+            results.append([])
+            if number in begins:
+                loops.write(begins[number], counts)
+            continue
         arguments: list[str] = []
         types: list[str] = []
         for item, t, layout in zip(i.operands, i.operand_types, layouts, strict=True):
@@ -90,12 +121,8 @@ def module_text(
             f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
         if number in ends:
             for r, type_ in enumerate(lowered.results):
-                stop = f"stop_{re.sub('[^a-z0-9]', '_', type_)}"
-                functions[stop] = _STOP.format(name=stop, type=type_)
                 name = f"%stop{number}_{r}"
-                lines.append(
-                    f"    {name} = call @{stop}({results[number][r]}) {{mhlo.frontend_attributes"
-                    f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
+                lines.append(stopped(name, results[number][r], type_))
                 results[number][r] = name
 
     parameters = []
@@ -109,8 +136,7 @@ def module_text(
     out = [structure.instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
     returned = ", ".join(
-        in_layout(results[n][r], t, assigned[n].results[r], identity(t.ndim))
-        for (n, r), t in zip(outputs, out, strict=True))
+        plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True))
     return "\n".join([
         "module @lazyloom attributes "
         "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
@@ -122,6 +148,19 @@ def module_text(
         *functions.values(),
         "}",
     ])  # fmt: skip
+
+
+def loops_of(
+    structure: Structure, outputs: Sequence[tuple[int, int]], assigned: Sequence[Assigned]
+) -> Loops:
+    """The loops of a program. One with values in layouts of their own has none."""
+    lowered = [a.lowered for a in assigned]
+    logical = all(
+        layout is None or layout == identity(len(layout))
+        for a in assigned for layout in (*a.operands, *a.results))
+    instructions = structure.instructions
+    return Loops(
+        instructions, outputs, handed_on(instructions, lowered) if logical else {}, logical)
 
 
 def _scalar_lines(slot: ScalarSlot, name: str, counts: Mapping[DType, int]) -> str:

@@ -10,14 +10,16 @@ import numpy
 
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
+from ...program.program import Program
 from ...settings import tuning
 from ...trace.specs import Spec
 from ...types import TensorType
 from ..backend import Backend, HostKernel, NotLowered, Request
 from . import jax_compat, lowering
-from .assemble import module_text
+from .assemble import loops_of, module_text
 from .host.kernels import kernel_of
 from .jax_compat import on_other_device
+from .layout_assignment import assign_layouts
 
 
 class Xla(Backend):
@@ -55,6 +57,12 @@ class Xla(Backend):
     ) -> HostKernel | None:
         """NumPy's calls for the steps that JAX traces of the op."""
         return kernel_of(spec, types)
+
+    def loops(self, program: Program) -> list[tuple[int, int]]:
+        """The program's ``stablehlo.while`` loops, beside those that are ops."""
+        structure, outputs = program.structure, program.outputs
+        found = loops_of(structure, outputs, assign_layouts(structure, outputs)).loops
+        return [(loop.times, loop.period) for loop in found]
 
     def has_host_kernels(self) -> bool:
         """Where the device is the host."""
