@@ -76,6 +76,9 @@ def call(
     """An elementwise function of values that are not spread out."""
     actual = np.broadcast_shapes(*(x.actual for x in operands))
     names = [x.text for x in operands]
+    same = _unchanged(w, function, operands, actual, dtype)
+    if same is not None:
+        return same._replace(shape=shape)
     sign = _SIGNS.get(function)
     if sign is not None:
         # a tenth of the ufunc's time for NumPy's scalars
@@ -87,6 +90,24 @@ def call(
     else:
         text = f"{function}({', '.join(names)})"
     return w.let(text, shape, dtype, actual)
+
+
+def _unchanged(
+    w: Writer, function: str, operands: Sequence[Value], actual: tuple[int, ...], dtype: Any
+) -> Value | None:
+    """The operand that is the result, where the other one is 0 or 1."""
+    neutral = w.names.zeros if function in ("add", "subtract") else (
+        w.names.ones if function in ("multiply", "divide") else ())
+    if not neutral:
+        return None
+    x, y = operands
+    if y.text in neutral and x.actual == actual and x.dtype == dtype:
+        return x
+    if function in ("add", "multiply") and x.text in neutral and (
+        y.actual == actual and y.dtype == dtype
+    ):
+        return y
+    return None
 
 
 def _div(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:

@@ -11,24 +11,6 @@ Array = Any
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
-def _starts(x: Array, sizes: tuple[int, ...], at: tuple[Array, ...]) -> list[int]:
-    return [min(max(int(a), 0), n - k) for a, n, k in zip(at, x.shape, sizes, strict=False)]
-
-
-def dynamic_slice(x: Array, at: tuple[Array, ...], sizes: tuple[int, ...]) -> Array:
-    """A slice whose start is moved inside."""
-    starts = _starts(x, sizes, at)
-    return x[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
-
-
-def dynamic_update_slice(x: Array, new: Array, at: tuple[Array, ...]) -> Array:
-    """A copy with a slice written over, whose start is moved inside."""
-    found = np.array(x)
-    starts = _starts(x, new.shape, at)
-    found[tuple(slice(a, a + n) for a, n in zip(starts, new.shape, strict=True))] = new
-    return found
-
-
 def _positions(
     shape: tuple[int, ...], indices: Array, sizes: tuple[int, ...], plan: Plan,
     window: tuple[int, ...], rank: int, clip: bool,
@@ -97,11 +79,39 @@ def gather(
     return found
 
 
+def scatter_rows(x: Array, indices: Array, updates: Array, clip: bool, function: Any) -> Array:
+    """:func:`scatter` of whole rows of the first axis."""
+    count = len(x)
+    if not updates.size or not count:
+        return x
+    if indices.size == 1:
+        at = int(indices.item())
+        if clip:
+            at = min(max(at, 0), count - 1)
+        if 0 <= at < count:
+            new = updates.reshape(x.shape[1:])
+            x[at] = new if function is None else function(x[at], new)
+        return x
+    where = indices.reshape(-1).astype(np.int64)
+    rows = updates.reshape((len(where), *x.shape[1:]))
+    if clip:
+        where = np.clip(where, 0, count - 1)
+    else:
+        inside = (where >= 0) & (where < count)
+        if not inside.all():
+            where, rows = where[inside], rows[inside]
+    if function is None:
+        x[where] = rows
+    else:
+        function.at(x, where, rows)
+    return x
+
+
 def scatter(
     x: Array, indices: Array, updates: Array, plan: Plan, clip: bool, function: Any
 ) -> Array:
-    """A copy of x with slices combined with updates; what is not inside is left out."""
-    found = np.array(x)
+    """x, which is written to, with slices combined with updates; what is not inside is left out."""
+    found = x
     if not updates.size or not x.size:
         return found
     window, inserted, _, batching, _ = plan

@@ -21,10 +21,11 @@ from ...backend import HostKernel
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
 from ..lowering import description_of, function_of
-from .elementwise import emit
+from .elementwise import call, emit
 from .linalg import STEPS
+from .patterns import functions_of_slices, sums_of_pads
 from .routines import NAMESPACE
-from .steps import SINGLE, cumulative, reduction, scatter, several, windows
+from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
 from .writer import Names, Unsupported, Value, Writer, released
 from .writer import dtype_of as _dtype
 
@@ -47,11 +48,17 @@ def kernel_text(closed: Any) -> str:
     returned = ", ".join(r.text for r in results)
     return "\n".join([
         *names.constants,
-        f"shared = {tuple(r.shared for r in results)!r}",
+        f"shared = {_shared(results)!r}",
         f"def kernel({arguments}):",
         *released(w.lines, names.large, {r.text for r in results}),
         f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
     ]) + "\n"  # fmt: skip
+
+
+def _shared(results: Sequence[Value]) -> tuple[bool, ...]:
+    """Whether the memory of each result may be somebody else's."""
+    names = [r.text for r in results]
+    return tuple(r.shared or names.count(r.text) > 1 for r in results)
 
 
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
@@ -132,17 +139,32 @@ def _body(
             return w.literal(atom.val, _dtype(atom.aval), tuple(atom.aval.shape))
         return values[atom]
 
-    for step in needed(jaxpr):
-        results = _step(w, step, [read(a) for a in step.invars])
+    steps = list(needed(jaxpr))
+    sums = sums_of_pads(steps, jaxpr.outvars)
+    slices = functions_of_slices(steps)
+    for step in steps:
+        parts, cut = sums.get(id(step)), slices.get(id(step))
+        if cut is not None:
+            x, out = read(cut.invars[0]), cut.outvars[0]
+            whole = call(w, step.primitive.name, [x], x.shape, x.dtype)
+            results: Sequence[Value] = [SINGLE["slice"](w, cut.params, [whole], out)]
+        elif parts is None:
+            results = _step(w, step, [read(a) for a in step.invars])
+        elif parts:
+            aval = step.outvars[0].aval
+            results = [assembled(w, [(w.full(read(a)), starts) for a, starts in parts],
+                                 tuple(aval.shape), _dtype(aval))]
+        else:
+            continue
         values.update(zip(step.outvars, results, strict=True))
     return [read(v) for v in jaxpr.outvars]
 
 
 def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     name, p = step.primitive.name, step.params
-    call = called(step)
-    if call is not None:
-        return _body(w, *call, xs)
+    inner = called(step)
+    if inner is not None:
+        return _body(w, *inner, xs)
     if step.effects:
         raise Unsupported(f"{name}, which has an effect")
     if name.startswith("random_"):
@@ -307,7 +329,7 @@ def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     w.line(f"{carry} = {_tuple(xs[constants : constants + carried])}")
     outs = step.outvars[carried:]
     made = [w.let(f"empty({tuple(v.aval.shape)}, d_{_dtype(v.aval).name})", v.aval.shape,
-                  _dtype(v.aval)) for v in outs]
+                  _dtype(v.aval), written=True) for v in outs]
     at, found = w.names.fresh("i"), w.names.fresh("r")
     order = f"range({length - 1}, -1, -1)" if p["reverse"] else f"range({length})"
     w.line(f"for {at} in {order}:")

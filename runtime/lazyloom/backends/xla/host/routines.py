@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .indexing import dynamic_slice, dynamic_update_slice, gather, scatter
+from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .special import erf, erf_inv, erfc
 from .windows import convolution, reduce_window, select_and_scatter
@@ -28,7 +28,11 @@ def rsqrt(x: Array) -> Array:
 
 def logistic(x: Array) -> Array:
     """1 / (1 + exp(-x))."""
-    return np.reciprocal(np.add(np.exp(np.negative(x)), x.dtype.type(1)))
+    if x.ndim == 0:
+        return 1 / (1 + np.exp(-x))
+    found = np.exp(-x)
+    found += 1
+    return np.reciprocal(found, found)
 
 
 def total_order(x: Array) -> Array:
@@ -186,12 +190,12 @@ def top_k(x: Array, k: int) -> tuple[Array, Array]:
 
 
 _NUMPY: Final = (
-    "absolute add arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
+    "absolute add arange array arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
     "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh divide dot "
     "empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert isfinite "
     "left_shift less less_equal log log1p logical_and logical_or logical_xor matmul maximum "
     "minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh sqrt "
-    "square stack subtract tan tanh where "
+    "square stack subtract take tan tanh where zeros "
 ).split()
 
 #: what the text of a kernel may refer to
@@ -201,8 +205,8 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{f.__name__: f for f in (
         broadcast, rsqrt, logistic, float_sign, round_away, integer_power, int_divide,
         int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
-        erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, dynamic_slice,
-        dynamic_update_slice, convolution, reduce_window, select_and_scatter, cholesky, lu,
-        pivots_to_permutation, triangular_solve, total_order,
+        erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
+        reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
+        triangular_solve, total_order,
     )},
 }  # fmt: skip

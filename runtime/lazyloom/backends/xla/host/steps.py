@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -33,9 +33,7 @@ def _broadcast_in_dim(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     first = next((d for d, n in enumerate(actual) if n != 1), len(actual))
     # leading axes of one element need not be there
     kept = tuple(actual[first:]) if tuple(actual) != shape else shape
-    if kept == x.actual:
-        return x._replace(shape=shape)
-    return w.let(f"{x.text}.reshape({kept})", shape, x.dtype, kept, True)
+    return w.reshaped(x, kept, shape)
 
 
 def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -47,11 +45,8 @@ def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     if order is not None:
         # in the order of these axes
         order = tuple(int(d) for d in order)
-        text = f"{x.text}.transpose({order}).reshape({shape})"
-        return w.let(text, shape, x.dtype, None, True)
-    if x.shape == shape:
-        return x
-    return w.let(f"{x.text}.reshape({shape})", shape, x.dtype, None, True)
+        x = transposed(w, x, order, x.shape)
+    return w.reshaped(x, shape, shape)
 
 
 def _squeeze(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -63,8 +58,18 @@ def _transpose(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     shape = tuple(x.shape[d] for d in order)
     if not x.actual or order == tuple(range(len(order))):
         return x._replace(shape=shape)
-    x = w.padded(x)
-    return w.let(f"{x.text}.transpose({order})", shape, x.dtype, [x.actual[d] for d in order], True)
+    return transposed(w, w.padded(x), order, shape)
+
+
+def transposed(w: Writer, x: Value, order: Sequence[int], shape: Sequence[int]) -> Value:
+    """The value with the axes of its array in another order."""
+    actual = [x.actual[d] for d in order]
+    moved = [d for d in order if x.actual[d] != 1]
+    if moved == sorted(moved):
+        # only axes of one element change their place
+        return w.reshaped(x, actual, shape)
+    text = f"{x.text}.T" if tuple(order) == (1, 0) else f"{x.text}.transpose({tuple(order)})"
+    return w.let(text, shape, x.dtype, actual, True)
 
 
 def _rev(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -89,14 +94,26 @@ def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         else:
             index.append(f"{int(a)}:{int(b)}" + (f":{int(s)}" if int(s) != 1 else ""))
             actual.append(n)
+        if index[-1] == f"0:{size}":
+            index[-1] = ":"
     if shape == x.shape and all(int(s) == 1 for s in steps):
         return x
-    return w.let(f"{x.text}[{', '.join(index)}]", shape, x.dtype, actual, True)
+    return w.let(f"{x.text}[{w.index(index)}]", shape, x.dtype, actual, True)
 
 
 def _concatenate(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
-    parts = ", ".join(w.full(x).text for x in xs)
-    return w.let(f"concatenate(({parts},), {int(p['dimension'])})", _shape(out), dtype_of(out.aval))
+    return joined(w, xs, int(p["dimension"]), _shape(out), dtype_of(out.aval))
+
+
+def joined(w: Writer, xs: Sequence[Value], axis: int, shape: tuple[int, ...], dtype: Any) -> Value:
+    """Values one after the other along an axis."""
+    parts = [w.full(x) for x in xs if x.shape[axis]]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return w.let(f"empty({shape}, {dtype_text(dtype)})", shape, dtype)
+    texts = ", ".join(x.text for x in parts)
+    return w.let(f"concatenate(({texts}), {axis})", shape, dtype)
 
 
 def _stack(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -105,9 +122,34 @@ def _stack(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
 
 
 def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
-    x = w.full(xs[0])
     config = tuple(tuple(int(n) for n in edge) for edge in p["padding_config"])
+    if all(edge == (0, 0, 0) for edge in config):
+        return xs[0]
+    x = w.full(xs[0])
+    if xs[1].text in w.names.zeros and all(
+        low >= 0 and high >= 0 and not between for low, high, between in config
+    ):
+        return assembled(w, [(x, [low for low, _, _ in config])], _shape(out), x.dtype)
     return w.let(f"pad({x.text}, {xs[1].text}, {config}, {_shape(out)})", _shape(out), x.dtype)
+
+
+def assembled(
+    w: Writer, parts: list[tuple[Value, list[int]]], shape: tuple[int, ...], dtype: Any
+) -> Value:
+    """An array with values at these starts, which do not overlap, and zeros elsewhere."""
+    along = [d for d, n in enumerate(shape) if any(x.shape[d] != n for x, _ in parts)]
+    if len(along) == 1:
+        axis = along[0]
+        parts = sorted(parts, key=lambda part: part[1][axis])
+        if sum(x.shape[axis] for x, _ in parts) == shape[axis]:
+            return joined(w, [x for x, _ in parts], axis, shape, dtype)
+    found = w.let(f"zeros({shape}, {dtype_text(dtype)})", shape, dtype, written=True)
+    for x, starts in parts:
+        index = [":" if x.shape[d] == n else f"{a}:{a + x.shape[d]}"
+                 for d, (a, n) in enumerate(zip(starts, shape, strict=True))]
+        if x.size:
+            w.line(f"{found.text}[{w.index(index)}] = {x.text}")
+    return found
 
 
 def _iota(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -158,8 +200,6 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
         return None
     x = w.full(xs[0])
     axes = tuple(sorted(int(a) for a in p["axes"]))
-    if not axes:
-        return x
     if x.dtype.kind == "c" and name in ("reduce_max", "reduce_min"):
         raise Unsupported(f"{name} of complex numbers")
     extra = ""
@@ -171,10 +211,14 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
     elif name in ("reduce_max", "reduce_min") and not all(x.shape[a] for a in axes):
         low = w.literal(_lowest(x.dtype, 1 if name == "reduce_max" else -1), x.dtype)
         extra = f", initial={low.text}"
+    # along an axis of one element there is nothing to combine
+    shape, axes = _shape(out), tuple(a for a in axes if x.shape[a] != 1)
+    if not axes:
+        return w.reshaped(x, shape, shape)
     where: Any = axes[0] if len(axes) == 1 else axes
-    if len(axes) == len(x.shape) and len(axes) == 1:
-        where = 0
-    return w.let(f"{function}.reduce({x.text}, {where}{extra})", _shape(out), x.dtype)
+    left = tuple(n for d, n in enumerate(x.shape) if d not in axes)
+    found = w.let(f"{function}.reduce({x.text}, {where}{extra})", left, x.dtype)
+    return w.reshaped(found, shape, shape)
 
 
 def _arg(name: str) -> Emit:
@@ -228,48 +272,62 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         sizes = tuple(v.shape[d] for d in batch[side])
         outer = tuple(v.shape[d] for d in free)
         depth = math.prod(v.shape[d] for d in contract[side])
-        text = v.text
-        if order == (1, 0):
-            text = f"{text}.T"
-        elif order != tuple(range(len(order))):
-            text = f"{text}.transpose({order})"
+        v = transposed(w, v, order, [v.shape[d] for d in order])
         matrix = (math.prod(outer), depth) if contracted_last else (depth, math.prod(outer))
         wanted = (*sizes, *matrix)
         if not sizes and not free and len(contract[side]) == 1:
             wanted = (depth,)
-        elif len(free) != 1 or len(contract[side]) != 1:
-            text = f"{text}.reshape({wanted})"
-        return Value(text, wanted, wanted, v.dtype, True), outer
+        return w.reshaped(v, wanted, wanted), outer
 
-    a, outer_a = arranged(x, 0, True)
-    b, outer_b = arranged(y, 1, False)
+    a, _ = arranged(x, 0, True)
+    b, _ = arranged(y, 1, False)
     function = "matmul" if batch[0] or dtype.kind not in "fc" else "dot"
     if dtype.kind == "b":
         raise Unsupported("dot_general of booleans")
-    found = w.let(f"{function}({a.text}, {b.text})", shape, dtype)
     sizes = tuple(x.shape[d] for d in batch[0])
     rows = a.shape[len(sizes):-1] if len(a.shape) > len(sizes) + 1 else ()
     columns = b.shape[len(sizes) + 1:] if len(b.shape) > len(sizes) + 1 else ()
     natural = (*sizes, *rows, *columns)
-    if natural != shape:
-        return w.let(f"{found.text}.reshape({shape})", shape, dtype)
-    return found
+    found = w.let(f"{function}({a.text}, {b.text})", natural, dtype)
+    return w.reshaped(found, shape, shape)
 
 
 # indexing
 
 
+def _starting(
+    w: Writer, shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Value]
+) -> str:
+    """The text of an index of slices whose starts, which are data, are moved inside."""
+    parts: list[str] = []
+    for n, size, start in zip(shape, sizes, starts, strict=True):
+        if n == size:
+            parts.append(":")
+            continue
+        at, last = w.names.fresh("i"), n - size
+        w.line(f"{at} = int({start.text})")
+        w.line(f"{at} = 0 if {at} < 0 else {last} if {at} > {last} else {at}")
+        parts.append(f"{at}:{at} + {size}")
+    while parts and parts[-1] == ":":
+        parts.pop()
+    return ", ".join(parts)
+
+
 def _dynamic_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
-    x, starts = w.full(xs[0]), xs[1:]
+    x = w.full(xs[0])
     sizes = tuple(int(n) for n in p["slice_sizes"])
-    at = ", ".join(s.text for s in starts)
-    return w.let(f"dynamic_slice({x.text}, ({at},), {sizes})", sizes, x.dtype, None, True)
+    index = _starting(w, x.shape, sizes, xs[1:])
+    return w.let(f"{x.text}[{index}]", sizes, x.dtype, None, True) if index else x
 
 
 def _dynamic_update_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
-    x, new, starts = w.full(xs[0]), w.full(xs[1]), xs[2:]
-    at = ", ".join(s.text for s in starts)
-    return w.let(f"dynamic_update_slice({x.text}, {new.text}, ({at},))", x.shape, x.dtype)
+    new = w.full(xs[1])
+    index = _starting(w, xs[0].shape, new.shape, xs[2:])
+    if not index:
+        return new
+    found = w.own(xs[0])
+    w.line(f"{found.text}[{index}] = {new.text}")
+    return found
 
 
 def _mode(p: Any) -> str:
@@ -283,6 +341,24 @@ def _mode(p: Any) -> str:
 def _ints(numbers: Any) -> tuple[int, ...]:
     """NumPy's integers among them have another text."""
     return tuple(map(int, numbers))
+
+
+def _taken(
+    x: Value, indices: Value, plan: Any, sizes: tuple[int, ...], rank: int
+) -> int | None:
+    """The axis of a gather that is NumPy's ``take``; None if it is another one."""
+    offset, collapsed, mapped, batching, _ = plan
+    if batching or len(mapped) != 1 or collapsed != mapped or indices.dtype.kind != "i" or (
+        indices.shape[-1:] != (1,) or 0 in x.shape
+    ):
+        return None
+    axis: int = mapped[0]
+    behind = axis + len(indices.shape) - 1
+    if offset != (*range(axis), *range(behind, rank)) or any(
+        n != x.shape[d] for d, n in enumerate(sizes) if d != axis
+    ):
+        return None
+    return axis
 
 
 def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -301,6 +377,10 @@ def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
             _ints(numbers.start_index_map), _ints(numbers.operand_batching_dims),
             _ints(numbers.start_indices_batching_dims))
     shape = _shape(out)
+    axis = _taken(x, indices, plan, sizes, len(shape))
+    if axis is not None and fill == "None":
+        where = w.reshaped(indices, indices.shape[:-1], indices.shape[:-1])
+        return w.let(f"take({x.text}, {where.text}, {axis}, None, 'clip')", shape, x.dtype)
     return w.let(f"gather({x.text}, {indices.text}, {plan}, {sizes}, {fill}, {shape})", shape,
                  x.dtype)
 
@@ -317,13 +397,21 @@ def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
     function = _SCATTER.get(name)
     if function is None:
         return None
-    x, indices, updates = (w.full(v) for v in xs)
+    x, indices, updates = w.own(xs[0]), w.full(xs[1]), w.full(xs[2])
     numbers, mode = p["dimension_numbers"], _mode(p)
     if x.dtype.kind == "b" and function not in ("None", "maximum", "minimum"):
         raise Unsupported(f"{name} of booleans")
     plan = (_ints(numbers.update_window_dims), _ints(numbers.inserted_window_dims),
             _ints(numbers.scatter_dims_to_operand_dims), _ints(numbers.operand_batching_dims),
             _ints(numbers.scatter_indices_batching_dims))
+    window, inserted, mapped, batching, _ = plan
+    rows = len(x.shape) - 1
+    if not batching and mapped == inserted == (0,) and indices.shape[-1:] == (1,) and (
+        window == tuple(range(len(updates.shape) - rows, len(updates.shape)))
+        and updates.shape[len(updates.shape) - rows :] == x.shape[1:]
+    ):
+        text = f"scatter_rows({x.text}, {indices.text}, {updates.text}, {mode == 'clip'}, "
+        return w.let(f"{text}{function})", x.shape, x.dtype)
     return w.let(
         f"scatter({x.text}, {indices.text}, {updates.text}, {plan}, {mode == 'clip'}, {function})",
         x.shape, x.dtype)
@@ -337,9 +425,8 @@ def several(w: Writer, name: str, p: Any, xs: list[Value], outs: list[Any]) -> l
         x, at, found = w.full(xs[0]), 0, []
         axis = int(p["axis"])
         for out, size in zip(outs, p["sizes"], strict=True):
-            index = ", ".join(
-                f"{at}:{at + int(size)}" if d == axis else ":" for d in range(len(x.shape)))
-            found.append(w.let(f"{x.text}[{index}]", _shape(out), x.dtype, None, True))
+            index = [f"{at}:{at + int(size)}" if d == axis else ":" for d in range(len(x.shape))]
+            found.append(w.let(f"{x.text}[{w.index(index)}]", _shape(out), x.dtype, None, True))
             at += int(size)
         return found
     if name == "sort":

@@ -48,7 +48,7 @@ class Value(NamedTuple):
 class Names:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
-    __slots__ = ("count", "constants", "known", "generator", "large", "numbers")
+    __slots__ = ("count", "constants", "known", "generator", "large", "numbers", "zeros", "ones")
 
     def __init__(self) -> None:
         #: the functions of the generator whose keys were met
@@ -57,6 +57,9 @@ class Names:
         self.large: set[str] = set()
         #: values that are known numbers, by name
         self.numbers: dict[str, int] = {}
+        #: names of constants that are 0 (not -0.0), and 1
+        self.zeros: set[str] = set()
+        self.ones: set[str] = set()
         self.count = 0
         self.constants: list[str] = []
         self.known: dict[Any, str] = {}
@@ -100,32 +103,69 @@ def released(lines: list[str], large: set[str], kept: set[str]) -> list[str]:
 class Writer:
     """Writes the body of one function."""
 
-    __slots__ = ("names", "lines", "indent")
+    __slots__ = ("names", "lines", "indent", "made", "origins")
 
     def __init__(self, names: Names, indent: str = "    ") -> None:
         self.names: Final = names
         self.lines: list[str] = []
         self.indent: Final = indent
+        #: what was assigned, by its expression
+        self.made: dict[str, Value] = {}
+        #: what a value is only a reshape of, by its name
+        self.origins: dict[str, Value] = {}
 
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)
 
     def let(
         self, expression: str, shape: Sequence[int], dtype: Any,
-        actual: Sequence[int] | None = None, shared: bool = False,
+        actual: Sequence[int] | None = None, shared: bool = False, written: bool = False,
     ) -> Value:
-        """Assign an expression to a new name."""
+        """Assign an expression to a new name, unless that was done; not what is ``written`` to."""
+        sizes = tuple(shape if actual is None else actual)
+        known = None if written else self.made.get(expression)
+        if known is not None and known.actual == sizes and known.dtype == dtype:
+            return known._replace(shape=tuple(shape))
         name = self.names.fresh("v")
         self.line(f"{name} = {expression}")
         if dtype is not None and math.prod(shape) >= LARGE:
             self.names.large.add(name)
-        return Value(name, tuple(shape), tuple(shape if actual is None else actual), dtype, shared)
+        found = Value(name, tuple(shape), sizes, dtype, shared)
+        if not written:
+            self.made[expression] = found
+        return found
+
+    def reshaped(self, value: Value, actual: Sequence[int], shape: Sequence[int]) -> Value:
+        """The value with its array in another shape."""
+        value = self.origins.get(value.text, value)
+        sizes = tuple(actual)
+        if value.actual == sizes:
+            return value._replace(shape=tuple(shape))
+        found = self.let(f"{value.text}.reshape({sizes})", shape, value.dtype, sizes, True)
+        self.origins[found.text] = value
+        return found
+
+    def index(self, parts: Sequence[str]) -> str:
+        """The text of an index, each of whose parts is a constant ``a:b`` or ``a:b:c``."""
+        given = list(parts)
+        while given and given[-1] == ":":
+            given.pop()
+        if not given:
+            return "..."
+        slices = ", ".join(
+            f"slice({', '.join(n or 'None' for n in part.split(':'))})" if part != ":" else
+            "slice(None)" for part in given)
+        return self.names.constant(f"({slices},)")
 
     def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Value:
         """A constant whose elements are all equal."""
         array = np.asarray(number, dtype)
         bits = array.tobytes()
         name = self.names.constant(f"frombuffer({bits!r}, {dtype_text(dtype)})[0]")
+        if not any(bits):
+            self.names.zeros.add(name)
+        elif array == 1:
+            self.names.ones.add(name)
         return Value(name, tuple(shape), (), np.dtype(dtype), True)
 
     def array(self, array: Any) -> Value:
@@ -143,7 +183,21 @@ class Writer:
         """The value as an array of its whole shape (0-d ones may be NumPy's scalars)."""
         if value.actual == value.shape:
             return value
-        return self.let(f"broadcast({value.text}, {value.shape})", value.shape, value.dtype)
+        return self.spread(value)
+
+    def spread(self, value: Value, written: bool = False) -> Value:
+        """A new array of the value's whole shape."""
+        if value.text in self.names.zeros:
+            text = f"zeros({value.shape}, {dtype_text(value.dtype)})"
+        else:
+            text = f"broadcast({value.text}, {value.shape})"
+        return self.let(text, value.shape, value.dtype, written=written)
+
+    def own(self, value: Value) -> Value:
+        """An array with the value's elements that may be written to."""
+        if value.actual != value.shape:
+            return self.spread(value, True)
+        return self.let(f"array({value.text})", value.shape, value.dtype, written=True)
 
     def padded(self, value: Value) -> Value:
         """The value with an axis in its array for each axis that it has."""
@@ -151,7 +205,7 @@ class Writer:
         if not missing:
             return value
         actual = (1,) * missing + value.actual
-        return self.let(f"{value.text}.reshape({actual})", value.shape, value.dtype, actual, True)
+        return self.reshaped(value, actual, value.shape)
 
 
 _KINDS: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 "
