@@ -156,12 +156,12 @@ def store(request: Request, donate: bool, code: bytes) -> None:
 
 def storable(structure: Structure) -> bool:
     """Whether another process knows all ops of a program."""
-    return all(i.spec.versioned for i in structure.instructions)
+    return all(spec.versioned for spec in structure.specs)
 
 
 def _description(structure: Structure, donate: bool) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
-    ops = {op for i in structure.instructions for op in i.spec.ops}
+    ops = {op for spec in set(structure.specs) for op in spec.ops}
     if any(op.version is None for op in ops):
         return None
     description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")

@@ -79,14 +79,13 @@ class Instruction(NamedTuple):
 class Structure:
     """The exact, comparable structure of a program: instructions and leaf types."""
 
-    __slots__ = ("stream", "leaf_types", "_hash", "_instructions", "_serialized", "_digest")
+    __slots__ = ("stream", "leaf_types", "_hash", "_instructions", "_digest")
 
     def __init__(self, stream: tuple[Any, ...], leaf_types: tuple[TensorType, ...]) -> None:
         self.stream: Final = stream
         self.leaf_types: Final = leaf_types
         self._hash = hash((stream, leaf_types))
         self._instructions: list[Instruction] | None = None
-        self._serialized: bytes | None = None
         self._digest: str | None = None
 
     def __hash__(self) -> int:
@@ -153,20 +152,35 @@ class Structure:
     @property
     def serialized(self) -> bytes:
         """The structure as UTF-8 JSON: one line a leaf list, then one an instruction."""
-        if self._serialized is None:
-            lines = [json.dumps({
-                "format": FORMAT,
-                "leaves": [[t.dtype.name, list(t.shape), repr(t.placement)]
-                           for t in self.leaf_types],
-            })]  # fmt: skip
-            for i in self.instructions:
-                lines.append(json.dumps([
-                    i.spec.op.name,
-                    {k: _pack(v) for k, v in i.spec.attrs.items()},
-                    [_pack_operand(o) for o in i.operands],
-                ]))  # fmt: skip
-            self._serialized = "\n".join(lines).encode()
-        return self._serialized
+        lines = [json.dumps({
+            "format": FORMAT,
+            "leaves": [[t.dtype.name, list(t.shape), repr(t.placement)]
+                       for t in self.leaf_types],
+        })]  # fmt: skip
+        heads: dict[Spec, str] = {}
+        stream = self.stream
+        at = 0
+        while at < len(stream):
+            spec = stream[at]
+            head = heads.get(spec)
+            if head is None:
+                head = heads[spec] = json.dumps(
+                    [spec.op.name, {k: _pack(v) for k, v in spec.attrs.items()}])[:-1]
+            end = at + 1 + spec.arity
+            items = ", ".join([_packed_item(item) for item in stream[at + 1 : end]])
+            lines.append(f"{head}, [{items}]]")
+            at = end
+        return "\n".join(lines).encode()
+
+    @property
+    def specs(self) -> list[Spec]:
+        """The spec of each instruction."""
+        found: list[Spec] = []
+        at = 0
+        while at < len(self.stream):
+            found.append(self.stream[at])
+            at += 1 + found[-1].arity
+        return found
 
     @property
     def digest(self) -> str:
@@ -254,15 +268,17 @@ def _unpack(value: Any) -> Any:
     return value
 
 
-def _pack_operand(operand: Operand) -> Any:
-    """JSON for an operand, which :func:`_unpack_operand` reads."""
-    if isinstance(operand, ScalarSlot):
-        return ["s", operand.dtype.name]
-    if isinstance(operand, Baked):
-        return ["c", operand.number, operand.dtype.name]
-    if isinstance(operand, Result) and operand.number:
-        return ["r", operand.instruction, operand.number]
-    return encoded(operand)
+def _packed_item(item: Item) -> str:
+    """JSON for an item of the stream, which :func:`_unpack_operand` reads."""
+    if item is None:
+        return "null"
+    if isinstance(item, int):
+        return str(item)
+    if isinstance(item, tuple):
+        return f'["r", {item[0]}, {item[1]}]'
+    if isinstance(item, DType):
+        return f'["s", "{item.name}"]'
+    return f'["c", {item.number}, "{item.dtype.name}"]'
 
 
 def _unpack_operand(item: Any) -> Item:
