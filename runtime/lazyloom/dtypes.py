@@ -12,9 +12,11 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from .compiled import mypyc_attr
 from .errors import DTypeError
 
 
+@mypyc_attr(acyclic=True)
 class DType:
     """One element type.
 

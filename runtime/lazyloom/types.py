@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Final, final
 
+from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import DTypeError, ShapeError
 
@@ -14,6 +15,7 @@ MOST_BYTES: Final = 2**63
 MOST_DIMENSIONS: Final = 64
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Placement:
     """Where a value lives: device, sharding, layout and memory space.
@@ -38,6 +40,7 @@ class Placement:
 DEFAULT_PLACEMENT: Final = Placement("default:0", "whole", "row-major", "device")
 
 
+@mypyc_attr(acyclic=True)
 @final
 class TensorType:
     """Shape, dtype and placement of a value. Interned: equal types are one object.

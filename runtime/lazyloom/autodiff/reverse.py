@@ -13,12 +13,12 @@ from ..errors import ArgumentError, GradientError, ShapeError, reraised
 from ..evaluate import cuts
 from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
-from ..ops.spec import lookup
+from ..ops.spec import OpDef, lookup
 from ..trace import graph
-from ..trace.graph import MAPPED, PENDING, Node, Value
+from ..trace.graph import MAPPED, PENDING, Handles, Node, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
-from ..trace.specs import NewestVjp, Spec, spec_of
+from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand, value_of
 from ..types import TensorType
 
@@ -303,26 +303,45 @@ class BackwardPass:
         base = spec.op.base
         if base is None or spec.op.kind != FORWARD:
             return None
-        attrs = dict(spec.attrs)
-        known: tuple[int, ...] = attrs.pop("forward_argnums")
         types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-        primary = len(spec_of(base, attrs, len(types)).infer(types))
-        if not set(argnums) <= set(known):
-            return None
+        key = (types, tuple(outnums))
+        found = spec.consuming.get(key)
+        if found is None:
+            found = spec.consuming[key] = _consuming(
+                spec, base, types, tuple(outnums), len(n.types))
+        known = found.known
+        for w in argnums:
+            if w not in known:
+                return None
         for g in outnums:
-            if g >= primary:
+            if g >= found.primary:
                 return None
         operands: list[Any] = []
-        for index in range(primary, len(n.types)):
+        for index in range(found.primary, len(n.types)):
             operands.append(value_of(
                 n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
-        attrs.update(backward_types=types_text(types), backward_argnums=known,
-                     backward_outnums=tuple(outnums))  # fmt: skip
         operands.extend(cotangents)
-        result = record_spec(
-            spec_of(base.derive(BACKWARD), attrs, len(operands)), operands, False, n.site)
+        result = record_spec(found.spec, operands, False, n.site)
         results = result if isinstance(result, tuple) else (result,)
         return [results[known.index(w)] for w in argnums]
+
+
+def _consuming(
+    spec: Spec, base: OpDef, types: tuple[TensorType | None, ...], outnums: tuple[int, ...],
+    count: int,
+) -> Consuming:  # fmt: skip
+    """The derivative of a spec that emits residuals among its ``count`` results, from these."""
+    attrs = dict(spec.attrs)
+    known: tuple[int, ...] = attrs.pop("forward_argnums")
+    primary = len(spec_of(base, attrs, len(types)).infer(types))
+    for g in outnums:
+        if g >= primary:
+            # a residual has a cotangent: the caller takes another way
+            return Consuming(spec, primary, known)
+    attrs.update(backward_types=types_text(types), backward_argnums=known,
+                 backward_outnums=outnums)  # fmt: skip
+    derivative = spec_of(base.derive(BACKWARD), attrs, count - primary + len(outnums))
+    return Consuming(derivative, primary, known)
 
 
 def _any_complex(n: Node) -> bool:
@@ -380,13 +399,18 @@ def _emit_residuals(n: Node, argnums: tuple[int, ...]) -> None:
     if n.state != PENDING and n.state != MAPPED:
         return
     types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
-    attrs = {**spec.attrs, "forward_argnums": argnums}
-    emitting = spec_of(spec.op.derive(FORWARD), attrs, len(types))
+    emitting = spec.emitting.get(argnums)
+    if emitting is None:
+        attrs = {**spec.attrs, "forward_argnums": argnums}
+        emitting = spec.emitting[argnums] = spec_of(spec.op.derive(FORWARD), attrs, len(types))
     results = emitting.infer(types)
     with graph.trace.lock:
         if n.state == PENDING or n.state == MAPPED:
-            counts = n.out_handles if n.out_handles is not None else [n.handles]
-            n.out_handles = counts + [0] * (len(results) - len(counts))
+            counts = Handles(len(results), 0)
+            for index in range(len(n.types)):
+                held = n.handles if n.out_handles is None else n.out_handles.of(index)
+                counts.add(index, held)
+            n.out_handles = counts
             n.types = results
             n.spec = emitting
 

@@ -229,7 +229,9 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
             everything = n.refs > n.uses or counts is None
             looked_at = 1 if n.spec is not None and n.spec.checked else -1
             for index in range(len(n.types) - 1, -1, -1):
-                if everything or index == looked_at or (counts is not None and counts[index] > 0):
+                if everything or index == looked_at or (
+                    counts is not None and counts.of(index) > 0
+                ):
                     wanted.append((slot, index))
         elif needed[slot] and n.spec is not None and n.spec.heavy:
             kept = True

@@ -43,6 +43,7 @@ DEAD: Final = 4  # nothing refers to it any more
 MAPPED: Final = 5  # stands for one value an element of an axis that vmap maps over; never runs
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Buffer:
     """Memory that holds a computed value, on the host until first used by a program.
@@ -88,6 +89,46 @@ Input: TypeAlias = "Node | Scalar | None"
 # at them: a component and its nodes let go of each other when it runs or dies.
 
 
+@mypyc_attr(acyclic=True)
+@final
+class Handles:
+    """How many handles there are of each result of a node: a list that the collector passes by."""
+
+    __slots__ = ("first", "second", "third", "rest")
+
+    def __init__(self, count: int, each: int) -> None:
+        self.first: int = each
+        self.second: int = each
+        self.third: int = each
+        #: of the results from the fourth on
+        self.rest: list[int] | None = None
+        if count > 3:
+            self.rest = [each] * (count - 3)
+
+    def of(self, index: int) -> int:
+        if index == 0:
+            return self.first
+        if index == 1:
+            return self.second
+        if index == 2:
+            return self.third
+        rest = self.rest
+        assert rest is not None
+        return rest[index - 3]
+
+    def add(self, index: int, number: int) -> None:
+        if index == 0:
+            self.first += number
+        elif index == 1:
+            self.second += number
+        elif index == 2:
+            self.third += number
+        else:
+            rest = self.rest
+            assert rest is not None
+            rest[index - 3] += number
+
+
 @mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class Node:
@@ -117,7 +158,7 @@ class Node:
         self.refs: int = 0
         self.handles: int = 0
         #: handles of each result; None where there is one result
-        self.out_handles: list[int] | None = None
+        self.out_handles: Handles | None = None
         self.state: int = PENDING
         self.buffers: list[Buffer | None] | None = None
         self.evaluation: Any = None
@@ -276,7 +317,7 @@ class Value:
         node.handles -= 1
         counts = node.out_handles
         if counts is not None:
-            counts[self.index] -= 1
+            counts.add(self.index, -1)
         elif node.handles or node.refs:
             return
         if node.refs == 0:
@@ -341,7 +382,7 @@ def hold(node: Node, index: int, requires_grad: bool) -> Value:
     node.handles += 1
     counts = node.out_handles
     if counts is not None:
-        counts[index] += 1
+        counts.add(index, 1)
     return Value(node, index, requires_grad)
 
 
@@ -361,8 +402,8 @@ def _drop_unheld(node: Node) -> None:
     """Give up the buffers of results that no handle is left of."""
     counts = node.out_handles
     if counts is not None and node.buffers is not None:
-        for i, count in enumerate(counts):
-            if count == 0:
+        for i in range(len(node.types)):
+            if counts.of(i) == 0:
                 drop_buffer(node, i)
 
 

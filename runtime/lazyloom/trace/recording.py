@@ -20,6 +20,7 @@ from .graph import (
     MAPPED,
     PENDING,
     Component,
+    Handles,
     Input,
     Node,
     Value,
@@ -221,7 +222,7 @@ def _append(
     count = len(results)
     node.handles = count
     if count != 1:
-        node.out_handles = [1] * count
+        node.out_handles = Handles(count, 1)
     if spec.effect:
         _refuse_mapped(node)
         # what it does is wanted even if its results are not; released when it ran

@@ -72,6 +72,7 @@ def _held(number: Any, dtype: DType) -> bool | int | float | complex:
         f"{dtype.name} holds")
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Baked:
     """A scalar constant that is part of the structure. Interned."""

@@ -12,6 +12,7 @@ import threading
 from types import CodeType
 from typing import Any, Final, final
 
+from ..compiled import mypyc_attr
 from ..locks import new_lock
 
 # the package's, which is not compiled: a compiled module may be told a folder that is not there
@@ -22,6 +23,7 @@ _thread: Final[Any] = threading.local()
 _getframe: Final[Any] = sys._getframe
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Site:
     """A place in the user's program; ``str()`` gives ``file:line``."""

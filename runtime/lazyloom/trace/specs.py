@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, final
 
+from ..compiled import mypyc_attr
 from ..errors import ArgumentError, LoomError, ShapeError
 from ..ops.bodies import held_ops
 from ..ops.spec import OpDef, attribute_bits
@@ -40,6 +41,28 @@ class NewestVjp:
 
 
 @final
+class Consuming:
+    """The spec of a derivative from residuals.
+
+    Attributes:
+        primary: how many results of the op that emits them are no residuals.
+        known: which operands it is the derivative by.
+    """
+
+    __slots__ = ("spec", "primary", "known")
+
+    def __init__(self, spec: Spec, primary: int, known: tuple[int, ...]) -> None:
+        self.spec: Final[Spec] = spec
+        self.primary: Final[int] = primary
+        self.known: Final[tuple[int, ...]] = known
+
+
+# Interned and never freed: the collector need not look at them, nor at tuples of them, which
+# structures are.
+
+
+@mypyc_attr(acyclic=True)
+@final
 class Spec:
     """An op with its attributes and number of operands. Interned: the unit of exact keys.
 
@@ -49,7 +72,7 @@ class Spec:
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
-        "pieces",
+        "pieces", "emitting", "consuming",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -77,6 +100,9 @@ class Spec:
         #: the specs of its vjp, by operands and numbers of results that have a cotangent
         self.vjps: Final[dict[Any, Spec]] = {}
         self.newest_vjp: NewestVjp | None = None
+        #: the specs that emit residuals, and those that take them: see lazyloom.autodiff.reverse
+        self.emitting: Final[dict[Any, Spec]] = {}
+        self.consuming: Final[dict[Any, Consuming]] = {}
         #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
         self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
 
