@@ -16,12 +16,13 @@ from setuptools.command.build_ext import build_ext
 
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
-    "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/forms",
-    "backends/known_steps", "backends/pieces", "backends/run",
-    "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/collect",
-    "evaluate/cuts", "evaluate/evaluate", "evaluate/overwritten", "frontend", "hooks", "interrupts",
-    "ops/spec", "program/donation", "program/evaluations", "program/plan", "program/program",
-    "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
+    "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/data",
+    "backends/forms", "backends/known_steps", "backends/pieces", "backends/run",
+    "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/checks",
+    "evaluate/collect", "evaluate/cuts", "evaluate/evaluate", "evaluate/overwritten",
+    "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",
+    "program/plan", "program/program", "program/repetition", "settings", "tensor/operators",
+    "tensor/tensor", "tensor/views",
     "trace/cut_history", "trace/graph", "trace/recording", "trace/scalars", "trace/source",
     "trace/specs", "trace/tape", "types",
 ]  # fmt: skip

@@ -31,8 +31,13 @@ def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
 
 def scalar_of(number: Any, dtype: DType) -> Any:
     """A run-time scalar as NumPy's, the same bits as in :func:`scalar_vector`."""
-    if dtype.kind in "fb" and dtype.itemsize > 2:
+    kind = dtype.kind
+    if kind == "f" and dtype.itemsize > 2 or kind == "b":
         return dtype.numpy.type(number)
+    if kind == "i" and type(number) is int:
+        bits = dtype.itemsize * 8 - 1
+        if -1 << bits <= number < 1 << bits:
+            return dtype.numpy.type(number)
     return scalar_vector([number], dtype.numpy)[0]
 
 

@@ -1,7 +1,8 @@
 """What a structure's run in pieces comes to, written down after its first runs.
 
-The ops' kernels in order, and for each the places of its operands in one table of values: leaves,
-run-time scalars, constants, results. A run then is a call and a store for each op.
+The ops' kernels in order, and for each the places of its operands and results in one table of
+values: leaves, run-time scalars, constants, results. A run then is a call and a store for each op.
+All of it is one tuple of integers, since the cycle collector goes through whatever else is kept.
 """
 
 from __future__ import annotations
@@ -14,33 +15,31 @@ from ..dtypes import DType
 from ..program.plan import Plan
 from .data import host_view, scalar_of
 
-#: steps that all structures together may have
-MOST: Final = 400_000
-
-
-@final
-class Step:
-    """One op: its kernel, the places of operands and of its first result, and what ends with it."""
-
-    __slots__ = ("kernel", "operands", "at", "count", "dying")
-
-    def __init__(
-        self, kernel: Any, operands: list[int], at: int, count: int, dying: list[int]
-    ) -> None:
-        self.kernel: Final[Any] = kernel
-        self.operands: Final[list[int]] = operands
-        self.at: Final[int] = at
-        self.count: Final[int] = count
-        self.dying: Final[list[int]] = dying
+#: integers that the steps of all structures together may have, eight bytes each
+MOST: Final = 8_000_000
+#: bytes from which a result is let go of right after its last use; others when their place is taken
+LARGE: Final = 1 << 15
 
 
 @final
 class _Kept:
-    __slots__ = ("count",)
+    __slots__ = ("count", "kernels", "numbers", "integers")
 
     def __init__(self) -> None:
-        #: steps that there are
+        #: integers that there are
         self.count: int = 0
+        #: every kernel that steps name by its number here
+        self.kernels: list[Any] = []
+        self.numbers: dict[Any, int] = {}
+        #: objects for the integers that occur, so that an integer costs its reference alone
+        self.integers: list[int] = []
+
+    def number(self, kernel: Any) -> int:
+        found = self.numbers.get(kernel)
+        if found is None:
+            found = self.numbers[kernel] = len(self.kernels)
+            self.kernels.append(kernel)
+        return found
 
 
 _kept: Final = _Kept()
@@ -51,28 +50,31 @@ class Steps:
     """The steps of a structure for what was wanted of it.
 
     Attributes:
+        code: for each op the number of its kernel, that of its operands, their places, and the
+            place of its result; if it has several, minus their number and their places. For a
+            value that is let go of -1 and its place.
         table: the values before a run: constants in their places, None elsewhere.
-        scalars: (place, dtype, ordinal) of each run-time scalar.
+        scalars: of each dtype the places of its run-time scalars, in order.
         results: (place, whether its memory is shared) of each wanted result.
     """
 
-    __slots__ = ("steps", "table", "scalars", "wanted", "results", "_kept")
+    __slots__ = ("code", "table", "scalars", "wanted", "results", "_kept")
 
     def __init__(
-        self, steps: list[Step], table: list[Any], scalars: list[tuple[int, DType, int]],
+        self, code: tuple[int, ...], table: list[Any], scalars: dict[DType, tuple[int, ...]],
         wanted: list[tuple[int, int]], results: list[tuple[int, bool]],
     ) -> None:  # fmt: skip
-        self.steps: Final[list[Step]] = steps
+        self.code: Final[tuple[int, ...]] = code
         self.table: Final[list[Any]] = table
-        self.scalars: Final[list[tuple[int, DType, int]]] = scalars
+        self.scalars: Final[dict[DType, tuple[int, ...]]] = scalars
         self.wanted: Final[list[tuple[int, int]]] = wanted
         self.results: Final[list[tuple[int, bool]]] = results
         # at the end of the process the module's names may be gone before this is
         self._kept: Final[_Kept] = _kept
-        _kept.count += len(steps)
+        _kept.count += len(code)
 
     def __del__(self) -> None:
-        self._kept.count -= len(self.steps)
+        self._kept.count -= len(self.code)
 
 
 def written_down(
@@ -82,55 +84,106 @@ def written_down(
 
     ``constant`` gives the value of a constant of the structure.
     """
-    if _kept.count + len(kernels) > MOST:
+    if _kept.count + 4 * len(kernels) > MOST:
         return None
-    leaves = len(plan.leaves)
-    table: list[Any] = [None] * leaves
-    scalars: list[tuple[int, DType, int]] = []
-    constants: dict[Any, int] = {}
-    ordinals: dict[DType, int] = {}
-    start: list[int] = []
-    last: dict[int, int] = {}
-    operands_of: list[list[int]] = []
+    nodes = plan.nodes
     stream = plan.structure.stream
+    table: list[Any] = [None] * len(plan.leaves)
+    scalars: dict[DType, list[int]] = {}
+    constants: dict[Any, int] = {}
+    #: operands: places, or for results -1 less their number among all results
+    operands_of: list[list[int]] = []
+    #: of each op the number of its first result; of each result its last use, and its bytes
+    first: list[int] = []
+    last: list[int] = []
+    sizes: list[int] = []
     at = 0
-    for number, n in enumerate(plan.nodes):
+    for number, n in enumerate(nodes):
         operands: list[int] = []
         spec = stream[at]
         for item in stream[at + 1 : at + 1 + spec.arity]:
             if isinstance(item, int):
-                place = start[item] if item >= 0 else -1 - item
+                if item >= 0:
+                    result = first[item]
+                    last[result] = number
+                    operands.append(-1 - result)
+                else:
+                    operands.append(-1 - item)
             elif isinstance(item, tuple):
-                place = start[item[0]] + item[1]
+                result = first[item[0]] + item[1]
+                last[result] = number
+                operands.append(-1 - result)
             elif isinstance(item, DType):
-                ordinal = ordinals.get(item, 0)
-                ordinals[item] = ordinal + 1
-                place = len(table)
-                scalars.append((place, item, ordinal))
+                operands.append(len(table))
+                scalars.setdefault(item, []).append(len(table))
                 table.append(None)
             else:
                 known = constants.get(item)
                 if known is None:
                     known = constants[item] = len(table)
                     table.append(None if item is None else constant(item))
-                place = known
-            operands.append(place)
-            last[place] = number
+                operands.append(known)
         at += 1 + spec.arity
-        start.append(len(table))
-        table += [None] * len(n.types)
         operands_of.append(operands)
-    kept = {start[slot] + index for slot, index in plan.wanted}
-    dying: list[list[int]] = [[] for _ in kernels]
-    for slot, n in enumerate(plan.nodes):
-        for place in range(start[slot], start[slot] + len(n.types)):
-            if place not in kept:
-                # a result that nothing uses ends with what makes it
-                dying[last.get(place, slot)].append(place)
-    steps = [Step(kernel, operands, first, len(n.types), ends) for kernel, operands, first, n, ends
-             in zip(kernels, operands_of, start, plan.nodes, dying, strict=True)]
-    results = [(start[slot] + index, shared[slot][index]) for slot, index in plan.wanted]
-    return Steps(steps, table, scalars, list(plan.wanted), results)
+        first.append(len(last))
+        for t in n.types:
+            # what nothing uses ends with what makes it
+            last.append(number)
+            sizes.append(t.nbytes)
+    for slot, index in plan.wanted:
+        last[first[slot] + index] = len(nodes)
+    code: list[int] = []
+    place: list[int] = [0] * len(last)
+    free: list[int] = []
+    for number, n in enumerate(nodes):
+        operands = operands_of[number]
+        code.append(_kept.number(kernels[number]))
+        code.append(len(operands))
+        large: list[int] = []
+        for operand in operands:
+            if operand < 0:
+                result = -1 - operand
+                operand = place[result]
+                if last[result] == number:
+                    # once, though it may be several operands
+                    last[result] = -1
+                    free.append(operand)
+                    if sizes[result] >= LARGE:
+                        large.append(operand)
+            code.append(operand)
+        count = len(n.types)
+        if count > 1:
+            code.append(-count)
+        ended: list[int] = []
+        for result in range(first[number], first[number] + count):
+            if free:
+                where = free.pop()
+            else:
+                where = len(table)
+                table.append(None)
+            place[result] = where
+            code.append(where)
+            if last[result] == number:
+                ended.append(where)
+                if sizes[result] >= LARGE:
+                    large.append(where)
+        free += ended
+        for where in large:
+            if where in free:
+                code.append(-1)
+                code.append(where)
+    results = [(place[first[slot] + index], shared[slot][index]) for slot, index in plan.wanted]
+    places = {dtype: _same_objects(found) for dtype, found in scalars.items()}
+    return Steps(_same_objects(code), table, places, list(plan.wanted), results)
+
+
+def _same_objects(code: list[int]) -> tuple[int, ...]:
+    """A tuple of these integers, in which those that are equal are one object."""
+    integers = _kept.integers
+    most = max(code, default=0)
+    while len(integers) <= most:
+        integers.append(len(integers))
+    return tuple([integers[i] if i >= 0 else i for i in code])
 
 
 def values_of(known: Steps, plan: Plan) -> list[Any]:
@@ -138,26 +191,41 @@ def values_of(known: Steps, plan: Plan) -> list[Any]:
     table = list(known.table)
     for k, leaf in enumerate(plan.leaves):
         table[k] = host_view(leaf)
-    for place, dtype, ordinal in known.scalars:
-        table[place] = scalar_of(plan.scalars[dtype][ordinal], dtype)
-    for step in known.steps:
-        operands = step.operands
-        many = len(operands)
+    for dtype, places in known.scalars.items():
+        for place, number in zip(places, plan.scalars[dtype], strict=True):
+            table[place] = scalar_of(number, dtype)
+    kernels = _kept.kernels
+    code = known.code
+    at = 0
+    while at < len(code):
+        number = code[at]
+        many = code[at + 1]
+        at += 2
+        if number < 0:
+            table[many] = None
+            continue
+        kernel = kernels[number]
+        result: Any
         if many == 2:
-            result = step.kernel(table[operands[0]], table[operands[1]])
+            result = kernel(table[code[at]], table[code[at + 1]])
         elif many == 1:
-            result = step.kernel(table[operands[0]])
+            result = kernel(table[code[at]])
+        elif many == 3:
+            result = kernel(table[code[at]], table[code[at + 1]], table[code[at + 2]])
+        elif many == 4:
+            result = kernel(table[code[at]], table[code[at + 1]], table[code[at + 2]],
+                            table[code[at + 3]])
         else:
-            result = step.kernel(*[table[place] for place in operands])
-        at = step.at
-        if step.count == 1:
-            table[at] = result
+            result = kernel(*[table[place] for place in code[at : at + many]])
+        at += many
+        place = code[at]
+        at += 1
+        if place >= 0:
+            table[place] = result
         else:
             for each in result:
-                table[at] = each
+                table[code[at]] = each
                 at += 1
-        for place in step.dying:
-            table[place] = None
     return [owned(table[place], shared) for place, shared in known.results]
 
 

@@ -145,23 +145,23 @@ def attach(
 
     Called while the nodes still have their operands; the caller holds the lock.
     """
-    flags = {slot: buffer for (slot, index), buffer in zip(wanted, results, strict=True)
-             if index == 1 and nodes[slot].spec.checked}  # type: ignore[union-attr]
+    flags: dict[int, Buffer] = {}
+    for (slot, index), buffer in zip(wanted, results, strict=True):
+        spec = nodes[slot].spec
+        if index == 1 and spec is not None and spec.checked:
+            flags[slot] = buffer
     known: list[Check] = []
     bit_of: dict[Check, int] = {}
-
-    def bit(check: Check) -> int:
-        if check not in bit_of:
-            bit_of[check] = 1 << len(known)
-            known.append(check)
-        return bit_of[check]
-
     of_leaf: dict[Buffer, int] = {}
     for leaf in leaves:
-        mask = 0
-        for check in _open(leaf):
-            mask |= bit(check)
-        of_leaf[leaf] = mask
+        if leaf.checks is not None:
+            mask = 0
+            for check in _open(leaf):
+                mask |= _bit(check, known, bit_of)
+            if mask:
+                of_leaf[leaf] = mask
+    if not flags and not of_leaf:
+        return
     masks: list[int] = []
     for slot, n in enumerate(nodes):
         mask = 0
@@ -169,15 +169,16 @@ def attach(
             if isinstance(m, Node):
                 if m.epoch == n.epoch:
                     mask |= masks[m.slot]
-                else:
+                elif of_leaf:
                     assert m.buffers is not None
-                    buffer = m.buffers[0 if n.indices is None else n.indices[position]]
-                    mask |= of_leaf.get(buffer, 0) if buffer is not None else 0
+                    held = m.buffers[0 if n.indices is None else n.indices[position]]
+                    if held is not None:
+                        mask |= of_leaf.get(held, 0)
         flag = flags.get(slot)
         if flag is not None:
             assert n.spec is not None
             flag.owners += 1  # the check's own: it is never donated
-            mask |= bit(Check(flag, n.types[1], n.spec.attrs, n.site))
+            mask |= _bit(Check(flag, n.types[1], n.spec.attrs, n.site), known, bit_of)
         masks.append(mask)
     made: dict[int, tuple[Check, ...]] = {}
     for (slot, _), buffer in zip(wanted, results, strict=True):
@@ -186,6 +187,14 @@ def attach(
             if mask not in made:
                 made[mask] = tuple([c for i, c in enumerate(known) if mask >> i & 1])
             buffer.checks = made[mask]
+
+
+def _bit(check: Check, known: list[Check], bit_of: dict[Check, int]) -> int:
+    found = bit_of.get(check)
+    if found is None:
+        found = bit_of[check] = 1 << len(known)
+        known.append(check)
+    return found
 
 
 def _index(data: Any, check: Check) -> LoomError:
