@@ -181,9 +181,9 @@ def read_for_shape(value: Any, function: str) -> Any:
 def programs_of(*values: Any) -> list[Program]:
     """The programs that reading these pending values would run, in order; nothing runs.
 
-    Mostly one. A loop of equal bodies runs in blocks, an op that can fail while it runs has a
-    program without what is unrelated to it, and what values need across a boundary comes first.
-    Raises ArgumentError if none of the values is pending.
+    Mostly one. An op that can fail while it runs has a program without what is unrelated to it, and
+    what values need across a boundary comes first. Raises ArgumentError if none of the values is
+    pending.
     """
     return _evaluate.programs_of(_values(values, "programs_of"))[0]
 

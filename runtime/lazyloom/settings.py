@@ -65,8 +65,8 @@ class Tuning:
 
     __slots__ = (
         "cut_ops", "cut_depth", "cut_size", "cut_misses", "block_ops", "longest_period",
-        "repeated_ops", "loop_depth", "loop_part", "loop_times", "programs_kept",
-        "requests_kept", "mappings_part", "mappings_interval", "disk_interval", "records_kept",
+        "repeated_ops", "programs_kept", "requests_kept", "mappings_part", "mappings_interval",
+        "disk_interval", "records_kept",
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
         "run_room", "compile_room", "compiled_beside",
@@ -80,9 +80,6 @@ class Tuning:
         self.block_ops: int = 300
         self.longest_period: int = 5000
         self.repeated_ops: int = 200
-        self.loop_depth: int = 256
-        self.loop_part: float = 0.9
-        self.loop_times: int = 3
         self.programs_kept: int = 4096
         self.requests_kept: int = 8
         self.mappings_part: float = 0.5
@@ -127,14 +124,6 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("repeated_ops", "ops",
            "A repetition in a growing trace counts if it covers this many, so that a few equal ops "
            "in a row are none."),
-    Number("loop_depth", "ops",
-           "A component that is read, and less deep than this, runs whole even if it repeats."),
-    Number("loop_part", "part",
-           "A component that is read is a loop if this part of it repeats: what a loop has before "
-           "and after it is little.", 0.0, 1.0),
-    Number("loop_times", "periods",
-           "And if it repeats so often: the layers of a network that is trained repeat twice, "
-           "forwards and backwards, and run whole."),
     Number("programs_kept", "programs",
            "Programs in memory, of those that donate and of those that do not; the ones used least "
            "recently go first."),

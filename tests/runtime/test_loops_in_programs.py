@@ -243,6 +243,39 @@ def test_a_hundred_equal_steps_compile_no_slower_than_ten() -> None:
     assert abs(len(text(100).splitlines()) - len(text(10).splitlines())) <= 2
 
 
+def test_a_loop_that_is_read_after_many_steps_is_one_program() -> None:
+    data, other = np.arange(5.0), np.array([1, -1, 0, 2, 0.5])
+    x, y, expected = host(data, np.float64), host(other, np.float64), data
+    half, quarter = (number(n, ll.dtypes.float64) for n in (0.5, 0.25))
+    with counted() as did:
+        for _ in range(150):
+            for k in range(4):
+                x = rec("add", rec("multiply", x, half), y)
+                x = rec("subtract" if k % 2 else "maximum", x, quarter)
+                expected = expected * 0.5 + other
+                expected = expected - 0.25 if k % 2 else np.maximum(expected, 0.25)
+        near(x, expected)
+    assert did.executions == 1 and did.ops_executed == 150 * 12
+
+
+def test_layers_forwards_and_backwards_are_one_program_with_two_loops() -> None:
+    weights = [host(np.full(3, 0.9 + k / 1000)).as_leaf("w") for k in range(40)]
+    x = host(np.ones(3))
+    for w in weights:
+        x = rec("tanh", rec("add", rec("multiply", x, w), number(0.1)))
+        x = rec("maximum", rec("sin", x), rec("multiply", x, number(0.9)))
+    gradients = ll.gradients([rec("sum", x, axes=(0,))], weights)
+    (program,) = ll.programs_of(*(g for g in gradients if g is not None))
+    assert [loop.times for loop in loops_in(program)] in ([40, 40], [40, 39], [39, 39], [39, 40])
+
+
+def test_many_equal_ops_side_by_side_are_one_program() -> None:
+    x = host(np.arange(4.0))
+    parts = [rec("add", x, number(float(k))) for k in range(300)]
+    (program,) = ll.programs_of(rec("concatenate", *parts, axis=0))
+    assert len(program.ops) == 301
+
+
 UNARY = ("sin", "tanh", "negative", "abs", "cos")
 BINARY = ("add", "multiply", "subtract", "maximum", "minimum")
 

@@ -11,7 +11,7 @@ import lazyloom as ll
 from lazyloom.cache import disk, memory
 from lazyloom.errors import ArgumentError
 from lazyloom.program import difference
-from lazyloom.program.repetition import loop_sizes
+from lazyloom.program.repetition import block_of
 from lazyloom.settings import NUMBERS, tuning
 from tests.contract.helpers import counted, host, number
 
@@ -90,14 +90,10 @@ def test_what_repeats_nothing_is_cut_to_single_ops_after_the_misses_that_are_set
         assert set(_ops_of_cuts(since)) == {1}
 
 
-def test_a_loop_runs_in_blocks_of_the_size_that_is_set() -> None:
-    x = _chain(host(np.ones(3, np.float32)), 60)
-    nodes = ll.trace.graph.find(x.node).nodes
-    assert loop_sizes(nodes, 60) == [60]
-    with ll.options(cut_ops=50, loop_depth=50, block_ops=20):
-        assert loop_sizes(nodes, 60) == [20, 20, 20]
-        with ll.options(loop_times=31):
-            assert loop_sizes(nodes, 60) == [60]
+def test_blocks_have_the_size_that_is_set() -> None:
+    assert block_of(7) == 294
+    with ll.options(block_ops=20):
+        assert block_of(7) == 14 and block_of(30) == 30
 
 
 def test_as_many_records_are_kept_as_are_set() -> None:

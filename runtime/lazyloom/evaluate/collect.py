@@ -11,7 +11,6 @@ from ..dtypes import DType
 from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
-from ..program.repetition import loop_sizes
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.scalars import Scalar
@@ -48,23 +47,6 @@ def pending_of(component: Component) -> list[Node]:
         component.ordered = True
         component.dead = 0
     return nodes
-
-
-def pieces(nodes: list[Node], depth: int) -> list[list[Node]]:
-    """The programs that a component becomes, as the nodes of each, in the order in which they run.
-
-    One program, unless the component is a loop (which runs in blocks of its repetition) or an op
-    of it can fail while it runs (which may fail nothing unrelated).
-    """
-    sizes = loop_sizes(nodes, depth)
-    if len(sizes) == 1:
-        return groups(nodes)
-    found: list[list[Node]] = []
-    at = 0
-    for size in sizes:
-        found += groups(nodes[at : at + size])
-        at += size
-    return found
 
 
 def in_dependency_order(component: Component) -> list[list[Component]]:

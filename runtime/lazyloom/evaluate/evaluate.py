@@ -133,8 +133,8 @@ def schedule_component(component: Component, reason: str, site: Site, batch: Bat
         c.nodes = []
         graph.trace.components.pop(c, None)
         why = reason if number == len(order) - 1 else f"preparation of the {reason}"
-        for piece in collect.pieces(nodes, c.depth):
-            _schedule(piece, why, site, batch)
+        for group in collect.groups(nodes):
+            _schedule(group, why, site, batch)
     if len(batch.plans) > 1:
         batch.plans[-1].evaluation.spawned = [p.evaluation.number for p in batch.plans[:-1]]
 
@@ -550,8 +550,8 @@ def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
                 nodes = [n for c in together for n in collect.pending_in(c)]
                 if len(together) > 1:
                     nodes.sort(key=graph.by_sequence)
-                for piece in collect.pieces(nodes, max(c.depth for c in together)):
-                    runnable = _runnable(piece, failed)
+                for group in collect.groups(nodes):
+                    runnable = _runnable(group, failed)
                     if runnable:
                         if not asked.isdisjoint(runnable):
                             computing.add(len(programs))

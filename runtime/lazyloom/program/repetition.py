@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..settings import MARGINS, tuning
+from ..settings import tuning
 from ..trace.graph import Node
 from ..trace.scalars import Scalar
 
@@ -71,26 +71,3 @@ def blocks_of(period: int) -> tuple[int, ...]:
         return (block_of(period),)
     whole, rest = divmod(period, tuning.cut_ops)
     return (tuning.cut_ops,) * whole + ((rest,) if rest else ())
-
-
-def loop_sizes(nodes: list[Node], depth: int) -> list[int]:
-    """The sizes of the programs in which a component runs that is asked for.
-
-    One, the component's, unless that is a loop: a chain of many equal bodies, of which XLA
-    compiles a few much faster than all. What precedes the first whole block and what follows
-    the last are programs of their own.
-    """
-    count = len(nodes)
-    if count < tuning.cut_ops or depth < tuning.loop_depth:
-        return [count]
-    stream = ids_of(nodes)
-    minimum = int(tuning.loop_part * count)
-    for margin in (0, *MARGINS):
-        if count - margin < minimum:
-            break
-        period = period_of(stream[: count - margin], tuning.loop_times, minimum)
-        if period:
-            block = block_of(period)
-            before, blocks = (count - margin) % block, (count - margin) // block
-            return [size for size in (before, *(block,) * blocks, margin) if size]
-    return [count]
