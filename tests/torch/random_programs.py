@@ -11,7 +11,8 @@ result, which makes no other difference. Left out is what PyTorch makes of views
 the gradient of their base, were taken without recording one, or require one of their own: leaves
 beside or below their base.
 
-``python -m tests.torch.random_programs --start 0 --count 1000`` runs many.
+``python -m tests.torch.random_programs --start 0 --count 1000`` runs many; with ``--forms`` each op
+by op, whole, and whole again, which must give the same bits.
 """
 
 from __future__ import annotations
@@ -391,6 +392,33 @@ def difference(theirs: Any, mine: Any, steps: list[Step]) -> str | None:
     return None
 
 
+#: how far apart the forms may be: units in the last place of float64, of what is at least 1 large
+ULPS = 4096
+
+
+def forms_differ(mine: Any, steps: list[Step]) -> tuple[str | None, float]:
+    """How a program's forms differ, or None; and how far apart they are, in :data:`ULPS`."""
+    import lazyloom
+
+    data = []
+    for reproducible in (False, True, True):
+        with lazyloom.options(reproducible=reproducible):
+            data.append(Outcome(mine, steps, False).data)
+    pieces, whole, again = data
+    if whole.tobytes() != again.tobytes():
+        return f"whole twice: {whole[whole != again][:4]}, then {again[whole != again][:4]}", 0.0
+    if pieces.shape != whole.shape:
+        return f"op by op {pieces.shape} numbers, whole {whole.shape}", 0.0
+    unlike = np.isnan(pieces) != np.isnan(whole)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(pieces - whole) / np.maximum(np.abs(whole), 1)
+    ulps = float(np.nan_to_num(apart).max(initial=0.0)) / float(np.finfo(np.float64).eps)
+    if unlike.any() or ulps > ULPS:
+        bad = unlike | (apart > ULPS * np.finfo(np.float64).eps)
+        return f"op by op {pieces[bad][:4]}, whole {whole[bad][:4]}", ulps
+    return None, ulps
+
+
 def shortest(theirs: Any, mine: Any, steps: list[Step]) -> list[Step]:
     """The program with as many steps left out as still shows a difference."""
     again = True
@@ -418,10 +446,20 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--length", type=int, default=14)
     parser.add_argument("--most", type=int, default=5, help="failures to show")
+    parser.add_argument("--forms", action="store_true",
+                        help="compare the forms in which the frontend's programs run")
     given = parser.parse_args()
     failures = 0
+    most = 0.0
     for seed in range(given.start, given.start + given.count):
         steps = generate(torch, seed, given.length)
+        if given.forms:
+            text, ulps = forms_differ(lazyloom_torch, steps)
+            most = max(most, ulps)
+            failures += text is not None
+            if text is not None and failures <= given.most:
+                print(f"seed {seed}: {text}")
+            continue
         text = difference(torch, lazyloom_torch, steps)
         if text is None:
             continue
@@ -431,7 +469,8 @@ def main() -> int:
             print(f"seed {seed}: {difference(torch, lazyloom_torch, small)}")
             for i, s in enumerate(small):
                 print(f"   {i}: {s}")
-    print(f"{given.count} programs, {failures} differ")
+    apart = f"; at most {most:.1f} units in the last place apart" if given.forms else ""
+    print(f"{given.count} programs, {failures} differ{apart}")
     return 1 if failures else 0
 
 
