@@ -38,6 +38,8 @@ START: Final = 0.7
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
+#: seconds an op that looking for a program's loops takes
+SEARCH_PER_OP: Final = 1.5e-5
 #: seconds a run that a program in pieces has to take for compiling it to gain anything (no
 #: constant, as tests of what is compiled beside set it, whatever the machine's speed)
 WORTH = 5e-5
@@ -68,7 +70,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             entry.refused = True
             return False
         entry.estimate = COMPILE + compile_seconds(ops)
-    elif entry.runs >= 2 and not entry.searched:
+    elif entry.runs >= 2 and not entry.searched and entry.spent >= SEARCH_PER_OP * ops:
         # it comes back: its loops are worth being looked for
         entry.searched = True
         if ops >= SAVED:

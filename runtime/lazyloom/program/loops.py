@@ -124,8 +124,9 @@ class Loop(NamedTuple):
 
 def rolled_size(structure: Structure) -> int:
     """How many instructions of a program a compiler has to do with, about."""
-    program = Loops(structure.instructions, (), {}, search=False)
-    return len(structure.instructions) - sum(
+    instructions = structure.decoded()
+    program = Loops(instructions, (), {}, search=False)
+    return len(instructions) - sum(
         (loop.times - 1) * loop.period for loop in program.search())
 
 

@@ -102,10 +102,11 @@ class Structure:
     @property
     def instructions(self) -> list[Instruction]:
         if self._instructions is None:
-            self._instructions = self._decode()
+            self._instructions = self.decoded()
         return self._instructions
 
-    def _decode(self) -> list[Instruction]:
+    def decoded(self) -> list[Instruction]:
+        """:attr:`instructions` for who asks once: they are not kept."""
         result: list[Instruction] = []
         ordinals: dict[DType, int] = {}
         stream = self.stream
