@@ -266,6 +266,17 @@ def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
         assert check(program(9.5), expected(9.5)).form == "whole"
 
 
+def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "SLOWER", 0.0)
+    monkeypatch.setattr(forms, "AGAIN", 20)
+    becomes_whole(program, expected())
+    for _ in range(3):
+        check(program(), expected())
+    monkeypatch.setattr(forms, "SLOWER", math.inf)
+    found = [check(program(), expected()).form for _ in range(40)]
+    assert found == ["pieces"] * 20 + ["whole"] * 20
+
+
 def test_a_program_that_is_no_slower_compiled_stays_so() -> None:
     becomes_whole(program, expected())
     with counted() as delta:

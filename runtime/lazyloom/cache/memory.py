@@ -82,7 +82,7 @@ class Entry:
         refused: it cannot run in pieces.
         quickest: seconds of the quickest run in pieces, infinite before there was one.
         trials, whole: runs of the program yet to be compared with that, and the quickest so far.
-        stays: the program was slower: it runs in pieces for good.
+        stays: the program was slower: it runs in pieces for the time being.
         searched: its loops were looked for, for the estimate.
     """
 
