@@ -18,6 +18,7 @@ import jax
 import numpy as np
 import pytest
 
+from lazyloom.backends.xla.host import blocks, windows
 from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported
@@ -37,6 +38,8 @@ VJPS = 4
 ULPS = 16
 #: the vjp of a sum of products cancels more
 VJP_ULPS = 64
+#: functions that compute large arrays in parts
+IN_PARTS = ("convolution", "reduce_window", "select_and_scatter")
 
 
 class Case(NamedTuple):
@@ -44,6 +47,7 @@ class Case(NamedTuple):
 
     Attributes:
         run: the kernel, as a function of the operands that are there.
+        in_blocks: the kernel that computes in the smallest blocks, if it has any.
         shared: of each result, whether it may be an operand's memory.
         fn: the definition, as a function of the same operands.
     """
@@ -52,6 +56,7 @@ class Case(NamedTuple):
     types: tuple[TensorType, ...]
     operands: list[np.ndarray]
     run: Callable[..., Any]
+    in_blocks: Callable[..., Any] | None
     shared: tuple[bool, ...]
     fn: Callable[..., Any]
     ulps: float
@@ -61,12 +66,21 @@ def case_of(label: str, spec: Spec, operands: Sequence[Any], ulps: float) -> Cas
     """The kernel of an op at an input. Raises Unsupported."""
     types = tuple(type_of(o) for o in operands)
     fn = function_of(spec, types)
-    run, shared = load(kernel_text(trace(fn, [
-        (t.shape, t.dtype.numpy) for t in types if t is not None])))
+    traced = trace(fn, [(t.shape, t.dtype.numpy) for t in types if t is not None])
+    text = kernel_text(traced)
+    run, shared = load(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "LARGE", 1)
+        patch.setattr(blocks, "BLOCK", 2)
+        other = kernel_text(traced)
+    in_blocks = None
+    if other != text or any(f"{name}(" in text for name in IN_PARTS):
+        in_blocks, also = load(other)
+        assert also == shared, label
     given = [np.array(o) for o in operands if o is not None]
     for x in given:
         x.flags.writeable = False
-    return Case(label, spec.infer(types), given, run, shared, fn, ulps)
+    return Case(label, spec.infer(types), given, run, in_blocks, shared, fn, ulps)
 
 
 def cases(op: OpDef, missing: Counter[str]) -> Iterator[Case]:
@@ -128,13 +142,13 @@ def by_definition(all_cases: list[Case]) -> list[list[np.ndarray]]:
     return [[np.asarray(x) for x in f] for f in found]
 
 
-def by_kernel(case: Case) -> list[Any]:
-    """What the kernel gives, called as a run calls it."""
+def by_kernel(case: Case, run: Callable[..., Any]) -> list[Any]:
+    """What a kernel gives, called as a run calls it."""
     # NumPy's scalars for arrays without axes
     given = [x[()] if x.ndim == 0 else x for x in case.operands]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        results = case.run(*given)
+        results = run(*given)
     return [results] if len(case.shared) == 1 else list(results)
 
 
@@ -164,33 +178,44 @@ def difference(got: Any, want: np.ndarray, ulps: float) -> str:
             "place")
 
 
+def problems(case: Case, run: Callable[..., Any], expected: list[np.ndarray]) -> list[str]:
+    """What is wrong with what a kernel gives."""
+    before = [x.copy() for x in case.operands]
+    try:
+        results = by_kernel(case, run)
+    except Exception as error:
+        return [f"{case.label}: {type(error).__name__}: {error}"]
+    wrong = []
+    for got, want, t, shared in zip(results, expected, case.types, case.shared, strict=True):
+        assert (want.shape, want.dtype) == (t.shape, t.dtype.numpy), case.label
+        text = difference(got, want, case.ulps)
+        if text:
+            wrong.append(f"{case.label}: {text}")
+        if not shared and any(np.shares_memory(got, x) for x in case.operands):
+            wrong.append(f"{case.label}: a result in an operand's memory")
+    for x, y in zip(case.operands, before, strict=True):
+        assert x.tobytes() == y.tobytes(), f"{case.label} wrote to an operand"
+    return wrong
+
+
 @pytest.mark.slow
 def test_kernels_give_what_definitions_give(op_names: list[str]) -> None:
     wrong: list[str] = []
     missing: Counter[str] = Counter()
-    compared = 0
+    compared = blocked = 0
     for name in op_names:
         found = list(cases(lookup(name), missing))
         compared += len(found)
+        blocked += sum(case.in_blocks is not None for case in found)
         for case, expected in zip(found, by_definition(found) if found else [], strict=True):
-            before = [x.copy() for x in case.operands]
-            try:
-                results = by_kernel(case)
-            except Exception as error:
-                wrong.append(f"{case.label}: {type(error).__name__}: {error}")
-                continue
-            for got, want, t, shared in zip(
-                results, expected, case.types, case.shared, strict=True
-            ):
-                assert (want.shape, want.dtype) == (t.shape, t.dtype.numpy), case.label
-                text = difference(got, want, case.ulps)
-                if text:
-                    wrong.append(f"{case.label}: {text}")
-                if not shared and any(np.shares_memory(got, x) for x in case.operands):
-                    wrong.append(f"{case.label}: a result in an operand's memory")
-            for x, y in zip(case.operands, before, strict=True):
-                assert x.tobytes() == y.tobytes(), f"{case.label} wrote to an operand"
-    print(compared, "compared;", missing.total(), "without a kernel:", missing.most_common(20))
+            wrong += problems(case, case.run, expected)
+            if case.in_blocks is not None:
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(windows, "PART", 8)
+                    found_wrong = problems(case, case.in_blocks, expected)
+                wrong += [f"in blocks: {p}" for p in found_wrong]
+    print(compared, "compared;", blocked, "in blocks, too;", missing.total(), "without a kernel:",
+          missing.most_common(20))
     assert not wrong, "\n".join(wrong)
 
 

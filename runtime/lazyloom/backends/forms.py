@@ -94,8 +94,9 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     # products take as long in one form as in the other
     if run - products >= estimate:
         return False
-    if entry.runs and spent < WORTH * entry.runs:
-        return True  # to hand it over whole would take as long
+    if entry.runs and (spent < WORTH * entry.runs or (ops == 1 and not plan.leaves)):
+        # to hand it over whole would take as long: what fills one array waits for memory
+        return True
     if not entry.queued and (spent >= estimate or (is_early(entry, estimate)
                                                    and background.idle())):
         return background.request(entry, plan, donate) or spent < estimate

@@ -26,6 +26,7 @@ from .backend import HostKernel, NotLowered
 from .blas_threads import one_thread
 from .data import host_view, scalar_of, scalar_vector
 from .known_steps import Steps, owned, values_of, written_down
+from .reuse import LARGE, call, exclusive, may_write
 from .selection import backend
 
 
@@ -121,10 +122,11 @@ def _constant(item: Baked) -> Any:
     return found
 
 
-def run_pieces(plan: Plan, entry: memory.Entry, alone: bool) -> None:
+def run_pieces(plan: Plan, entry: memory.Entry, alone: bool, donate: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
-    ``alone``: products of matrices may use several threads.
+    ``alone``: products of matrices may use several threads. ``donate``: results may be written over
+    operands that end with the plan.
     """
     with np.errstate(all="ignore"), one_thread(not alone):
         known: Steps | None = entry.steps
@@ -138,14 +140,14 @@ def run_pieces(plan: Plan, entry: memory.Entry, alone: bool) -> None:
                     raise
                 # one by one it is found out which op that was; nothing but results was made
                 entry.steps = None
-        used = _run(plan)
+        used = _run(plan, donate)
         # a structure that comes back
         if entry.runs >= 1 and entry.steps is None and all(p.kernel is not None for p in used):
             entry.steps = written_down(
                 plan, [p.kernel for p in used], [p.shared for p in used], _constant)
 
 
-def _run(plan: Plan) -> list[Piece]:
+def _run(plan: Plan, donate: bool) -> list[Piece]:
     """Run op by op, whatever that needs to be found for it; the pieces that ran."""
     evaluation: Evaluation = plan.evaluation
     nodes = plan.nodes
@@ -160,10 +162,18 @@ def _run(plan: Plan) -> list[Piece]:
     given: list[Any] = [None] * len(leaves)
     ordinals: dict[DType, int] = {}
     used: list[Piece] = []
+    #: ops that may write over their operands, and what only passes their results on
+    last: list[tuple[int, list[Any]]] = []
+    passed: dict[int, Any] = {}
     at = 0
     for slot, n in enumerate(nodes):
         spec: Spec = stream[at]
         end = at + 1 + spec.arity
+        if slot in passed:
+            # it has the same type; of its kernel nothing is needed
+            used.append(piece_of(spec, (n.types[0],)))
+            at = end
+            continue
         types: list[TensorType | None] = []
         arguments: list[Any] = []
         dying: list[int] | None = None
@@ -204,9 +214,8 @@ def _run(plan: Plan) -> list[Piece]:
                 arguments.append(_constant(item))
         at = end
         key = tuple(types)
-        piece: Piece | None = spec.pieces.get(key)
-        if piece is None:
-            piece = piece_of(spec, key)
+        found: Piece | None = spec.pieces.get(key)
+        piece = piece_of(spec, key) if found is None else found
         if not piece.ready:
             started = time.perf_counter()
             try:
@@ -216,8 +225,15 @@ def _run(plan: Plan) -> list[Piece]:
                 raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
             timings = evaluation.timings
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
+        kernel = piece.kernel
+        if donate and getattr(kernel, "over", None) and any(t.nbytes >= LARGE for t in n.types):
+            after = _passing(plan, slot, end)
+            if after is not None:
+                passed.update(after)
+                last.append((slot, arguments))
+                used.append(piece)
+                continue
         try:
-            kernel = piece.kernel
             if kernel is not None and piece.proven:
                 result = kernel(*arguments)
             else:
@@ -231,13 +247,84 @@ def _run(plan: Plan) -> list[Piece]:
         if dying is not None:
             for number in dying:
                 values[number] = None
-    results: list[Any] = []
+    if not last:
+        _attach(plan, _results(plan, used, values, passed))
+        return used
+    # once memory is written over, nothing may come between
+    with Deferred(True):
+        for slot, arguments in last:
+            values[slot] = _over(plan, used[slot], slot, arguments, given)
+        for slot, item in passed.items():
+            values[slot] = values[item] if isinstance(item, int) else values[item[0]][item[1]]
+        _attach(plan, _results(plan, used, values, passed))
+    return used
+
+
+def _results(
+    plan: Plan, used: list[Piece], values: list[Any], passed: dict[int, Any]
+) -> list[Any]:
+    """The wanted results, each in memory of its own; ``passed`` as in :func:`_passing`."""
+    found: list[Any] = []
+    taken: set[tuple[int, int]] = set(plan.wanted)
     for slot, index in plan.wanted:
         piece = used[slot]
-        value = values[slot][index] if piece.count > 1 else values[slot]
-        results.append(owned(value, piece.shared[index]))
-    _attach(plan, results)
-    return used
+        item = passed.get(slot)
+        if item is None:
+            value = values[slot][index] if piece.count > 1 else values[slot]
+            found.append(owned(value, piece.shared[index]))
+            continue
+        # the first one to pass a result on has it
+        number, index = (item, 0) if isinstance(item, int) else item
+        found.append(
+            owned(values[slot], used[number].shared[index] or (number, index) in taken))
+        taken.add((number, index))
+    return found
+
+
+def _passing(plan: Plan, slot: int, at: int) -> dict[int, Any] | None:
+    """The identities of an op's results, if nothing else uses these, and what each is of."""
+    found: dict[int, Any] = {}
+    stream = plan.structure.stream
+    nodes = plan.nodes
+    left = nodes[slot].uses
+    number = slot
+    while left:
+        number += 1
+        spec: Spec = stream[at]
+        end = at + 1 + spec.arity
+        for item in stream[at + 1 : end]:
+            if (item[0] if isinstance(item, tuple) else item) == slot:
+                if spec.op.name != "identity" or nodes[number].uses:
+                    return None
+                found[number] = item
+                left -= 1
+        at = end
+    return found
+
+
+def _over(
+    plan: Plan, piece: Piece, slot: int, arguments: list[Any], given: list[Any]
+) -> Any:
+    """Run an op's kernel, its results in the memory of leaves that end with the plan."""
+    arrays: list[Any] = []
+    if may_write():
+        allowed = [arguments[k] for k in piece.kernel.over]
+        for k in plan.donatable:
+            # held by the leaf, the list, the op's arguments and those of them that are allowed
+            if exclusive(given, k, 3):
+                found = given[k]
+                if any(found is x for x in allowed):
+                    arrays.append(found)
+    over = list(arrays)
+    try:
+        result = call(piece.kernel, arguments, arrays)
+    except Exception as error:
+        raise OpFailed(slot, error) from error
+    for x in over:
+        if not any(x is y for y in arrays):
+            # it is a result now
+            given[:] = [None if x is y else y for y in given]
+    return result
 
 
 def _first(piece: Piece, n: Node, arguments: list[Any]) -> Any:

@@ -87,7 +87,7 @@ def _run_in_pieces(
     counters["runs_in_pieces"] += 1
     counters["ops_executed"] += len(plan.nodes)
     looked = time.perf_counter()
-    run_pieces(plan, entry, alone)
+    run_pieces(plan, entry, alone, donate)
     took = time.perf_counter() - looked
     entry.runs += 1
     # what had to be prepared is ready the next time

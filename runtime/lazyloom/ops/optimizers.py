@@ -70,8 +70,13 @@ def _stepped(
     # one trace for all parameters of a shape; XLA inlines the calls
     shared = jax.jit(update)
 
+    converted: dict[Any, list[Any]] = {}
+
     def apply(*x: Any) -> Any:
-        return shared([lax.convert_element_type(v, x[0].dtype) for v in numbers], *x)
+        dtype = x[0].dtype
+        if dtype not in converted:
+            converted[dtype] = [lax.convert_element_type(v, dtype) for v in numbers]
+        return shared(converted[dtype], *x)
 
     made = []
     for i in range(n):

@@ -89,7 +89,7 @@ def call(
         return w.let(f"{names[1]} if {names[0]} else {names[2]}", shape, dtype, actual, True)
     else:
         text = f"{function}({', '.join(names)})"
-    return w.let(text, shape, dtype, actual)
+    return w.local(w.let(text, shape, dtype, actual), "elementwise", operands)
 
 
 def _unchanged(
@@ -158,7 +158,8 @@ def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dty
     if dtype.kind == "c" or (y < 0 and dtype.kind != "f"):
         raise Unsupported(f"integer_pow {y} of {dtype}")
     x = xs[0]
-    return w.let(f"integer_power({x.text}, {y})", shape, dtype, x.actual)
+    found = w.let(f"integer_power({x.text}, {y})", shape, dtype, x.actual)
+    return w.local(found, "elementwise", [x])
 
 
 def _clamp(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
@@ -196,8 +197,10 @@ def converted(w: Writer, x: Value, dtype: Any) -> Value:
         x = w.let(f"{x.text}.real", x.shape, np.dtype(f"f{x.dtype.itemsize // 2}"), x.actual, True)
         return converted(w, x, dtype)
     if x.dtype.kind == "f" and dtype.kind in "iu":
-        return w.let(f"float_to_int({x.text}, {dtype_text(dtype)})", x.shape, dtype, x.actual)
-    return w.let(f"{x.text}.astype({dtype_text(dtype)})", x.shape, dtype, x.actual)
+        text = f"float_to_int({x.text}, {dtype_text(dtype)})"
+    else:
+        text = f"{x.text}.astype({dtype_text(dtype)})"
+    return w.local(w.let(text, x.shape, dtype, x.actual), "elementwise", [x])
 
 
 def _real(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 Array = Any
+#: elements of rows from which those of the same place are summed before they are added
+MANY = 1 << 12
 #: of a gather: offset, collapsed, map of starts, batching of the operand and of the indices
 Plan = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
@@ -102,9 +104,22 @@ def scatter_rows(x: Array, indices: Array, updates: Array, clip: bool, function:
             where, rows = where[inside], rows[inside]
     if function is None:
         x[where] = rows
+    elif function is np.add and rows.size > MANY:
+        _add_rows(x, where, rows)
     else:
         function.at(x, where, rows)
     return x
+
+
+def _add_rows(found: Array, where: Array, rows: Array) -> None:
+    """Add rows to those of ``found`` that are named, of which some may be the same."""
+    order = np.argsort(where, kind="stable")
+    where = where[order]
+    starts = np.flatnonzero(np.concatenate(([True], where[1:] != where[:-1])))
+    rows = rows[order]
+    if len(starts) < len(where):
+        rows = np.add.reduceat(rows, starts, 0, found.dtype)
+    found[where[starts]] += rows
 
 
 def scatter(

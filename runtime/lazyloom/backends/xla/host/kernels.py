@@ -7,6 +7,7 @@ counterpart in NumPy have no kernel.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -16,11 +17,12 @@ from ....counters import counters
 from ....interrupts import reraise_from_handler
 from ....trace.specs import Spec
 from ....types import TensorType
-from ... import fingerprint
+from ... import allocation, fingerprint
 from ...backend import HostKernel
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
 from ..lowering import description_of, function_of
+from .blocks import blocked, used_once
 from .elementwise import call, emit
 from .linalg import STEPS
 from .patterns import functions_of_slices, sums_of_pads
@@ -45,13 +47,18 @@ def kernel_text(closed: Any) -> str:
                 for k, v in enumerate(closed.jaxpr.invars)]
     results = [w.full(r) for r in _body(w, closed.jaxpr, closed.consts, operands)]
     arguments = ", ".join(f"a{k}" for k in range(len(operands)))
+    kept = {r.text for r in results}
     returned = ", ".join(r.text for r in results)
+    lines = released(blocked(w.lines, names.made, kept, w.indent, names.fresh), names.large, kept)
+    once = [k for k in used_once(lines, [x.text for x in operands])
+            if operands[k].text not in kept]
     return "\n".join([
         *names.constants,
         f"shared = {_shared(results)!r}",
         f"def kernel({arguments}):",
-        *released(w.lines, names.large, {r.text for r in results}),
+        *lines,
         f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
+        *([f"kernel.over = {tuple(once)!r}"] if any("in_blocks(" in x for x in lines) else []),
     ]) + "\n"  # fmt: skip
 
 
@@ -86,6 +93,7 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
         text = data.decode()
     if not text:
         return None
+    allocation.keep_pages()
     run, shared = load(text)
     if None in types:
         run = _present(run, [k for k, t in enumerate(types) if t is not None])
@@ -142,6 +150,9 @@ def _body(
     steps = list(needed(jaxpr))
     sums = sums_of_pads(steps, jaxpr.outvars)
     slices = functions_of_slices(steps)
+    # called more than once with the same types: a function of its own, written once
+    often = Counter(id(c[0]) for c in map(called, steps) if c is not None and len(c[0].eqns) > 2)
+    functions: dict[int, tuple[str, list[bool]]] = {}
     for step in steps:
         parts, cut = sums.get(id(step)), slices.get(id(step))
         if cut is not None:
@@ -149,7 +160,12 @@ def _body(
             whole = call(w, step.primitive.name, [x], x.shape, x.dtype)
             results: Sequence[Value] = [SINGLE["slice"](w, cut.params, [whole], out)]
         elif parts is None:
-            results = _step(w, step, [read(a) for a in step.invars])
+            given = [read(a) for a in step.invars]
+            inner = called(step)
+            if inner is not None and often[id(inner[0])] > 1:
+                results = _called(w, step, inner, given, functions)
+            else:
+                results = _step(w, step, given)
         elif parts:
             aval = step.outvars[0].aval
             results = [assembled(w, [(w.full(read(a)), starts) for a, starts in parts],
@@ -158,6 +174,23 @@ def _body(
             continue
         values.update(zip(step.outvars, results, strict=True))
     return [read(v) for v in jaxpr.outvars]
+
+
+def _called(
+    w: Writer, step: Any, call: tuple[Any, Sequence[Any]], xs: list[Value],
+    functions: dict[int, tuple[str, list[bool]]],
+) -> list[Value]:
+    """A call of a function that is written where it is first called."""
+    key = id(call[0])
+    if key not in functions:
+        functions[key] = _function(w, call)
+    name, shared = functions[key]
+    whole = w.names.fresh("c")
+    w.line(f"{whole} = {name}({', '.join(w.full(x).text for x in xs)})")
+    found = [w.let(f"{whole}[{k}]", tuple(v.aval.shape), _dtype(v.aval), None, s)
+             for k, (v, s) in enumerate(zip(step.outvars, shared, strict=True))]
+    w.line(f"del {whole}")
+    return found
 
 
 def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
@@ -252,7 +285,7 @@ def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     for inner in body.eqns:
         if inner.primitive.name in SINGLE or inner.primitive.name in _LOOPS:
             raise Unsupported(f"reduce by {inner.primitive.name}")
-    function = _function(w, closed, arrays=True)
+    function, _ = _function(w, (body, closed.consts), arrays=True)
     half = len(xs) // 2
     given, starts = [w.full(x) for x in xs[:half]], xs[half:]
     axes = tuple(sorted(int(d) for d in step.params["dimensions"]))
@@ -264,23 +297,31 @@ def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
 # loops and branches: their bodies are functions of their own
 
 
-def _function(w: Writer, closed: Any, arrays: bool = False) -> str:
-    """Write a traced function as a nested one that returns a tuple; its name.
+def _function(
+    w: Writer, call: tuple[Any, Sequence[Any]], arrays: bool = False
+) -> tuple[str, list[bool]]:
+    """Write a traced function as a nested one that returns a tuple; its name, and what is shared.
 
     ``arrays``: it is a function of scalars, and called with arrays in their places.
     """
+    jaxpr, consts = call
     name = w.names.fresh("f")
     inner = Writer(w.names, w.indent + "    ")
     operands = [Value(w.names.fresh("b"), tuple(v.aval.shape),
                       (2,) if arrays else tuple(v.aval.shape), _dtype(v.aval), True)
-                for v in closed.jaxpr.invars]
-    results = _body(inner, closed.jaxpr, closed.consts, operands)
+                for v in jaxpr.invars]
+    results = _body(inner, jaxpr, consts, operands)
     if not arrays:
         results = [inner.full(r) for r in results]
     w.line(f"def {name}({', '.join(x.text for x in operands)}):")
-    w.lines += inner.lines
+    w.lines += inner.lines if arrays else blocked(
+        inner.lines, w.names.made, {r.text for r in results}, inner.indent, w.names.fresh)
     w.line(f"    return ({''.join(r.text + ', ' for r in results)})")
-    return name
+    return name, list(_shared(results))
+
+
+def _named(w: Writer, closed: Any) -> str:
+    return _function(w, (closed.jaxpr, closed.consts))[0]
 
 
 def _results(w: Writer, whole: str, outs: Sequence[Any], shared: bool) -> list[Value]:
@@ -296,7 +337,7 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     p = step.params
     xs = [w.full(x) for x in xs]
     a, b = int(p["cond_nconsts"]), int(p["body_nconsts"])
-    condition, body = _function(w, p["cond_jaxpr"]), _function(w, p["body_jaxpr"])
+    condition, body = (_named(w, p[which]) for which in ("cond_jaxpr", "body_jaxpr"))
     of_condition, of_body = _tuple(xs[:a]), _tuple(xs[a : a + b])
     carry = w.names.fresh("c")
     w.line(f"{carry} = {_tuple(xs[a + b :])}")
@@ -323,7 +364,7 @@ def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     if length * max(1, len(closed.jaxpr.eqns)) > LONGEST:
         raise Unsupported(f"a scan of {length} steps")
     xs = [w.full(x) for x in xs]
-    body = _function(w, closed)
+    body = _named(w, closed)
     given, carry = _tuple(xs[:constants]), w.names.fresh("c")
     rows = xs[constants + carried :]
     w.line(f"{carry} = {_tuple(xs[constants : constants + carried])}")
@@ -346,7 +387,7 @@ def _cond(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     if known is not None:
         closed = step.params["branches"][known]
         return list(_body(w, closed.jaxpr, closed.consts, xs[1:]))
-    branches = [_function(w, closed) for closed in step.params["branches"]]
+    branches = [_named(w, closed) for closed in step.params["branches"]]
     xs = [w.full(x) for x in xs]
     found = w.names.fresh("c")
     chosen = f"min(max(int({xs[0].text}), 0), {len(branches) - 1})"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .blocks import in_blocks
 from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .special import erf, erf_inv, erfc
@@ -17,6 +18,10 @@ Array = Any
 
 def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     """A new array of that shape."""
+    if x.ndim == 0 and not x:
+        # pages that nobody has written to are not there yet; a negative zero is none
+        if x.dtype.kind in "iub" or not np.signbit(x.real) and not np.signbit(x.imag):
+            return np.zeros(shape, x.dtype)
     found = np.empty(shape, x.dtype)
     found[...] = x
     return found
@@ -207,6 +212,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
         erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
         reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
-        triangular_solve, total_order,
+        triangular_solve, total_order, in_blocks,
     )},
 }  # fmt: skip

@@ -170,7 +170,8 @@ def _bitcast(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     x, dtype = w.full(xs[0]), dtype_of(out.aval)
     if x.dtype.itemsize != dtype.itemsize or "b" in (x.dtype.kind, dtype.kind):
         raise Unsupported("bitcast_convert_type to another size")
-    return w.let(f"{x.text}.view({dtype_text(dtype)})", x.shape, dtype, None, True)
+    found = w.let(f"{x.text}.view({dtype_text(dtype)})", x.shape, dtype, None, True)
+    return w.local(found, "elementwise", [x])
 
 
 # reductions
@@ -218,6 +219,7 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
     where: Any = axes[0] if len(axes) == 1 else axes
     left = tuple(n for d, n in enumerate(x.shape) if d not in axes)
     found = w.let(f"{function}.reduce({x.text}, {where}{extra})", left, x.dtype)
+    found = w.local(found, "reduce", [x], axes)
     return w.reshaped(found, shape, shape)
 
 

@@ -15,8 +15,9 @@ CONSTANT: Final = 1 << 14
 LARGE: Final = 1 << 14
 
 
-_MADE: Final = re.compile(r"    (v\d+) = ")
-_NAME: Final = re.compile(r"\bv\d+\b")
+_MADE: Final = re.compile(r"    ((?:v\d+, ?)*v?\d*) = ")
+#: what the text calls values: operands, constants, those that lines make
+NAME: Final = re.compile(r"\b[abv]\d+\b")
 
 
 class Unsupported(Exception):
@@ -45,10 +46,35 @@ class Value(NamedTuple):
         return math.prod(self.shape)
 
 
+class Local(NamedTuple):
+    """How a value is made, if each part of it along an axis is made of the same part of operands.
+
+    Attributes:
+        name: its name.
+        kind: "elementwise"; "reduce" over ``axes``; "reshape" or "broadcast" of the one operand.
+        operands: what it is made of.
+        actual, dtype: of its array.
+        axes: what is summed.
+    """
+
+    name: str
+    kind: str
+    operands: tuple[Value, ...]
+    actual: tuple[int, ...]
+    dtype: Any
+    axes: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Elements of the largest array of the line."""
+        return max(math.prod(self.actual), *(math.prod(x.actual) for x in self.operands))
+
+
 class Names:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
-    __slots__ = ("count", "constants", "known", "generator", "large", "numbers", "zeros", "ones")
+    __slots__ = ("count", "constants", "known", "generator", "large", "numbers", "zeros", "ones",
+                 "made")
 
     def __init__(self) -> None:
         #: the functions of the generator whose keys were met
@@ -60,6 +86,8 @@ class Names:
         #: names of constants that are 0 (not -0.0), and 1
         self.zeros: set[str] = set()
         self.ones: set[str] = set()
+        #: how values are made that may be made in blocks, by name
+        self.made: dict[str, Local] = {}
         self.count = 0
         self.constants: list[str] = []
         self.known: dict[Any, str] = {}
@@ -79,10 +107,11 @@ class Names:
 def released(lines: list[str], large: set[str], kept: set[str]) -> list[str]:
     """The lines of a kernel, with large arrays that are not kept deleted after their last use."""
     # those of the kernel itself: what a loop's body makes ends with the body
-    own = large.intersection(m[1] for m in map(_MADE.match, lines) if m)
+    own = large.intersection(
+        name for m in map(_MADE.match, lines) if m for name in NAME.findall(m[1]))
     last: dict[str, int] = {}
     for number, line in enumerate(lines):
-        for name in _NAME.findall(line):
+        for name in NAME.findall(line):
             if name in own:
                 last[name] = number
     ends: dict[int, list[str]] = {}
@@ -143,7 +172,7 @@ class Writer:
             return value._replace(shape=tuple(shape))
         found = self.let(f"{value.text}.reshape({sizes})", shape, value.dtype, sizes, True)
         self.origins[found.text] = value
-        return found
+        return self.local(found, "reshape", [value])
 
     def index(self, parts: Sequence[str]) -> str:
         """The text of an index, each of whose parts is a constant ``a:b`` or ``a:b:c``."""
@@ -156,6 +185,14 @@ class Writer:
             f"slice({', '.join(n or 'None' for n in part.split(':'))})" if part != ":" else
             "slice(None)" for part in given)
         return self.names.constant(f"({slices},)")
+
+    def local(
+        self, value: Value, kind: str, operands: Sequence[Value], axes: tuple[int, ...] = ()
+    ) -> Value:
+        """Say of a value that was just assigned how it is made."""
+        self.names.made[value.text] = Local(
+            value.text, kind, tuple(operands), value.actual, value.dtype, axes)
+        return value
 
     def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Value:
         """A constant whose elements are all equal."""
@@ -191,7 +228,8 @@ class Writer:
             text = f"zeros({value.shape}, {dtype_text(value.dtype)})"
         else:
             text = f"broadcast({value.text}, {value.shape})"
-        return self.let(text, value.shape, value.dtype, written=written)
+        found = self.let(text, value.shape, value.dtype, written=written)
+        return found if written else self.local(found, "broadcast", [value])
 
     def own(self, value: Value) -> Value:
         """An array with the value's elements that may be written to."""

@@ -1,0 +1,101 @@
+"""Results of host kernels in the memory of operands that end with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import lazyloom
+import lazyloom_torch as torch
+from lazyloom.backends import reuse
+from lazyloom.backends.xla.host.kernels import kernel_text, load
+from lazyloom.backends.xla.jax_compat import trace
+
+pytestmark = pytest.mark.xla
+SHAPE = (400, 500)
+
+
+def kernel_of(function: Callable[..., Any], count: int) -> Any:
+    run, _ = load(kernel_text(trace(function, [(SHAPE, np.float32)] * count)))
+    return run
+
+
+def operands(count: int) -> list[Any]:
+    random = np.random.default_rng(3)
+    return [random.random(SHAPE, np.float32) for _ in range(count)]
+
+
+def test_results_take_operands_that_are_not_used_again() -> None:
+    run = kernel_of(lambda a, b: (a * 2 + b, jnp.sqrt(b) - a), 2)
+    assert run.over == (0, 1)
+    a, b = operands(2)
+    expected = run(a, b)
+    found = reuse.call(run, [a, b], [a, b])
+    assert found[0] is a and found[1] is b
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_operands_that_are_used_again_are_left_alone() -> None:
+    def function(a: Any, b: Any) -> Any:
+        c = jnp.exp(a) * b
+        return c @ c.T, a @ b.T
+
+    run = kernel_of(function, 2)
+    a, b = operands(2)
+    before = a.copy(), b.copy()
+    expected = run(a, b)
+    found = reuse.call(run, [a, b], [x for k, x in enumerate((a, b)) if k in run.over])
+    for x, y in zip((a, b, *found), (*before, *expected), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_nothing_is_written_over_that_somebody_else_has() -> None:
+    holder = operands(2)
+    assert reuse.exclusive(holder, 0, 0)
+    view = holder[0][1:]
+    assert not reuse.exclusive(holder, 0, 0)
+    del view
+    assert reuse.exclusive(holder, 0, 0)
+    other = holder[0]
+    assert not reuse.exclusive(holder, 0, 0) and reuse.exclusive(holder, 0, 1)
+    del other
+    holder[0].flags.writeable = False
+    assert not reuse.exclusive(holder, 0, 0)
+    assert not reuse.exclusive([holder[1][:200]], 0, 0)
+    assert not reuse.exclusive([np.zeros(3)], 0, 0)
+    assert not reuse.exclusive([np.float32(3)], 0, 0)
+
+
+@pytest.mark.parametrize("written_over", [True, False])
+def test_what_others_see_of_parameters_stays(
+    written_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of Adam in pieces beside what the compiled program gives."""
+    seen = []
+    monkeypatch.setattr(reuse, "may_write", lambda: written_over)
+    monkeypatch.setattr("lazyloom.backends.pieces.may_write", lambda: written_over)
+    start = operands(1)[0]
+    for reproducible in (False, True):
+        with lazyloom.options(reproducible=reproducible):
+            p = torch.nn.Parameter(torch.from_numpy(start.copy()))
+            optimizer = torch.optim.AdamW([p], lr=0.1)
+            kept, history = [], []
+            for _ in range(3):
+                kept.append((p * 1).detach())
+                history.append(p.detach().clone())
+                shown = p.detach().numpy().copy()
+                alias = p.detach()
+                optimizer.zero_grad()
+                (p * p).sum().backward()
+                optimizer.step()
+                history.append(torch.from_numpy(shown))
+                np.testing.assert_array_equal(alias.numpy(), p.detach().numpy())
+            seen.append([x.numpy() for x in (*kept, *history, p.detach())])
+    np.testing.assert_array_equal(seen[0][0], start)
+    for x, y in zip(*seen, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
