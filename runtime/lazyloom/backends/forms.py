@@ -38,8 +38,9 @@ START: Final = 0.7
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
-#: seconds an op that looking for a program's loops takes
-SEARCH_PER_OP: Final = 1.5e-5
+#: a program has taken so many seconds an op, a few times what the search takes, before its loops
+#: are looked for
+SEARCH_PER_OP: Final = 5e-5
 #: seconds a run that a program in pieces has to take for compiling it to gain anything (no
 #: constant, as tests of what is compiled beside set it, whatever the machine's speed)
 WORTH = 5e-5
