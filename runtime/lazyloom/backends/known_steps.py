@@ -1,4 +1,4 @@
-"""What a structure's run in pieces comes to, written down after its first runs.
+"""What a structure's run in pieces comes to, written down once its kernels are known.
 
 The ops' kernels in order, and for each the places of its operands and results in one table of
 values: leaves, run-time scalars, constants, results. A run then is a call and a store for each op.
@@ -7,6 +7,7 @@ All of it is one tuple of integers, since the cycle collector goes through whate
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Final, final
 
 import numpy as np
@@ -17,13 +18,15 @@ from .data import host_view, scalar_of
 
 #: integers that the steps of all structures together may have, eight bytes each
 MOST: Final = 8_000_000
+#: structures whose steps were never used again that may have to make room for others
+UNUSED: Final = 4096
 #: bytes from which a result is let go of right after its last use; others when their place is taken
 LARGE: Final = 1 << 15
 
 
 @final
 class _Kept:
-    __slots__ = ("count", "kernels", "numbers", "integers")
+    __slots__ = ("count", "kernels", "numbers", "integers", "unused")
 
     def __init__(self) -> None:
         #: integers that there are
@@ -33,6 +36,16 @@ class _Kept:
         self.numbers: dict[Any, int] = {}
         #: objects for the integers that occur, so that an integer costs its reference alone
         self.integers: list[int] = []
+        #: the newest steps, some of which ran once
+        self.unused: Any = deque(maxlen=UNUSED)
+
+    def has_room(self, count: int) -> bool:
+        """Whether so many integers more may be kept; others that ran once are given up for it."""
+        while self.count + count > MOST and self.unused:
+            steps: Steps = self.unused.popleft()
+            if steps.runs < 2:
+                steps.give_up()
+        return self.count + count <= MOST
 
     def number(self, kernel: Any) -> int:
         found = self.numbers.get(kernel)
@@ -56,15 +69,18 @@ class Steps:
         table: the values before a run: constants in their places, None elsewhere.
         scalars: of each dtype the places of its run-time scalars, in order.
         results: (place, whether its memory is shared) of each wanted result.
+        runs: how often they ran.
     """
 
-    __slots__ = ("code", "table", "scalars", "wanted", "results", "_kept")
+    __slots__ = ("code", "table", "scalars", "wanted", "results", "runs", "_kept")
 
     def __init__(
         self, code: tuple[int, ...], table: list[Any], scalars: dict[DType, tuple[int, ...]],
         wanted: list[tuple[int, int]], results: list[tuple[int, bool]],
     ) -> None:  # fmt: skip
-        self.code: Final[tuple[int, ...]] = code
+        #: nothing once they were given up
+        self.code: tuple[int, ...] = code
+        self.runs: int = 0
         self.table: Final[list[Any]] = table
         self.scalars: Final[dict[DType, tuple[int, ...]]] = scalars
         self.wanted: Final[list[tuple[int, int]]] = wanted
@@ -72,6 +88,12 @@ class Steps:
         # at the end of the process the module's names may be gone before this is
         self._kept: Final[_Kept] = _kept
         _kept.count += len(code)
+        _kept.unused.append(self)
+
+    def give_up(self) -> None:
+        self._kept.count -= len(self.code)
+        self.code = ()
+        self.table.clear()
 
     def __del__(self) -> None:
         self._kept.count -= len(self.code)
@@ -80,11 +102,11 @@ class Steps:
 def written_down(
     plan: Plan, kernels: list[Any], shared: list[tuple[bool, ...]], constant: Any
 ) -> Steps | None:
-    """The steps of a plan that has just run by these kernels, one an op; None if there is no room.
+    """The steps of a plan that runs by these kernels, one an op; None if there is no room.
 
     ``constant`` gives the value of a constant of the structure.
     """
-    if _kept.count + 4 * len(kernels) > MOST:
+    if not _kept.has_room(6 * len(kernels)):
         return None
     nodes = plan.nodes
     stream = plan.structure.stream
@@ -188,6 +210,7 @@ def _same_objects(code: list[int]) -> tuple[int, ...]:
 
 def values_of(known: Steps, plan: Plan) -> list[Any]:
     """Run the steps; the wanted results, each in memory of its own."""
+    known.runs += 1
     table = list(known.table)
     for k, leaf in enumerate(plan.leaves):
         table[k] = host_view(leaf)

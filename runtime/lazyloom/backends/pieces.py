@@ -130,7 +130,12 @@ def run_pieces(plan: Plan, entry: memory.Entry, alone: bool, donate: bool) -> No
     """
     with np.errstate(all="ignore"), one_thread(not alone):
         known: Steps | None = entry.steps
-        if known is not None and known.wanted == plan.wanted:
+        if known is None or not known.code or known.wanted != plan.wanted:
+            pieces = _ready_pieces(plan, donate and entry.runs < 2)
+            known = None if pieces is None else written_down(
+                plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
+            entry.steps = known
+        if known is not None:
             try:
                 _attach(plan, values_of(known, plan))
                 return
@@ -140,15 +145,48 @@ def run_pieces(plan: Plan, entry: memory.Entry, alone: bool, donate: bool) -> No
                     raise
                 # one by one it is found out which op that was; nothing but results was made
                 entry.steps = None
-        used = _run(plan, donate)
-        # a structure that comes back
-        if entry.runs >= 1 and entry.steps is None and all(p.kernel is not None for p in used):
-            entry.steps = written_down(
-                plan, [p.kernel for p in used], [p.shared for p in used], _constant)
+        _run(plan, donate)
 
 
-def _run(plan: Plan, donate: bool) -> list[Piece]:
-    """Run op by op, whatever that needs to be found for it; the pieces that ran."""
+def _ready_pieces(plan: Plan, over: bool) -> list[Piece] | None:
+    """The piece of each op, if all are kernels that have run before.
+
+    None, too, if one is to write ``over`` its operands, which steps never do.
+    """
+    nodes = plan.nodes
+    leaf_types = plan.structure.leaf_types
+    stream = plan.structure.stream
+    found: list[Piece] = []
+    at = 0
+    for n in nodes:
+        spec: Spec = stream[at]
+        end = at + 1 + spec.arity
+        types: list[TensorType | None] = []
+        for position in range(at + 1, end):
+            item = stream[position]
+            if isinstance(item, int):
+                types.append(nodes[item].types[0] if item >= 0 else leaf_types[-1 - item])
+            elif isinstance(item, tuple):
+                number, index = item
+                types.append(nodes[number].types[index])
+            elif isinstance(item, DType):
+                types.append(tensor_type((), item))
+            elif item is None:
+                types.append(None)
+            else:
+                types.append(tensor_type((), item.dtype))
+        at = end
+        piece: Piece | None = spec.pieces.get(tuple(types))
+        if piece is None or piece.kernel is None or not piece.proven:
+            return None
+        if over and n.types[0].nbytes >= LARGE and getattr(piece.kernel, "over", None):
+            return None
+        found.append(piece)
+    return found
+
+
+def _run(plan: Plan, donate: bool) -> None:
+    """Run op by op, whatever that needs to be found for it."""
     evaluation: Evaluation = plan.evaluation
     nodes = plan.nodes
     leaves = plan.leaves
@@ -249,7 +287,7 @@ def _run(plan: Plan, donate: bool) -> list[Piece]:
                 values[number] = None
     if not last:
         _attach(plan, _results(plan, used, values, passed))
-        return used
+        return
     # once memory is written over, nothing may come between
     with Deferred(True):
         for slot, arguments in last:
@@ -257,7 +295,6 @@ def _run(plan: Plan, donate: bool) -> list[Piece]:
         for slot, item in passed.items():
             values[slot] = values[item] if isinstance(item, int) else values[item[0]][item[1]]
         _attach(plan, _results(plan, used, values, passed))
-    return used
 
 
 def _results(
