@@ -18,7 +18,8 @@ import jax
 import numpy as np
 import pytest
 
-from lazyloom.backends.xla.host import blocks, windows
+from lazyloom.backends import parts
+from lazyloom.backends.xla.host import blocks, steps, windows
 from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported
@@ -47,7 +48,8 @@ class Case(NamedTuple):
 
     Attributes:
         run: the kernel, as a function of the operands that are there.
-        in_blocks: the kernel that computes in the smallest blocks, if it has any.
+        in_blocks: the kernel that computes in the smallest blocks, and products on several
+            threads, if it has any.
         shared: of each result, whether it may be an operand's memory.
         fn: the definition, as a function of the same operands.
     """
@@ -72,6 +74,7 @@ def case_of(label: str, spec: Spec, operands: Sequence[Any], ulps: float) -> Cas
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LARGE", 1)
         patch.setattr(blocks, "BLOCK", 2)
+        patch.setattr(steps, "LONG", 1)
         other = kernel_text(traced)
     in_blocks = None
     if other != text or any(f"{name}(" in text for name in IN_PARTS):
@@ -212,6 +215,7 @@ def test_kernels_give_what_definitions_give(op_names: list[str]) -> None:
             if case.in_blocks is not None:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(windows, "PART", 8)
+                    patch.setattr(parts.allowed, "threads", 3)
                     found_wrong = problems(case, case.in_blocks, expected)
                 wrong += [f"in blocks: {p}" for p in found_wrong]
     print(compared, "compared;", blocked, "in blocks, too;", missing.total(), "without a kernel:",

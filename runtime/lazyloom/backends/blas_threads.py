@@ -1,7 +1,6 @@
 """How many threads NumPy's products use while a program runs in pieces.
 
-OpenBLAS's threads wait for each other by spinning. Where a compiler works on the other cores, a
-product that takes microseconds on one thread takes tens of milliseconds on two. NumPy's wheels
+Each of NumPy's calls uses one; long products are computed in parts (:mod:`.parts`). NumPy's wheels
 bring an OpenBLAS of their own; with any other library nothing is changed.
 """
 
@@ -15,7 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-#: estimated seconds of a product from which those of its run may use all threads
+from .parts import allowed
+
+#: estimated seconds of a product from which those of its run may use several threads
 LONG: Final = 0.002
 
 #: a signal's handler may run a program while its thread holds it
@@ -27,7 +28,7 @@ class _Library:
 
     Attributes:
         get, set: the functions of the library, or None.
-        holders: runs that want one thread.
+        holders: runs under way.
         before: the number of threads that the program had.
     """
 
@@ -60,17 +61,21 @@ _library: Final = _Library()
 
 
 class one_thread:  # noqa: N801 - used as a function
-    """A ``with`` block in which products use one thread, if ``wanted``."""
+    """A ``with`` block in which a call of NumPy's uses one thread.
 
-    __slots__ = ("_held", "_wanted")
+    ``several``: long products may be in parts, for as many threads as the program's products use.
+    """
 
-    def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted
+    __slots__ = ("_held", "_several", "_before")
+
+    def __init__(self, several: bool) -> None:
+        self._several = several
         self._held = False
+        self._before = 1
 
     def __enter__(self) -> None:
-        if not self._wanted:
-            return
+        self._before = allowed.threads
+        allowed.threads = 1
         b = _library
         with _lock:
             if not b.looked:
@@ -83,8 +88,11 @@ class one_thread:  # noqa: N801 - used as a function
                 b.before = int(b.get())
                 if b.before > 1:
                     b.set(1)
+            if self._several:
+                allowed.threads = b.before
 
     def __exit__(self, *exc: object) -> None:
+        allowed.threads = self._before
         if self._held:
             b = _library
             with _lock:

@@ -125,8 +125,8 @@ def tried(entry: memory.Entry, seconds: float) -> None:
 
 
 def may_use_threads(entry: memory.Entry, plan: Plan) -> bool:
-    """Whether products of matrices in a run of pieces are worth several threads, and get them."""
-    return estimated(entry, plan)[1] >= LONG and background.idle()
+    """Whether products of matrices in a run of pieces are worth several threads."""
+    return estimated(entry, plan)[1] >= LONG
 
 
 def estimated(entry: memory.Entry, plan: Plan) -> tuple[float, float, float]:

@@ -125,10 +125,10 @@ def _constant(item: Baked) -> Any:
 def run_pieces(plan: Plan, entry: memory.Entry, alone: bool, donate: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
-    ``alone``: products of matrices may use several threads. ``donate``: results may be written over
+    ``alone``: long products may use several threads. ``donate``: results may be written over
     operands that end with the plan.
     """
-    with np.errstate(all="ignore"), one_thread(not alone):
+    with np.errstate(all="ignore"), one_thread(alone):
         known: Steps | None = entry.steps
         if known is None or not known.code or known.wanted != plan.wanted:
             pieces = _ready_pieces(plan, donate and entry.runs < 2)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...parts import product
 from .blocks import in_blocks
 from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
@@ -212,6 +213,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
         erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
         reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
-        triangular_solve, total_order, in_blocks,
+        triangular_solve, total_order, in_blocks, product,
     )},
 }  # fmt: skip

@@ -257,6 +257,10 @@ def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value
 # products
 
 
+#: multiplications of a product from which it may be computed on several threads
+LONG: Final = 1 << 25
+
+
 def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     (left, right), (batch_left, batch_right) = p["dimension_numbers"]
     dtype = dtype_of(out.aval)
@@ -290,6 +294,10 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     rows = a.shape[len(sizes):-1] if len(a.shape) > len(sizes) + 1 else ()
     columns = b.shape[len(sizes) + 1:] if len(b.shape) > len(sizes) + 1 else ()
     natural = (*sizes, *rows, *columns)
+    if dtype.kind == "f" and len(a.shape) == len(b.shape) == max(2, len(sizes) + 2) and (
+        math.prod(natural) * a.shape[-1] >= LONG
+    ):
+        function = "product"
     found = w.let(f"{function}({a.text}, {b.text})", natural, dtype)
     return w.reshaped(found, shape, shape)
 

@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...parts import in_parts
+
 Array = Any
 #: elements that are worked on at a time, so that they stay in the processor's cache
 PART: Final = 1 << 16
@@ -174,8 +176,10 @@ def _one(x: Array, kernel: Array, steps: Any, edges: Any, spread: Any, gaps: Any
             x = x[(slice(None), slice(None), *(slice(None, None, s) for s in steps))]
             steps = (1,) * rank
         inner = x.shape[2:]
-        found = np.matmul(weights, x.reshape(samples, channels, -1)).reshape(
-            samples, results, *inner)
+        rows = x.reshape(samples, channels, -1)
+        found = np.empty((samples, results, rows.shape[2]), x.dtype)
+        in_parts(samples, lambda i, j: np.matmul(weights, rows[i:j], found[i:j]))
+        found = found.reshape(samples, results, *inner)
         found = _padded(found, edges, spread, 0, 2)
         return found[(slice(None), slice(None), *(slice(None, None, s) for s in steps))]
     wide = _padded(x, edges, spread, 0, 2)
@@ -186,16 +190,25 @@ def _one(x: Array, kernel: Array, steps: Any, edges: Any, spread: Any, gaps: Any
         # the derivative by a kernel: a product for each place, of all samples
         turned = weights.T
         made = np.empty((*places, samples, results), x.dtype)
-        for at in np.ndindex(*places):
-            rows = view[(slice(None), slice(None), *at)].reshape(samples, depth)
-            np.dot(rows, turned, out=made[at])
+        each = list(np.ndindex(*places))
+
+        def at_places(start: int, end: int) -> None:
+            for at in each[start:end]:
+                rows = view[(slice(None), slice(None), *at)].reshape(samples, depth)
+                np.dot(rows, turned, out=made[at])
+
+        in_parts(len(each), at_places)
         return made.transpose((rank, rank + 1, *range(rank)))
     # (channels, window) x (places), sample by sample: the copy stays small
     order = (0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
     found = np.empty((samples, results, math.prod(places)), x.dtype)
-    for n in range(samples):
-        columns = view[n].transpose(order).reshape(depth, -1)
-        np.dot(weights, columns, out=found[n])
+
+    def of_samples(start: int, end: int) -> None:
+        for n in range(start, end):
+            columns = view[n].transpose(order).reshape(depth, -1)
+            np.dot(weights, columns, out=found[n])
+
+    in_parts(samples, of_samples)
     return found.reshape(samples, results, *places)
 
 
