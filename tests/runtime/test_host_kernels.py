@@ -39,6 +39,8 @@ VJPS = 4
 ULPS = 16
 #: the vjp of a sum of products cancels more
 VJP_ULPS = 64
+#: the distance from 1 to the next number, of the dtypes that are computed in a wider one
+NARROW_EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 #: functions that compute large arrays in parts
 IN_PARTS = ("convolution", "reduce_window", "select_and_scatter")
 
@@ -160,13 +162,16 @@ def difference(got: Any, want: np.ndarray, ulps: float) -> str:
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     got = np.asarray(got)
+    eps = NARROW_EPS.get(want.dtype.name, 0.0)
+    if eps:
+        got, want = got.astype(np.float64), want.astype(np.float64)
     if want.dtype.kind not in "fc":
         if np.array_equal(got, want):
             return ""
         return f"{got.ravel()[:8]}, expected {want.ravel()[:8]}"
     if want.dtype.kind == "c":
         return difference(got.real, want.real, ulps) or difference(got.imag, want.imag, ulps)
-    eps = np.finfo(want.dtype).eps
+    eps = eps or float(np.finfo(want.dtype).eps)
     finite = np.abs(want[np.isfinite(want)])
     # what subtracts sums of numbers of that size
     size = min(1.0, float(finite.max(initial=0.0)))

@@ -28,9 +28,11 @@ from .linalg import STEPS
 from .patterns import functions_of_slices, sums_of_pads
 from .routines import NAMESPACE
 from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
-from .writer import Names, Unsupported, Value, Writer, released
+from .writer import Names, Unsupported, Value, Writer, is_narrow, released
 from .writer import dtype_of as _dtype
 
+#: steps that depend on how a number is written in memory
+_BITS: Final = ("bitcast_convert_type", "nextafter", "reduce_precision")
 #: a loop that would take more steps of NumPy than this has no kernel
 LONGEST: Final = 20_000
 
@@ -43,9 +45,10 @@ def kernel_text(closed: Any) -> str:
     """
     names = Names()
     w = Writer(names)
-    operands = [Value(f"a{k}", tuple(v.aval.shape), tuple(v.aval.shape), _dtype(v.aval), True)
-                for k, v in enumerate(closed.jaxpr.invars)]
-    results = [w.full(r) for r in _body(w, closed.jaxpr, closed.consts, operands)]
+    operands = [_operand(w, f"a{k}", v.aval) for k, v in enumerate(closed.jaxpr.invars)]
+    results = [
+        _result(w, w.full(r), v.aval) for r, v in
+        zip(_body(w, closed.jaxpr, closed.consts, operands), closed.jaxpr.outvars, strict=True)]
     arguments = ", ".join(f"a{k}" for k in range(len(operands)))
     kept = {r.text for r in results}
     returned = ", ".join(r.text for r in results)
@@ -60,6 +63,19 @@ def kernel_text(closed: Any) -> str:
         f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
         *([f"kernel.over = {tuple(once)!r}"] if any("in_blocks(" in x for x in lines) else []),
     ]) + "\n"  # fmt: skip
+
+
+def _operand(w: Writer, name: str, aval: Any) -> Value:
+    shape = tuple(aval.shape)
+    if is_narrow(aval):
+        return w.let(f"{name}.astype(d_float32)", shape, np.dtype(np.float32))
+    return Value(name, shape, shape, _dtype(aval), True)
+
+
+def _result(w: Writer, value: Value, aval: Any) -> Value:
+    if is_narrow(aval):
+        return w.let(f"{value.text}.astype(d_{aval.dtype})", value.shape, value.dtype)
+    return value
 
 
 def _shared(results: Sequence[Value]) -> tuple[bool, ...]:
@@ -204,6 +220,8 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
         return _random(w, step, xs)
     if any(_is_key(v) for v in (*step.invars, *step.outvars)):
         raise Unsupported(f"{name} of keys")
+    if name in _BITS and any(is_narrow(v.aval) for v in (*step.invars, *step.outvars)):
+        raise Unsupported(f"{name} of 16 bits")
     if name in STEPS:
         return STEPS[name](w, step, xs)
     if name == "custom_linear_solve":
@@ -227,6 +245,12 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
         or scatter(w, name, p, xs, out) or windows(w, name, p, xs, out))
     if one is None:
         raise Unsupported(name)
+    if name == "convert_element_type" and is_narrow(out.aval) and not is_narrow(
+        step.invars[0].aval
+    ):
+        # rounding is what the step is for
+        text = f"{one.text}.astype(d_{out.aval.dtype}).astype(d_float32)"
+        one = w.let(text, one.shape, one.dtype, one.actual)
     return [one]
 
 

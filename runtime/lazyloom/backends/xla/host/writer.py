@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from ....dtypes import ALL
+
 #: elements of a constant that is computed once, when the kernel is loaded
 CONSTANT: Final = 1 << 14
 #: elements from which an array is let go of before the kernel ends
@@ -208,6 +210,8 @@ class Writer:
     def array(self, array: Any) -> Value:
         """A constant array."""
         given = np.asarray(array)
+        if given.dtype.name in NARROW:
+            given = given.astype(np.float32)
         if given.ndim == 0:
             return self.literal(given, given.dtype)
         if given.size > CONSTANT:
@@ -250,9 +254,20 @@ _KINDS: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint6
                           "complex64 complex128".split())
 
 
+#: kept so, and computed in float32, as XLA does; a kernel rounds what it gives
+NARROW: Final = frozenset(("float16", "bfloat16"))
+
+
+def is_narrow(aval: Any) -> bool:
+    """Whether a traced value is of a dtype that is computed in a wider one."""
+    return str(aval.dtype) in NARROW
+
+
 def dtype_of(aval: Any) -> Any:
-    """The NumPy dtype of a traced value. Raises Unsupported for those without exact arithmetic."""
+    """The NumPy dtype that a traced value has in a kernel; Unsupported for those without one."""
     name = str(aval.dtype)
+    if name in NARROW:
+        return np.dtype(np.float32)
     if name not in _KINDS:
         raise Unsupported(f"dtype {name}")
     return np.dtype(name)
@@ -263,4 +278,4 @@ def dtype_text(dtype: Any) -> str:
     return f"d_{np.dtype(dtype).name}"
 
 
-DTYPES: Final = {f"d_{name}": np.dtype(name) for name in sorted(_KINDS)}
+DTYPES: Final = {f"d_{d.name}": d.numpy for d in ALL if d.name in _KINDS | NARROW}
