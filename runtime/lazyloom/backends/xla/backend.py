@@ -17,7 +17,7 @@ from ...types import TensorType
 from ..backend import Backend, HostKernel, NotLowered, Request
 from . import jax_compat, lowering
 from .assemble import loops_of, module_text
-from .host.kernels import kernel_of
+from .host.find import kernel_of
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
 

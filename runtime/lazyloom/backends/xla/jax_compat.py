@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 import os
 import platform
+import re
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import numpy
 
@@ -452,6 +454,52 @@ def trace(fn: Any, arguments: Sequence[Any]) -> Any:
         import jax
 
         return jax.make_jaxpr(fn)(*[jax.ShapeDtypeStruct(*each) for each in arguments])
+
+
+_T = TypeVar("_T")
+#: what JAX says of a comparison that it cannot decide for all values of the symbols
+_UNDECIDED: Final = re.compile(r"comparison '([^']+)' (<=|>=|<|>) '([^']+)' is inconclusive")
+#: such comparisons that a trace may have
+_MOST_UNDECIDED: Final = 8
+
+
+def with_symbols(
+    attempt: Callable[[Sequence[Any], Sequence[str]], _T], values: Mapping[str, int]
+) -> _T:
+    """What ``attempt(symbols, conditions)`` gives, which traces for extents of 2 or more.
+
+    There is a symbol for each of ``values``. A comparison that depends on the extents is decided as
+    it is for ``values``, and becomes a condition of the next attempt: Python's text, powers written
+    ``^``.
+    """
+    import jax.export
+
+    conditions: list[str] = []
+    while True:
+        scope = jax.export.SymbolicScope([f"{name} >= 2" for name in values] + conditions)
+        try:
+            return attempt(jax.export.symbolic_shape(", ".join(values), scope=scope), conditions)
+        except jax.errors.InconclusiveDimensionOperation as error:
+            found = _UNDECIDED.search(str(error))
+            if found is None or len(conditions) >= _MOST_UNDECIDED:
+                raise
+            condition = _decided(found[1], found[2], found[3], values)
+            if condition in conditions:
+                raise
+            conditions.append(condition)
+
+
+def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str:
+    """The comparison or its opposite, with ``<=`` or ``>=``, whichever holds for those values."""
+    space = {**values, "floordiv": operator.floordiv, "mod": operator.mod}
+    a, b = (int(eval(text.replace("^", "**"), space)) for text in (left, right))
+    if sign[0] == "<":
+        left, sign, right, a, b = right, sign.replace("<", ">"), left, b, a
+    # a >= b or a > b
+    more = "" if sign == ">=" else " + 1"
+    if a >= b + (sign == ">"):
+        return f"{left} >= {right}{more}"
+    return f"{left} <= {right}{' - 1' if sign == '>=' else ''}"
 
 
 def wait(array: Any) -> None:

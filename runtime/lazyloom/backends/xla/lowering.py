@@ -191,11 +191,16 @@ def _unpack(data: bytes) -> Lowered | None:
         return None
 
 
-def function_of(spec: Spec, types: tuple[TensorType | None, ...]) -> Callable[..., Any]:
-    """The op's definition as a function of the operands that are there."""
+def function_of(
+    spec: Spec, types: tuple[TensorType | None, ...], attributes: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
+    """The op's definition as a function of the operands that are there.
+
+    ``attributes`` replace the spec's.
+    """
     present = [i for i, t in enumerate(types) if t is not None]
     arity = len(types)
-    attrs = spec.attrs
+    attrs = spec.attrs if attributes is None else attributes
 
     def fn(*arguments: Any) -> Any:
         operands: list[Any] = [None] * arity

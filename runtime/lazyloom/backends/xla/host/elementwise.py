@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .writer import Unsupported, Value, Writer, dtype_of, dtype_text
+from .writer import Unsupported, Value, Writer, common, dtype_of, dtype_text, extent, positive
 
 #: one call for real numbers, with its name in the text
 _REAL: Final = {
@@ -63,7 +63,9 @@ def emit(w: Writer, step: Any, operands: list[Value]) -> Value | None:
         function = _REAL.get(name)
         if function is None:
             return None
-        if name in _SLOW and operands[0].size > _FEW and operands[0].dtype != np.float32:
+        if name in _SLOW and operands[0].dtype != np.float32 and (
+            not w.names.at_most(operands[0].size, _FEW)
+        ):
             raise Unsupported(f"{name} of {operands[0].size} elements")
         if kinds != {"f"}:
             raise Unsupported(f"{name} of {', '.join(sorted({str(x.dtype) for x in operands}))}")
@@ -74,7 +76,7 @@ def call(
     w: Writer, function: str, operands: Sequence[Value], shape: tuple[int, ...], dtype: Any
 ) -> Value:
     """An elementwise function of values that are not spread out."""
-    actual = np.broadcast_shapes(*(x.actual for x in operands))
+    actual = common(x.actual for x in operands)
     names = [x.text for x in operands]
     same = _unchanged(w, function, operands, actual, dtype)
     if same is not None:
@@ -150,12 +152,12 @@ def _shift_right_arithmetic(
 
 
 def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
-    y = int(p["y"])
+    y = extent(p["y"])
     if y == 1:
         return xs[0]
     if y == 2:
         return call(w, "square", xs, shape, dtype)
-    if dtype.kind == "c" or (y < 0 and dtype.kind != "f"):
+    if dtype.kind == "c" or (y != 0 and not positive(y) and dtype.kind != "f"):
         raise Unsupported(f"integer_pow {y} of {dtype}")
     x = xs[0]
     found = w.let(f"integer_power({x.text}, {y})", shape, dtype, x.actual)
@@ -229,7 +231,7 @@ def _in_total_order(sign: str) -> Emit:
         if xs[0].dtype.kind == "c":
             raise Unsupported("the order of complex numbers")
         keys = [f"total_order({x.text})" if x.dtype.kind == "f" else x.text for x in xs]
-        actual = np.broadcast_shapes(*(x.actual for x in xs))
+        actual = common(x.actual for x in xs)
         return w.let(f"{keys[0]} {sign} {keys[1]}", shape, dtype, actual)
 
     return emit

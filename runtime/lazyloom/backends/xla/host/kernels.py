@@ -1,49 +1,50 @@
-"""One op as a function of NumPy arrays, cached in memory and on disk.
+"""One op as a function of NumPy arrays.
 
-The op's JAX function is traced, and each of its steps becomes a line of Python that calls NumPy. So
-nothing is compiled, and a small op costs what NumPy takes. Ops with a step that has no exact
-counterpart in NumPy have no kernel.
+The op's JAX function is traced (:mod:`.find`), and each of its steps becomes a line of Python that
+calls NumPy. So nothing is compiled, and a small op costs what NumPy takes. Ops with a step that has
+no exact counterpart in NumPy have no kernel.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from ....counters import counters
-from ....interrupts import reraise_from_handler
-from ....trace.specs import Spec
-from ....types import TensorType
-from ... import allocation, fingerprint
-from ...backend import HostKernel
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
-from ..lowering import description_of, function_of
 from .blocks import blocked, used_once
 from .elementwise import call, emit
 from .linalg import STEPS
 from .patterns import functions_of_slices, sums_of_pads
 from .routines import NAMESPACE
 from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
-from .writer import Names, Unsupported, Value, Writer, is_narrow, released
+from .writer import Names, Unsupported, Value, Writer, extent, extents, is_narrow, released
 from .writer import dtype_of as _dtype
 
 #: steps that depend on how a number is written in memory
 _BITS: Final = ("bitcast_convert_type", "nextafter", "reduce_precision")
+#: the sign of powers in the text of extents; that of exclusive or has spaces around
+_POWER: Final = re.compile(r"(?<=[\w)])\^(?=\d)")
 #: a loop that would take more steps of NumPy than this has no kernel
 LONGEST: Final = 20_000
 
 
-def kernel_text(closed: Any) -> str:
+def kernel_text(
+    closed: Any, symbols: Sequence[str] | None = None, conditions: Sequence[str] = ()
+) -> str:
     """The Python text of a traced function (a ClosedJaxpr): ``kernel(*operands)``, a tuple.
 
-    ``shared`` says of each result whether its memory may be an operand's or a constant's. Raises
-    Unsupported.
+    ``shared`` says of each result whether its memory may be an operand's or a constant's. With
+    ``symbols`` the kernel is what ``of(*symbols)`` returns, or None where the text is not right for
+    these; ``conditions`` have to hold of them. Raises Unsupported.
     """
     names = Names()
+    names.symbolic = symbols is not None
+    names.conditions += conditions
     w = Writer(names)
     operands = [_operand(w, f"a{k}", v.aval) for k, v in enumerate(closed.jaxpr.invars)]
     results = [
@@ -55,18 +56,29 @@ def kernel_text(closed: Any) -> str:
     lines = released(blocked(w.lines, names.made, kept, w.indent, names.fresh), names.large, kept)
     once = [k for k in used_once(lines, [x.text for x in operands])
             if operands[k].text not in kept]
-    return "\n".join([
-        *names.constants,
-        f"shared = {_shared(results)!r}",
+    head = [*names.constants, f"shared = {_shared(results)!r}"]
+    body = [
         f"def kernel({arguments}):",
         *lines,
         f"    return {returned}" if len(results) == 1 else f"    return ({returned})",
         *([f"kernel.over = {tuple(once)!r}"] if any("in_blocks(" in x for x in lines) else []),
-    ]) + "\n"  # fmt: skip
+    ]  # fmt: skip
+    if symbols is None:
+        return "\n".join([*head, *body]) + "\n"
+    text = "\n".join([*names.conditions, *body])
+    checks = "".join(
+        f"    if not {condition}:\n        return None\n" for condition in names.conditions)
+    if not any(re.search(rf"\b{s}\b", text) for s in symbols):
+        # one for all
+        head += body
+        body = []
+    inner = "\n    ".join([*body, "return kernel"])
+    made = _POWER.sub("**", f"def of({', '.join(symbols)}):\n{checks}    {inner}\n")
+    return "\n".join([*head, made])
 
 
 def _operand(w: Writer, name: str, aval: Any) -> Value:
-    shape = tuple(aval.shape)
+    shape = extents(aval.shape)
     if is_narrow(aval):
         return w.let(f"{name}.astype(d_float32)", shape, np.dtype(np.float32))
     return Value(name, shape, shape, _dtype(aval), True)
@@ -84,67 +96,22 @@ def _shared(results: Sequence[Value]) -> tuple[bool, ...]:
     return tuple(r.shared or names.count(r.text) > 1 for r in results)
 
 
-def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
-    """The kernel of an op at operand types, from disk or by tracing; None if there is none."""
-    description = description_of(spec, types)
-    storable = spec.versioned
-    data = fingerprint.load("kernel", description, True) if storable else None
-    if data is None:
-        counters["host_kernels"] += 1
-        try:
-            closed = trace(function_of(spec, types), [
-                (t.shape, t.dtype.numpy) for t in types if t is not None])
-            if spec.op.root.bodies and _has_while(closed.jaxpr):
-                raise Unsupported("a program's own loop, of any number of steps")
-            text = kernel_text(closed)
-        except Unsupported:
-            text = ""
-        except Exception as error:
-            # the definition does not work: what compiles it says so
-            reraise_from_handler(error)
-            return None
-        if storable:
-            fingerprint.store("kernel", description, text.encode(), True)
-    else:
-        text = data.decode()
-    if not text:
-        return None
-    allocation.keep_pages()
-    run, shared = load(text)
-    if None in types:
-        run = _present(run, [k for k, t in enumerate(types) if t is not None])
-    return HostKernel(run, shared)
-
-
-def _has_while(jaxpr: Any) -> bool:
-    """Whether a traced function has a loop whose number of steps is not known."""
-    for step in jaxpr.eqns:
-        if step.primitive.name == "while":
-            return True
-        for parameter in step.params.values():
-            for inner in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
-                inner = getattr(inner, "jaxpr", inner)
-                if hasattr(inner, "eqns") and _has_while(inner):
-                    return True
-    return False
-
-
-def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any]:
-    """A kernel of the operands that are there, called with all."""
-
-    def call(*operands: Any) -> Any:
-        return run(*[operands[k] for k in positions])
-
-    return call
-
-
 def load(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
     """The function of :func:`kernel_text`, which returns its result or a tuple; and ``shared``."""
+    return _load(text, "kernel")
+
+
+def load_family(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
+    """The function of symbols of :func:`kernel_text`, which returns the kernel; and ``shared``."""
+    return _load(text, "of")
+
+
+def _load(text: str, name: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
     # its constants are cells of a function of their own: a namespace each would be most of what a
     # kernel takes
     lines = "\n    ".join(text.rstrip().split("\n"))
     space: dict[str, Any] = {}
-    exec(compile(f"def made():\n    {lines}\n    return kernel, shared\n", "<host kernel>", "exec"),
+    exec(compile(f"def made():\n    {lines}\n    return {name}, shared\n", "<host kernel>", "exec"),
          NAMESPACE, space)
     found: tuple[Callable[..., Any], tuple[bool, ...]] = space["made"]()
     return found
@@ -270,10 +237,10 @@ def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     if generator is None or key.shape != (2,):
         raise Unsupported(f"{name} of keys in an array")
     if name == "random_bits":
-        width, shape = int(p["bit_width"]), tuple(map(int, p["shape"]))
+        width, shape = int(p["bit_width"]), extents(p["shape"])
         closed = trace(lambda k: generator.random_bits(k, width, shape), [((2,), np.uint32)])
     elif name == "random_split":
-        shape = tuple(map(int, p["shape"]))
+        shape = extents(p["shape"])
         closed = trace(lambda k: generator.split(k, shape), [((2,), np.uint32)])
     elif name == "random_fold_in":
         closed = trace(generator.fold_in, [((2,), np.uint32), (xs[1].shape, xs[1].dtype)])
@@ -383,9 +350,9 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     p = step.params
-    length, constants, carried = int(p["length"]), int(p["num_consts"]), int(p["num_carry"])
+    length, constants, carried = extent(p["length"]), int(p["num_consts"]), int(p["num_carry"])
     closed = p["jaxpr"]
-    if length * max(1, len(closed.jaxpr.eqns)) > LONGEST:
+    if not w.names.at_most(length * max(1, len(closed.jaxpr.eqns)), LONGEST):
         raise Unsupported(f"a scan of {length} steps")
     xs = [w.full(x) for x in xs]
     body = _named(w, closed)

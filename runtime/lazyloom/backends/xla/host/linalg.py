@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .writer import Unsupported, Value, Writer
+from .writer import Unsupported, Value, Writer, positive
 
 Array = Any
 #: rows times matrices from which compiling takes less time than these loops
@@ -88,7 +88,7 @@ def _size(x: Value) -> int:
 
 def _lu(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     x = w.full(xs[0])
-    if _size(x) > MOST or not x.size:
+    if not w.names.at_most(_size(x), MOST) or not positive(x.size):
         raise Unsupported("lu of large matrices, or empty ones")
     whole = w.let(f"lu({x.text})", (), None)
     return [w.let(f"{whole.text}[{k}]", tuple(v.aval.shape), np.dtype(str(v.aval.dtype)))
@@ -97,7 +97,7 @@ def _lu(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 def _permutation(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     shape = tuple(step.outvars[0].aval.shape)
-    if xs[0].size > MOST or not xs[0].size:
+    if not w.names.at_most(xs[0].size, MOST) or not positive(xs[0].size):
         raise Unsupported("lu_pivots_to_permutation of many rows, or none")
     return [w.let(f"pivots_to_permutation({w.full(xs[0]).text}, {shape[-1]})", shape,
                   np.dtype("int32"))]
@@ -106,7 +106,7 @@ def _permutation(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 def _triangular_solve(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     p = step.params
     a, b = (w.full(x) for x in xs)
-    if _size(a) > MOST or not a.size:
+    if not w.names.at_most(_size(a), MOST) or not positive(a.size):
         raise Unsupported("triangular_solve of large matrices")
     flags = ", ".join(repr(bool(p[name])) for name in (
         "left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"))
@@ -115,7 +115,7 @@ def _triangular_solve(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 def _cholesky(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     x = w.full(xs[0])
-    if not x.size:
+    if not positive(x.size):
         raise Unsupported("cholesky of empty matrices")
     return [w.let(f"cholesky({x.text})", x.shape, x.dtype)]
 

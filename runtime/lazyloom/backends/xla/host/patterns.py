@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..jaxprs import is_literal
+from .writer import extent
 
 #: what is padded, and where it begins
 Parts: TypeAlias = "list[tuple[Any, list[int]]]"
@@ -59,7 +60,7 @@ def _padded(step: Any) -> Parts | None:
     for low, high, between in step.params["padding_config"]:
         if low < 0 or high < 0 or between:
             return None
-        starts.append(int(low))
+        starts.append(extent(low))
     return [(x, starts)]
 
 

@@ -195,6 +195,14 @@ def top_k(x: Array, k: int) -> tuple[Array, Array]:
     return np.take_along_axis(x, order, -1), order
 
 
+def floordiv(a: int, b: int) -> int:
+    return a // b
+
+
+def mod(a: int, b: int) -> int:
+    return a % b
+
+
 _NUMPY: Final = (
     "absolute add arange array arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
     "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh divide dot "
@@ -213,6 +221,7 @@ NAMESPACE: Final[dict[str, Any]] = {
         int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
         erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
         reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
-        triangular_solve, total_order, in_blocks, product,
+        triangular_solve, total_order, in_blocks, product, floordiv,
+        mod,
     )},
 }  # fmt: skip

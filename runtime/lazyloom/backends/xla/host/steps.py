@@ -9,13 +9,23 @@ from typing import Any, Final
 import numpy as np
 
 from .elementwise import call, converted
-from .writer import CONSTANT, Unsupported, Value, Writer, dtype_of, dtype_text
+from .writer import (
+    CONSTANT,
+    Unsupported,
+    Value,
+    Writer,
+    dtype_of,
+    dtype_text,
+    extent,
+    extents,
+    positive,
+)
 
 Emit = Callable[[Writer, Any, "list[Value]", Any], Value]
 
 
 def _shape(out: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in out.aval.shape)
+    return extents(out.aval.shape)
 
 
 # shapes
@@ -92,11 +102,11 @@ def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
             index.append(":")
             actual.append(1)
         else:
-            index.append(f"{int(a)}:{int(b)}" + (f":{int(s)}" if int(s) != 1 else ""))
+            index.append(f"{extent(a)}:{extent(b)}" + (f":{extent(s)}" if s != 1 else ""))
             actual.append(n)
         if index[-1] == f"0:{size}":
             index[-1] = ":"
-    if shape == x.shape and all(int(s) == 1 for s in steps):
+    if shape == x.shape and all(s == 1 for s in steps):
         return x
     return w.let(f"{x.text}[{w.index(index)}]", shape, x.dtype, actual, True)
 
@@ -122,7 +132,7 @@ def _stack(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
 
 
 def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
-    config = tuple(tuple(int(n) for n in edge) for edge in p["padding_config"])
+    config = tuple(map(extents, p["padding_config"]))
     if all(edge == (0, 0, 0) for edge in config):
         return xs[0]
     x = w.full(xs[0])
@@ -157,9 +167,15 @@ def _iota(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     size = shape[axis]
     actual = (size,) + (1,) * (len(shape) - axis - 1)
     text = f"arange({size}, dtype={dtype_text(dtype)}).reshape({actual})"
-    if size <= CONSTANT:
+    if isinstance(size, int) and size <= CONSTANT:
         return Value(w.names.constant(text), shape, actual, dtype, True)
     return w.let(text, shape, dtype, actual)
+
+
+def _number(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    """An extent as a value."""
+    dtype = dtype_of(out.aval)
+    return w.let(f"{dtype_text(dtype)}.type({extent(p['dim'])})", (), dtype)
 
 
 def _same(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
@@ -209,7 +225,7 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
                     "bitwise_xor": "logical_xor"}[function]
     if name in ("reduce_sum", "reduce_prod"):
         extra = f", {dtype_text(x.dtype)}"
-    elif name in ("reduce_max", "reduce_min") and not all(x.shape[a] for a in axes):
+    elif name in ("reduce_max", "reduce_min") and not all(positive(x.shape[a]) for a in axes):
         low = w.literal(_lowest(x.dtype, 1 if name == "reduce_max" else -1), x.dtype)
         extra = f", initial={low.text}"
     # along an axis of one element there is nothing to combine
@@ -265,8 +281,8 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     (left, right), (batch_left, batch_right) = p["dimension_numbers"]
     dtype = dtype_of(out.aval)
     x, y = (w.full(converted(w, v, dtype)) for v in xs)
-    contract = [tuple(map(int, left)), tuple(map(int, right))]
-    batch = [tuple(map(int, batch_left)), tuple(map(int, batch_right))]
+    contract = [extents(left), extents(right)]
+    batch = [extents(batch_left), extents(batch_right)]
     shape = _shape(out)
 
     def arranged(v: Value, side: int, contracted_last: bool) -> tuple[Value, tuple[int, ...]]:
@@ -325,7 +341,7 @@ def _starting(
 
 def _dynamic_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     x = w.full(xs[0])
-    sizes = tuple(int(n) for n in p["slice_sizes"])
+    sizes = extents(p["slice_sizes"])
     index = _starting(w, x.shape, sizes, xs[1:])
     return w.let(f"{x.text}[{index}]", sizes, x.dtype, None, True) if index else x
 
@@ -346,11 +362,6 @@ def _mode(p: Any) -> str:
         if known in name:
             return known
     raise Unsupported(f"indexing mode {name}")
-
-
-def _ints(numbers: Any) -> tuple[int, ...]:
-    """NumPy's integers among them have another text."""
-    return tuple(map(int, numbers))
 
 
 def _taken(
@@ -374,7 +385,7 @@ def _taken(
 def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     x, indices = w.full(xs[0]), w.full(xs[1])
     numbers, mode = p["dimension_numbers"], _mode(p)
-    sizes = tuple(int(n) for n in p["slice_sizes"])
+    sizes = extents(p["slice_sizes"])
     fill = "None"
     if mode == "fill_or_drop":
         given = p["fill_value"]
@@ -383,9 +394,9 @@ def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
                 np.iinfo(x.dtype).min if x.dtype.kind == "i" else
                 np.iinfo(x.dtype).max if x.dtype.kind == "u" else True)
         fill = w.literal(given, x.dtype).text
-    plan = (_ints(numbers.offset_dims), _ints(numbers.collapsed_slice_dims),
-            _ints(numbers.start_index_map), _ints(numbers.operand_batching_dims),
-            _ints(numbers.start_indices_batching_dims))
+    plan = (extents(numbers.offset_dims), extents(numbers.collapsed_slice_dims),
+            extents(numbers.start_index_map), extents(numbers.operand_batching_dims),
+            extents(numbers.start_indices_batching_dims))
     shape = _shape(out)
     axis = _taken(x, indices, plan, sizes, len(shape))
     if axis is not None and fill == "None":
@@ -411,9 +422,9 @@ def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
     numbers, mode = p["dimension_numbers"], _mode(p)
     if x.dtype.kind == "b" and function not in ("None", "maximum", "minimum"):
         raise Unsupported(f"{name} of booleans")
-    plan = (_ints(numbers.update_window_dims), _ints(numbers.inserted_window_dims),
-            _ints(numbers.scatter_dims_to_operand_dims), _ints(numbers.operand_batching_dims),
-            _ints(numbers.scatter_indices_batching_dims))
+    plan = (extents(numbers.update_window_dims), extents(numbers.inserted_window_dims),
+            extents(numbers.scatter_dims_to_operand_dims), extents(numbers.operand_batching_dims),
+            extents(numbers.scatter_indices_batching_dims))
     window, inserted, mapped, batching, _ = plan
     rows = len(x.shape) - 1
     if not batching and mapped == inserted == (0,) and indices.shape[-1:] == (1,) and (
@@ -435,9 +446,9 @@ def several(w: Writer, name: str, p: Any, xs: list[Value], outs: list[Any]) -> l
         x, at, found = w.full(xs[0]), 0, []
         axis = int(p["axis"])
         for out, size in zip(outs, p["sizes"], strict=True):
-            index = [f"{at}:{at + int(size)}" if d == axis else ":" for d in range(len(x.shape))]
+            index = [f"{at}:{at + extent(size)}" if d == axis else ":" for d in range(len(x.shape))]
             found.append(w.let(f"{x.text}[{w.index(index)}]", _shape(out), x.dtype, None, True))
-            at += int(size)
+            at += extent(size)
         return found
     if name == "sort":
         values = [w.full(x) for x in xs]
@@ -464,10 +475,10 @@ def _convolution(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     if x.dtype.kind != "f":
         raise Unsupported(f"conv_general_dilated of {x.dtype}")
     numbers = p["dimension_numbers"]
-    plan = (tuple(map(int, numbers.lhs_spec)), tuple(map(int, numbers.rhs_spec)),
-            tuple(map(int, numbers.out_spec)), tuple(map(int, p["window_strides"])),
-            tuple(tuple(map(int, e)) for e in p["padding"]), tuple(map(int, p["lhs_dilation"])),
-            tuple(map(int, p["rhs_dilation"])), int(p["feature_group_count"]),
+    plan = (extents(numbers.lhs_spec), extents(numbers.rhs_spec),
+            extents(numbers.out_spec), extents(p["window_strides"]),
+            tuple(map(extents, p["padding"])), extents(p["lhs_dilation"]),
+            extents(p["rhs_dilation"]), int(p["feature_group_count"]),
             int(p["batch_group_count"]))
     return w.let(f"convolution({x.text}, {kernel.text}, {plan})", _shape(out), x.dtype)
 
@@ -483,8 +494,8 @@ def windows(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
         if str(p["select_prim"]) not in ("ge", "le"):
             raise Unsupported(f"select_and_scatter_add by {p['select_prim']}")
         source, x = (w.full(v) for v in xs)
-        moves = (tuple(map(int, p["window_dimensions"])), tuple(map(int, p["window_strides"])),
-                 tuple(tuple(map(int, e)) for e in p["padding"]))
+        moves = (extents(p["window_dimensions"]), extents(p["window_strides"]),
+                 tuple(map(extents, p["padding"])))
         which = "argmax" if str(p["select_prim"]) == "ge" else "argmin"
         low = w.literal(_lowest(x.dtype, 1 if which == "argmax" else -1), x.dtype)
         return w.let(f"select_and_scatter({source.text}, {x.text}, {moves}, {which}, {low.text})",
@@ -497,9 +508,9 @@ def windows(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
     if x.dtype.kind == "c":
         raise Unsupported(f"{name} of complex numbers")
     number = 0 if start == "0" else _lowest(x.dtype, 1 if start == "low" else -1)
-    plan = (tuple(map(int, p["window_dimensions"])), tuple(map(int, p["window_strides"])),
-            tuple(tuple(map(int, e)) for e in p["padding"]), tuple(map(int, p["base_dilation"])),
-            tuple(map(int, p["window_dilation"])))
+    plan = (extents(p["window_dimensions"]), extents(p["window_strides"]),
+            tuple(map(extents, p["padding"])), extents(p["base_dilation"]),
+            extents(p["window_dilation"]))
     return w.let(
         f"reduce_window({x.text}, {function}, {w.literal(number, x.dtype).text}, {plan})",
         _shape(out), x.dtype)
@@ -512,7 +523,7 @@ SINGLE: Final[dict[str, Emit]] = {
     "copy_p": _same, "stop_gradient": _same, "bitcast_convert_type": _bitcast,
     "argmax": _arg("argmax"), "argmin": _arg("argmin"), "dot_general": _dot_general,
     "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _dynamic_update_slice,
-    "gather": _gather, "conv_general_dilated": _convolution,
+    "dim_as_value": _number, "gather": _gather, "conv_general_dilated": _convolution,
 }  # fmt: skip
 
 __all__ = ["SINGLE", "call", "cumulative", "reduction", "scatter", "several", "windows"]

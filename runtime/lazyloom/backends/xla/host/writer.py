@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ....dtypes import ALL
+from ....interrupts import reraise_from_handler
 
 #: elements of a constant that is computed once, when the kernel is loaded
 CONSTANT: Final = 1 << 14
@@ -20,10 +21,43 @@ LARGE: Final = 1 << 14
 _MADE: Final = re.compile(r"    ((?:v\d+, ?)*v?\d*) = ")
 #: what the text calls values: operands, constants, those that lines make
 NAME: Final = re.compile(r"\b[abv]\d+\b")
+_WORD: Final = re.compile(r"[a-z]")
 
 
 class Unsupported(Exception):
     """A step that has no host kernel; the text says which, and why."""
+
+
+def extent(n: Any) -> Any:
+    """A number of a trace: an int, or a symbol's expression, whose text computes it."""
+    return int(n) if isinstance(n, (int, np.integer)) else n
+
+
+def extents(numbers: Any) -> tuple[Any, ...]:
+    """NumPy's integers among them have another text."""
+    return tuple(map(extent, numbers))
+
+
+def positive(n: Any) -> bool:
+    """Whether an extent is known to be positive."""
+    if isinstance(n, int):
+        return n > 0
+    try:
+        return bool(n >= 1)
+    except Exception as error:
+        reraise_from_handler(error)
+        return False  # it depends on what the symbols stand for
+
+
+def common(shapes: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What shapes broadcast to, each axis 1 or as long as in the others."""
+    found: list[Any] = []
+    for shape in shapes:
+        found[:0] = [1] * (len(shape) - len(found))
+        for d in range(-len(shape), 0):
+            if shape[d] != 1:
+                found[d] = shape[d]
+    return tuple(found)
 
 
 class Value(NamedTuple):
@@ -34,6 +68,8 @@ class Value(NamedTuple):
         shape, dtype: what the traced function says it is.
         actual: the shape of the array, which broadcasts against ``shape``: what is equal along an
             axis is not spread out before something needs it.
+
+    Extents may be symbols' expressions (see :mod:`.extents`).
         shared: its memory may be an operand's or a constant's.
     """
 
@@ -75,8 +111,10 @@ class Local(NamedTuple):
 class Names:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
-    __slots__ = ("count", "constants", "known", "generator", "large", "numbers", "zeros", "ones",
-                 "made")
+    __slots__ = (
+        "count", "constants", "known", "generator", "large", "numbers", "zeros", "ones", "made",
+        "symbolic", "conditions",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         #: the functions of the generator whose keys were met
@@ -90,6 +128,10 @@ class Names:
         self.ones: set[str] = set()
         #: how values are made that may be made in blocks, by name
         self.made: dict[str, Local] = {}
+        #: whether extents may be symbols
+        self.symbolic = False
+        #: what has to hold of the symbols for the text to be right
+        self.conditions: list[str] = []
         self.count = 0
         self.constants: list[str] = []
         self.known: dict[Any, str] = {}
@@ -97,6 +139,10 @@ class Names:
     def fresh(self, prefix: str) -> str:
         self.count += 1
         return f"{prefix}{self.count}"
+
+    def at_most(self, n: Any, most: int) -> bool:
+        """Whether an extent is at most that; where it has symbols, JAX asks for a condition."""
+        return bool(n <= most)
 
     def constant(self, expression: str) -> str:
         name = self.known.get(expression)
@@ -159,7 +205,8 @@ class Writer:
             return known._replace(shape=tuple(shape))
         name = self.names.fresh("v")
         self.line(f"{name} = {expression}")
-        if dtype is not None and math.prod(shape) >= LARGE:
+        size = math.prod(shape)
+        if dtype is not None and (not isinstance(size, int) or size >= LARGE):
             self.names.large.add(name)
         found = Value(name, tuple(shape), sizes, dtype, shared)
         if not written:
@@ -177,12 +224,15 @@ class Writer:
         return self.local(found, "reshape", [value])
 
     def index(self, parts: Sequence[str]) -> str:
-        """The text of an index, each of whose parts is a constant ``a:b`` or ``a:b:c``."""
+        """The text of an index, each of whose parts is ``a:b`` or ``a:b:c``, no run-time values."""
         given = list(parts)
         while given and given[-1] == ":":
             given.pop()
         if not given:
             return "..."
+        if any(map(_WORD.search, given)):
+            # there are symbols in it
+            return ", ".join(given)
         slices = ", ".join(
             f"slice({', '.join(n or 'None' for n in part.split(':'))})" if part != ":" else
             "slice(None)" for part in given)
@@ -192,6 +242,9 @@ class Writer:
         self, value: Value, kind: str, operands: Sequence[Value], axes: tuple[int, ...] = ()
     ) -> Value:
         """Say of a value that was just assigned how it is made."""
+        if self.names.symbolic:
+            # whether it is large is not known
+            return value
         self.names.made[value.text] = Local(
             value.text, kind, tuple(operands), value.actual, value.dtype, axes)
         return value

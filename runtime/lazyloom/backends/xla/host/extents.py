@@ -1,0 +1,251 @@
+"""What kernels for any extent are made from: which numbers of an op vary, and how they go together.
+
+An op at operand types has an outline (op, dtypes, ranks, other attributes) and numbers: its
+operands' extents, and attributes that are sizes, counts or positions. A form says how these numbers
+follow from a few symbols, as ``(e0, 64), (16*e0, 64)``. A symbol stands for 2 or more: 0 and 1 are
+what definitions treat by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, final
+
+from ....ops.spec import TABLE
+from ....trace.specs import Spec
+from ....types import TensorType
+
+#: attributes that are sizes, counts or positions; those of a heavy op, such as a power of matrices,
+#: may be how often its definition goes through a loop of Python's
+_NAMES: Final = frozenset(
+    "shape sizes size length low high starts stops shifts info repeats n m k num depth "
+    "offset".split())
+_LIGHT: Final = _NAMES | {"exponent"}
+#: forms that an outline may have, and how many of them without a kernel
+MOST: Final = 16
+MOST_FAILED: Final = 3
+#: numbers of other types that are remembered to see what varies
+REMEMBERED: Final = 8
+
+
+def may_vary(spec: Spec) -> bool:
+    """Whether kernels for any extent are made of the op.
+
+    The definitions of the table are tested at other extents than they were traced for. Others may
+    do something else at an extent of their own.
+    """
+    return spec.op.version == TABLE and not spec.op.root.bodies
+
+
+def _names(spec: Spec) -> frozenset[str]:
+    return _NAMES if spec.op.root.heavy else _LIGHT
+
+
+def outline(
+    spec: Spec, types: tuple[TensorType | None, ...]
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """What does not vary, a key; and the numbers."""
+    names = _names(spec)
+    key: list[Any] = [spec.op]
+    numbers: list[int] = []
+    for t in types:
+        if t is None:
+            key.append(None)
+        else:
+            key += (t.dtype, len(t.shape), t.placement)
+            numbers += t.shape
+    for name, bits in zip(spec.attrs, spec.bits, strict=True):
+        value = spec.attrs[name] if name in names else None
+        if type(value) is int:
+            key.append("int")
+            numbers.append(value)
+        elif type(value) is tuple and all(type(n) is int for n in value):
+            key.append(len(value))
+            numbers += value
+        else:
+            key.append(bits)
+    return tuple(key), tuple(numbers)
+
+
+def description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
+    """What is kept on disk of an outline is found by this."""
+    names = _names(spec)
+    operands = ",".join(
+        "_" if t is None else f"{t.dtype.name}/{t.ndim}@{t.placement}" for t in types)
+    return repr((spec.op.name, operands, [
+        (name, len(value) if type(value) is tuple else "int")
+        if name in names and type(value) in (int, tuple) else (name, bits)
+        for (name, value), bits in zip(spec.attrs.items(), spec.bits, strict=True)])).encode()
+
+
+def arranged(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: Sequence[Any]
+) -> tuple[list[tuple[tuple[Any, ...], Any]], dict[str, Any]]:
+    """The shapes with NumPy dtypes of the operands that are there, and the attributes."""
+    at = 0
+    shapes = []
+    for t in types:
+        if t is not None:
+            shapes.append((tuple(numbers[at : at + len(t.shape)]), t.dtype.numpy))
+            at += len(t.shape)
+    names = _names(spec)
+    attrs = dict(spec.attrs)
+    for name, value in spec.attrs.items():
+        if name not in names:
+            continue
+        if type(value) is int:
+            attrs[name] = numbers[at]
+            at += 1
+        elif type(value) is tuple and all(type(n) is int for n in value):
+            attrs[name] = tuple(numbers[at : at + len(value)])
+            at += len(value)
+    assert at == len(numbers)
+    return shapes, attrs
+
+
+class Term(NamedTuple):
+    """A number: ``factor`` times the product of symbols, plus ``more``."""
+
+    factor: int
+    symbols: tuple[int, ...]
+    more: int
+
+    def of(self, values: Sequence[Any]) -> Any:
+        found: Any = self.factor
+        for s in self.symbols:
+            found = found * values[s]
+        return found + self.more
+
+
+@final
+class Form:
+    """How numbers follow from symbols, and the text of the kernel for all that do.
+
+    Attributes:
+        examples: numbers that do.
+        terms: one a number.
+        text: what :func:`~.kernels.load_family` loads; "" if there is no such kernel.
+        loaded: what it loaded.
+    """
+
+    __slots__ = ("examples", "terms", "bases", "text", "loaded")
+
+    def __init__(
+        self, examples: list[tuple[int, ...]], terms: list[Term], bases: list[int], text: str = ""
+    ) -> None:
+        self.examples: Final[list[tuple[int, ...]]] = examples
+        self.terms: Final[list[Term]] = terms
+        #: the number that is each symbol's value
+        self.bases: Final[list[int]] = bases
+        self.text: str = text
+        self.loaded: tuple[Callable[..., Any], tuple[bool, ...]] | None = None
+
+    def values(self, numbers: tuple[int, ...]) -> list[int] | None:
+        """The symbols' values at those numbers; None if these do not follow."""
+        values = []
+        for k in self.bases:
+            n = numbers[k]
+            if n < 2:
+                return None
+            values.append(n)
+        for term, n in zip(self.terms, numbers, strict=True):
+            if not term.symbols:
+                if term.more != n:
+                    return None
+            elif term.of(values) != n:
+                return None
+        return values
+
+
+def form_of(examples: list[tuple[int, ...]]) -> Form | None:
+    """The form of numbers of which these are examples; None if one that varies is 0 or 1 at last.
+
+    Numbers that are equal, multiples, products or apart by as much in all examples have symbols in
+    common. If that is by chance, the next example says so.
+    """
+    last = examples[-1]
+    varying = [k for k, n in enumerate(last) if any(e[k] != n for e in examples)]
+    if not varying or any(last[k] < 2 for k in varying):
+        return None
+    columns = {k: [e[k] for e in examples] for k in varying}
+    terms: list[Term] = [Term(0, (), n) for n in last]
+    bases: list[int] = []
+    # small ones first: large ones are their multiples
+    for k in sorted(varying, key=lambda k: (last[k], k)):
+        term = _derived(columns[k], [columns[b] for b in bases])
+        if term is None:
+            term = Term(1, (len(bases),), 0)
+            bases.append(k)
+        terms[k] = term
+    return Form(examples, terms, bases)
+
+
+def _derived(column: list[int], bases: list[list[int]]) -> Term | None:
+    for s, base in enumerate(bases):
+        factor, rest = divmod(column[-1], base[-1])
+        if not rest and all(n == factor * b for n, b in zip(column, base, strict=True)):
+            return Term(factor, (s,), 0)
+    for s, first in enumerate(bases):
+        for t in range(s, len(bases)):
+            both = [a * b for a, b in zip(first, bases[t], strict=True)]
+            factor, rest = divmod(column[-1], both[-1])
+            if not rest and all(n == factor * b for n, b in zip(column, both, strict=True)):
+                return Term(factor, (s, t), 0)
+    for s, base in enumerate(bases):
+        more = column[-1] - base[-1]
+        if all(n == b + more for n, b in zip(column, base, strict=True)):
+            return Term(1, (s,), more)
+    return None
+
+
+@final
+class Family:
+    """The forms of an outline, and numbers that were seen beside them.
+
+    Attributes:
+        large: how many kernels of their own there are for large arrays.
+    """
+
+    __slots__ = ("forms", "seen", "large")
+
+    def __init__(self) -> None:
+        self.forms: Final[list[Form]] = []
+        self.seen: Final[list[tuple[int, ...]]] = []
+        self.large: int = 0
+
+    def proposals(self, numbers: tuple[int, ...]) -> Iterator[Form]:
+        """Forms of these numbers and others that were seen, the most general first."""
+        if len(self.forms) >= MOST or (
+            sum(not form.text for form in self.forms) >= MOST_FAILED
+        ):
+            return
+        for known in reversed(self.forms):
+            if known.text:
+                form = form_of([*known.examples, numbers])
+                if form is not None:
+                    yield form
+                    break
+        near = sorted(self.seen, key=lambda e: sum(a != b for a, b in zip(e, numbers, strict=True)))
+        for each in near:
+            form = form_of([each, numbers])
+            if form is not None:
+                yield form
+                break
+
+    def remember(self, numbers: tuple[int, ...]) -> None:
+        """These numbers have a kernel of their own."""
+        if numbers not in self.seen:
+            self.seen.append(numbers)
+            del self.seen[:-REMEMBERED]
+
+    def packed(self) -> bytes:
+        return json.dumps([[f.examples, f.terms, f.bases, f.text] for f in self.forms]).encode()
+
+    def unpack(self, data: bytes) -> None:
+        """Take the forms of :meth:`packed`. Raises ValueError, TypeError for other bytes."""
+        self.forms[:] = [
+            Form([tuple(map(int, e)) for e in examples],
+                 [Term(int(a), tuple(map(int, s)), int(c)) for a, s, c in terms],
+                 [int(b) for b in bases], str(text))
+            for examples, terms, bases, text in json.loads(data)]

@@ -1,0 +1,177 @@
+"""The kernel of an op at operand types, from memory, from disk or by tracing the op's definition.
+
+The first time an op is met it is traced at its operands' types. When other extents follow, it is
+traced once more with symbols for what differs, and that kernel serves them all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ....counters import counters
+from ....interrupts import reraise_from_handler
+from ....trace.specs import Spec
+from ....types import TensorType
+from ... import allocation, fingerprint
+from ...backend import HostKernel
+from ..jax_compat import trace, with_symbols
+from ..lowering import description_of, function_of
+from .blocks import LARGE
+from .extents import Family, Form, arranged, description, may_vary, outline
+from .kernels import kernel_text, load, load_family
+from .writer import Unsupported
+
+#: types of large arrays that have kernels of their own, before one serves all that follow
+LARGE_ALONE: Final = 8
+
+_Kernel = tuple[Callable[..., Any], tuple[bool, ...]]
+
+_families: Final[dict[tuple[Any, ...], Family]] = {}
+_lock: Final = threading.RLock()
+
+
+def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
+    """The kernel of an op at operand types; None if there is none."""
+    found: _Kernel | None = None
+    if may_vary(spec):
+        key, numbers = outline(spec, types)
+        with _lock:
+            family = _families.get(key)
+            if family is None:
+                family = _families[key] = _family(spec, types)
+            # those for large arrays alone work on them in blocks
+            large = any(t is not None and t.size >= LARGE for t in (*types, *spec.infer(types)))
+            if not large or family.large >= LARGE_ALONE:
+                found = _for_any_extent(family, spec, types, numbers)
+            if found is None:
+                family.large += large
+                found = _for_these(spec, types)
+                if found is not None:
+                    family.remember(numbers)
+    else:
+        found = _for_these(spec, types)
+    if found is None:
+        return None
+    allocation.keep_pages()
+    run, shared = found
+    if None in types:
+        run = _present(run, [k for k, t in enumerate(types) if t is not None])
+    return HostKernel(run, shared)
+
+
+def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | None:
+    """The kernel for these types alone."""
+    place = description_of(spec, types)
+    storable = spec.versioned
+    data = fingerprint.load("kernel", place, True) if storable else None
+    if data is not None:
+        text = data.decode()
+    else:
+        counters["host_kernels"] += 1
+        try:
+            closed = trace(function_of(spec, types), [
+                (t.shape, t.dtype.numpy) for t in types if t is not None])
+            if spec.op.root.bodies and _has_while(closed.jaxpr):
+                raise Unsupported("a program's own loop, of any number of steps")
+            text = kernel_text(closed)
+        except Unsupported:
+            text = ""
+        except Exception as error:
+            # the definition does not work: what compiles it says so
+            reraise_from_handler(error)
+            return None
+        if storable:
+            fingerprint.store("kernel", place, text.encode(), True)
+    return load(text) if text else None
+
+
+def _family(spec: Spec, types: tuple[TensorType | None, ...]) -> Family:
+    family = Family()
+    data = fingerprint.load("kernels", description(spec, types), True)
+    if data is not None:
+        try:
+            family.unpack(data)
+        except (ValueError, TypeError):
+            counters["disk_errors"] += 1
+    return family
+
+
+def _for_any_extent(
+    family: Family, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
+) -> _Kernel | None:
+    """The kernel at these types of one that serves other extents too; None if there is none."""
+    followed = False
+    for form in family.forms:
+        values = form.values(numbers)
+        if values is not None:
+            if not form.text:
+                followed = True
+                continue
+            found = _at(form, values)
+            if found is not None:
+                return found
+    if followed:
+        return None
+    for form in family.proposals(numbers):
+        form.text = form_text(spec, types, form)
+        family.forms.append(form)
+        fingerprint.store("kernels", description(spec, types), family.packed(), True)
+        if form.text:
+            values = form.values(numbers)
+            assert values is not None
+            return _at(form, values)
+    return None
+
+
+def form_text(spec: Spec, types: tuple[TensorType | None, ...], form: Form) -> str:
+    """The text of a kernel for all numbers of a form; "" if there is none.
+
+    What the definition decides by an extent is decided as for the form's last example, and the text
+    says for which others that is right.
+    """
+    counters["host_kernels"] += 1
+    numbers = form.examples[-1]
+    known = {f"e{k}": numbers[base] for k, base in enumerate(form.bases)}
+
+    def attempt(values: Sequence[Any], conditions: Sequence[str]) -> str:
+        shapes, attrs = arranged(spec, types, [term.of(values) for term in form.terms])
+        closed = trace(function_of(spec, types, attrs), shapes)
+        return kernel_text(closed, list(known), conditions)
+
+    try:
+        return with_symbols(attempt, known)
+    except Exception as error:
+        reraise_from_handler(error)
+        return ""
+
+
+def _at(form: Form, values: list[int]) -> _Kernel | None:
+    if form.loaded is None:
+        form.loaded = load_family(form.text)
+    of, shared = form.loaded
+    run = of(*values)
+    return None if run is None else (run, shared)
+
+
+def _has_while(jaxpr: Any) -> bool:
+    """Whether a traced function has a loop whose number of steps is not known."""
+    for step in jaxpr.eqns:
+        if step.primitive.name == "while":
+            return True
+        for parameter in step.params.values():
+            for inner in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns") and _has_while(inner):
+                    return True
+    return False
+
+
+def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any]:
+    """A kernel of the operands that are there, called with all."""
+
+    def call(*operands: Any) -> Any:
+        return run(*[operands[k] for k in positions])
+
+    return call

@@ -1,0 +1,262 @@
+"""Host kernels that serve any extent, beside the op's definition at the extents.
+
+For samples of every op of the table, and their vjps: one extent, and then all, are made longer
+wherever they occur in shapes and attributes, and the form of both is traced with symbols. What that
+gives there, at extents further away and at extents that are equal by chance is compared with the
+kernel for these types alone, and for an op's first ones with the definition.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from lazyloom.backends.xla.host import find
+from lazyloom.backends.xla.host.extents import arranged, form_of, may_vary, outline
+from lazyloom.backends.xla.host.find import form_text
+from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
+from lazyloom.backends.xla.jax_compat import trace
+from lazyloom.backends.xla.lowering import function_of
+from lazyloom.counters import counters
+from lazyloom.dtypes import float32
+from lazyloom.errors import LoomError
+from lazyloom.ops.kinds import T
+from lazyloom.ops.samples import samples
+from lazyloom.ops.spec import OpDef, lookup
+from lazyloom.trace.specs import Spec, spec_of
+from lazyloom.types import TensorType, tensor_type
+from tests.ops.checks import type_of
+from tests.runtime.test_host_kernels import (
+    ULPS,
+    VJP_ULPS,
+    VJPS,
+    Case,
+    by_definition,
+    by_kernel,
+    difference,
+    vjp_of,
+)
+
+pytestmark = pytest.mark.xla
+
+#: samples of an op that are varied, spread over all
+SAMPLES = 6
+#: kernels of an op that are compared with its definition, compiled by XLA
+DEFINITIONS = 3
+
+
+def variants(numbers: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
+    """Lists of other numbers: the first has one form with these, which the others follow too."""
+    extents = sorted({n for n in numbers if n >= 2})
+    for d in extents[:3]:
+        yield [tuple(m if n == d else n for n in numbers)
+               for m in (d + 1, d + 4, 2, *extents)]
+    if len(extents) > 1:
+        yield [tuple(n * 2 + more if n >= 2 else n for n in numbers) for more in (1, 4)]
+        yield [tuple(n * more if n >= 2 else n for n in numbers) for more in (2, 3)]
+
+
+def at(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
+) -> tuple[Spec, tuple[TensorType | None, ...]] | None:
+    """The op at other numbers; None if it takes no such types or attributes."""
+    shapes, attrs = arranged(spec, types, numbers)
+    rest = iter(shapes)
+    other = tuple(None if t is None else tensor_type(next(rest)[0], t.dtype) for t in types)
+    try:
+        moved = spec_of(spec.op, attrs, len(types))
+        moved.infer(other)
+    except LoomError:
+        return None
+    return moved, other
+
+
+def cases_at(
+    label: str, spec: Spec, operands: Sequence[Any], ulps: float, counts: Counter[str]
+) -> Iterator[Case]:
+    types = tuple(type_of(o) for o in operands)
+    _, numbers = outline(spec, types)
+    for others in variants(numbers):
+        found = at(spec, types, others[0])
+        form = form_of([numbers, others[0]])
+        if found is None or form is None:
+            continue
+        try:
+            kernel_text(trace(function_of(*found), [
+                (t.shape, t.dtype.numpy) for t in found[1] if t is not None]))
+        except Exception:
+            # the definition takes no such operands, or there is no kernel of any kind
+            continue
+        form.text = form_text(*found, form)
+        counts["made" if form.text else "not made"] += 1
+        if not form.text:
+            counts[f"not made: {spec.op.name}"] += 1
+            continue
+        of, shared = load_family(form.text)
+        for other in dict.fromkeys(others):
+            values = form.values(other)
+            found = at(spec, types, other)
+            if values is None or found is None:
+                continue
+            run = of(*values)
+            if run is None:
+                counts["another kernel"] += 1
+                assert other != others[0], label
+                continue
+            given = [np.resize(o, t.shape) for o, t in zip(operands, found[1], strict=True)
+                     if t is not None]
+            for x in given:
+                x.flags.writeable = False
+            yield Case(f"{label} at {other}", found[0].infer(found[1]), given, run, None, shared,
+                       function_of(*found), ulps)
+
+
+def cases(op: OpDef, counts: Counter[str]) -> Iterator[Case]:
+    vjps = 0
+    given = list(samples(op))
+    single = [s for s in given if s.operands and s.operands[0] is not None
+              and s.operands[0].dtype == np.float32]
+    given = single or given
+    for sample in given[:: -(-len(given) // SAMPLES)]:
+        spec = spec_of(op, sample.attributes, len(sample.operands))
+        if not may_vary(spec):
+            break
+        label = f"{op.name}: {sample!r}"
+        yield from cases_at(label, spec, sample.operands, ULPS * op.tolerance, counts)
+        if vjps < VJPS and op.differentiable and sample.smooth:
+            derived = vjp_of(op, spec, sample)
+            if derived is not None:
+                vjps += 1
+                yield from cases_at(f"{label} vjp", *derived, VJP_ULPS * op.tolerance, counts)
+
+
+def by_own_kernel(case: Case) -> list[Any]:
+    """What the kernel for the operands' types gives."""
+    shaped = [(x.shape, x.dtype) for x in case.operands]
+    run, _ = load(kernel_text(trace(case.fn, shaped)))
+    return by_kernel(case, run)
+
+
+@pytest.mark.slow
+def test_kernels_for_extents_give_what_definitions_give(op_names: list[str]) -> None:
+    wrong: list[str] = []
+    counts: Counter[str] = Counter()
+    for name in op_names:
+        found = list(cases(lookup(name), counts))
+        counts["compared"] += len(found)
+        defined = by_definition(found[:DEFINITIONS]) if found else []
+        for number, case in enumerate(found):
+            before = [x.copy() for x in case.operands]
+            try:
+                expected = [by_own_kernel(case), *defined[number : number + 1]]
+            except Exception:
+                # operands that the op does not take, which its vjp does not check
+                counts["no such operands"] += 1
+                continue
+            try:
+                results = by_kernel(case, case.run)
+            except Exception as error:
+                wrong.append(f"{case.label}: {type(error).__name__}: {error}")
+                continue
+            for right in expected:
+                for got, want, shared in zip(results, right, case.shared, strict=True):
+                    text = difference(got, np.asarray(want), case.ulps)
+                    if text:
+                        wrong.append(f"{case.label}: {text}")
+                    if not shared and any(np.shares_memory(got, x) for x in case.operands):
+                        wrong.append(f"{case.label}: a result in an operand's memory")
+            for x, y in zip(case.operands, before, strict=True):
+                assert x.tobytes() == y.tobytes(), f"{case.label} wrote to an operand"
+    print(counts.most_common(200))
+    assert not wrong, "\n".join(wrong)
+
+
+def spec_and_types(name: str, *shapes: tuple[int, ...], **attributes: Any) -> tuple[
+    Spec, tuple[TensorType | None, ...]
+]:
+    types = tuple(tensor_type(shape, float32) for shape in shapes)
+    return spec_of(lookup(name), attributes, len(types)), types
+
+
+def test_forms_say_how_numbers_go_together() -> None:
+    form = form_of([(592, 64, 37, 16, 64), (480, 64, 30, 16, 64)])
+    assert form is not None
+    assert form.values((608, 64, 38, 16, 64)) == [38]
+    assert form.values((608, 64, 39, 16, 64)) is None
+    assert form.values((16, 64, 1, 16, 64)) is None, "1 is an extent of its own"
+    assert form.values((608, 32, 38, 16, 32)) is None
+    # by chance apart by one in both
+    chance = form_of([(5, 6), (7, 8)])
+    assert chance is not None and chance.values((9, 20)) is None
+    both = form_of([(5, 6), (7, 8), (9, 20)])
+    assert both is not None and both.values((11, 3)) == [11, 3]
+    product = form_of([(3, 5, 15), (4, 7, 28)])
+    assert product is not None and product.values((6, 8, 48)) == [6, 8]
+    assert form_of([(3, 4), (3, 4)]) is None
+    assert form_of([(3, 4), (1, 4)]) is None
+
+
+def test_one_kernel_serves_all_extents_and_the_next_process() -> None:
+    rng = np.random.default_rng(3)
+    before = counters["host_kernels"]
+    families = dict(find._families)
+    try:
+        for again in range(2):
+            find._families.clear()
+            runs = set()
+            for n in range(2, 60):
+                # an op that no other test has at this rank
+                spec, types = spec_and_types(
+                    "reshape", (5, n, 1, 1, 1, 6), shape=(5, 1, n, 1, 3, 1, 2))
+                kernel = find.kernel_of(spec, types)
+                assert kernel is not None and kernel.shared == (True,)
+                x = rng.standard_normal((5, n, 1, 1, 1, 6)).astype(np.float32)
+                assert np.array_equal(kernel.run(x), x.reshape(5, 1, n, 1, 3, 1, 2))
+                spec, types = spec_and_types("exp", (5, n, 1, 1, 1, 6))
+                kernel = find.kernel_of(spec, types)
+                assert kernel is not None
+                runs.add(kernel.run)
+            # those that do not mention the extent are one object
+            assert len(runs) <= 2
+            if not again:
+                made = counters["host_kernels"] - before
+                assert made <= 4
+        assert counters["host_kernels"] - before <= made, "the forms are on disk"
+    finally:
+        find._families.clear()
+        find._families.update(families)
+
+
+def test_what_depends_on_the_extent_has_kernels_of_its_own() -> None:
+    x = np.arange(50, dtype=np.float32)
+    for n in (10, 20, 30, 50, 49, 2, 1, 0, 45):
+        spec, types = spec_and_types("slice", (50,), starts=(0,), stops=(n,))
+        kernel = find.kernel_of(spec, types)
+        assert kernel is not None
+        assert np.array_equal(kernel.run(x), x[:n])
+    for n in (3, 5, 50, 100, 2, 150, 0):
+        spec, types = spec_and_types("roll", (50,), shifts=(n,))
+        kernel = find.kernel_of(spec, types)
+        assert kernel is not None
+        assert np.array_equal(kernel.run(x), np.roll(x, n))
+
+
+def test_ops_added_at_run_time_are_traced_for_each_type() -> None:
+    def rule(op: Any, types: Any, attrs: Any) -> Any:
+        return (types[0],)
+
+    @ll.register_op(rule, T="floating", source="this test")
+    def special_at_seven(x: T) -> Any:
+        """x, twice where there are seven."""
+        return x + x if x.shape[0] == 7 else x
+
+    for n in (5, 6, 7, 8):
+        spec, types = spec_and_types("special_at_seven", (n,))
+        kernel = find.kernel_of(spec, types)
+        assert kernel is not None
+        assert kernel.run(np.ones(n, np.float32))[0] == (2 if n == 7 else 1)
