@@ -15,6 +15,7 @@ from ..cache import memory
 from ..counters import counters
 from ..dtypes import DType
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
+from ..ops.spec import lookup
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
@@ -321,6 +322,7 @@ def _results(
 def _passing(plan: Plan, slot: int, at: int) -> dict[int, Any] | None:
     """The identities of an op's results, if nothing else uses these, and what each is of."""
     found: dict[int, Any] = {}
+    identity = lookup("identity")
     stream = plan.structure.stream
     nodes = plan.nodes
     left = nodes[slot].uses
@@ -331,7 +333,7 @@ def _passing(plan: Plan, slot: int, at: int) -> dict[int, Any] | None:
         end = at + 1 + spec.arity
         for item in stream[at + 1 : end]:
             if (item[0] if isinstance(item, tuple) else item) == slot:
-                if spec.op.name != "identity" or nodes[number].uses:
+                if spec.op is not identity or nodes[number].uses:
                     return None
                 found[number] = item
                 left -= 1
