@@ -32,6 +32,22 @@ CORE = [
 OPTIONS = ["--config-file=", "--no-site-packages", "--ignore-missing-imports"]
 
 
+def deallocators_mended(source: str) -> str:
+    """mypyc's C, in which what is no part of cycles is let go of without the trashcan.
+
+    That is a list of objects whose end is put off where ends nest deeply, kept in the headers that
+    objects have for the cycle collector. Those of ``acyclic`` classes have none, and mypyc 2 puts
+    them there all the same: what lies before them in memory is written over.
+    """
+    parts = source.split("CPy_TRASHCAN_BEGIN(self, ")
+    for k in range(1, len(parts)):
+        name, found, rest = parts[k].partition(")")
+        begin = parts[k - 1].rfind(f"{name}(")
+        untracked = "PyObject_GC_UnTrack(self);" in parts[k - 1][begin:]
+        parts[k] = (name if untracked else "NULL") + found + rest
+    return "CPy_TRASHCAN_BEGIN(self, ".join(parts)
+
+
 class OptionalBuild(build_ext):
     """Compiles the core; a failure is reported and leaves the modules interpreted."""
 
@@ -76,6 +92,12 @@ def core_extensions() -> list[Any]:
         extensions: list[Any] = mypycify(
             [*OPTIONS, *[f"runtime/lazyloom/{m}.py" for m in CORE]],
             opt_level="3", debug_level="0", group_name="lazyloom._core")
+        for path in {source for e in extensions for source in e.sources}:
+            if "__native" in path:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(deallocators_mended(text))
         return extensions
     except (Exception, SystemExit) as error:
         if wanted == "compiled":
