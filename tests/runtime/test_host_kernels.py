@@ -22,7 +22,7 @@ from lazyloom.backends import parts
 from lazyloom.backends.xla.host import blocks, steps, windows
 from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.host.special import erf, erfc
-from lazyloom.backends.xla.host.writer import Unsupported
+from lazyloom.backends.xla.host.writer import Unsupported, released
 from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.ops.samples import Sample, random_source, samples
@@ -241,3 +241,16 @@ def test_error_functions_of_single_precision() -> None:
             found, expected, rtol=4e-6, atol=1e-37, err_msg=name.__name__)
         np.testing.assert_array_equal(
             [bool(b) for b in np.signbit(found)], np.signbit(expected))
+
+
+def test_what_a_function_of_a_kernel_uses_lasts_as_long_as_the_function() -> None:
+    lines = ["    v1 = a0 + 1", "    v2 = a0 + 2", "    v3 = a0 + 3",
+             "    def f4(n, b5):", "        return b5 + v1", "    def f6(n, b7):",
+             "        return f4(n, b7) + v2", "    v8 = v3 + 1", "    v9 = in_blocks(f6, v8)",
+             "    v10 = v9 + 1"]  # fmt: skip
+    found = released(lines, {"v1", "v2", "v3", "v8"}, {"v10"})
+    at = {name: k for k, line in enumerate(found) if line.startswith("    del")
+          for name in line.removeprefix("    del ").split(", ")}
+    assert found[at["v3"] - 1] == "    v8 = v3 + 1"
+    for name in ("v1", "v2", "v8"):
+        assert found[at[name] - 1] == "    v9 = in_blocks(f6, v8)"

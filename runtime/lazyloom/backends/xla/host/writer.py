@@ -18,6 +18,8 @@ CONSTANT: Final = 1 << 14
 LARGE: Final = 1 << 14
 
 
+_IDENTIFIER: Final = re.compile(r"\w+")
+_FUNCTION: Final = re.compile(r"    def (\w+)\(")
 _MADE: Final = re.compile(r"    ((?:v\d+, ?)*v?\d*) = ")
 #: what the text calls values: operands, constants, those that lines make
 NAME: Final = re.compile(r"\b[abv]\d+\b")
@@ -158,13 +160,31 @@ def released(lines: list[str], large: set[str], kept: set[str]) -> list[str]:
     own = large.intersection(
         name for m in map(_MADE.match, lines) if m for name in NAME.findall(m[1]))
     last: dict[str, int] = {}
+    #: by function of the kernel's own, in order: what its body uses
+    uses: dict[str, set[str]] = {}
+    inside: set[str] | None = None
     for number, line in enumerate(lines):
+        function = _FUNCTION.match(line)
+        if function is not None:
+            inside = uses[function[1]] = set()
+        elif not line.startswith("     "):
+            inside = None
         for name in NAME.findall(line):
             if name in own:
                 last[name] = number
+                if inside is not None:
+                    inside.add(name)
+        for name in uses.keys() & _IDENTIFIER.findall(line):
+            last[name] = number
+            if inside is not None and function is None:
+                inside.add(name)
+    for function_name in reversed(uses):
+        # what a function uses lasts as long as the function
+        for name in uses[function_name]:
+            last[name] = max(last[name], last[function_name])
     ends: dict[int, list[str]] = {}
     for name, number in last.items():
-        if name not in kept:
+        if name not in kept and name not in uses:
             # inside a loop's body nothing ends
             while number + 1 < len(lines) and lines[number + 1].startswith("     "):
                 number += 1
