@@ -277,6 +277,22 @@ def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch)
     assert found == ["pieces"] * 20 + ["whole"] * 20
 
 
+def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "SLOWER", 0.0)
+    monkeypatch.setattr(forms, "AGAIN", 5)
+    becomes_whole(program, expected())
+    for _ in range(8):
+        check(program(), expected())
+    with counted() as delta:
+        for _ in range(3):
+            inner = rec("exp", host(X))
+            record = check(rec("tanh", rec("add", inner, number(1.5))), expected())
+            assert record.form == "pieces"
+    assert delta.programs_compiled == 0 and delta.compile_wait_us == 0
+
+
 def test_a_program_that_is_no_slower_compiled_stays_so() -> None:
     becomes_whole(program, expected())
     with counted() as delta:

@@ -120,7 +120,6 @@ def tried(entry: memory.Entry, seconds: float) -> None:
     if left == 0 and entry.whole > SLOWER * entry.quickest:
         counters["demotions"] += 1
         entry.stays = True
-        entry.estimate = -1.0
         entry.dispatches = []
 
 

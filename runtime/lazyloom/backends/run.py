@@ -94,7 +94,8 @@ def _run_in_pieces(
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
     entry.spent += seconds
     entry.quickest = min(entry.quickest, seconds)
-    evaluation.spent, evaluation.estimate = entry.spent, entry.estimate
+    evaluation.spent = entry.spent
+    evaluation.estimate = -1.0 if entry.stays else entry.estimate
     evaluation.timings["lookup"] = looked - started
     evaluation.timings["pieces"] = took
 
