@@ -17,7 +17,6 @@ import pytest
 
 import lazyloom as ll
 from lazyloom.backends.xla.host import find
-from lazyloom.backends.xla.host.extents import arranged, form_of, may_vary, outline
 from lazyloom.backends.xla.host.find import form_text
 from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
 from lazyloom.backends.xla.jax_compat import trace
@@ -28,6 +27,7 @@ from lazyloom.errors import LoomError
 from lazyloom.ops.kinds import T
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup
+from lazyloom.program.extents import arranged, form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import type_of

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ....counters import counters
 from ....interrupts import reraise_from_handler
+from ....program.extents import Form, arranged, description, may_vary, outline
 from ....trace.specs import Spec
 from ....types import TensorType
 from ... import allocation, fingerprint
@@ -19,7 +20,7 @@ from ...backend import HostKernel
 from ..jax_compat import trace, with_symbols
 from ..lowering import description_of, function_of
 from .blocks import LARGE
-from .extents import Family, Form, arranged, description, may_vary, outline
+from .families import Family
 from .kernels import kernel_text, load, load_family
 from .writer import Unsupported
 

@@ -1,4 +1,4 @@
-"""What kernels for any extent are made from: which numbers of an op vary, and how they go together.
+"""What changes from extent to extent: which numbers of an op vary, and how they go together.
 
 An op at operand types has an outline (op, dtypes, ranks, other attributes) and numbers: its
 operands' extents, and attributes that are sizes, counts or positions. A form says how these numbers
@@ -8,13 +8,12 @@ what definitions treat by themselves.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, final
 
-from ....ops.spec import TABLE
-from ....trace.specs import Spec
-from ....types import TensorType
+from ..ops.spec import TABLE
+from ..trace.specs import Spec
+from ..types import TensorType
 
 #: attributes that are sizes, counts or positions; those of a heavy op, such as a power of matrices,
 #: may be how often its definition goes through a loop of Python's
@@ -22,11 +21,6 @@ _NAMES: Final = frozenset(
     "shape sizes size length low high starts stops shifts info repeats n m k num depth "
     "offset".split())
 _LIGHT: Final = _NAMES | {"exponent"}
-#: forms that an outline may have, and how many of them without a kernel
-MOST: Final = 16
-MOST_FAILED: Final = 3
-#: numbers of other types that are remembered to see what varies
-REMEMBERED: Final = 8
 
 
 def may_vary(spec: Spec) -> bool:
@@ -120,13 +114,13 @@ class Term(NamedTuple):
 
 @final
 class Form:
-    """How numbers follow from symbols, and the text of the kernel for all that do.
+    """How numbers follow from symbols, and what was made for all that do.
 
     Attributes:
         examples: numbers that do.
         terms: one a number.
-        text: what :func:`~.kernels.load_family` loads; "" if there is no such kernel.
-        loaded: what it loaded.
+        text: of what was made for the form; "" if nothing can be.
+        loaded: what is loaded from it.
     """
 
     __slots__ = ("examples", "terms", "bases", "text", "loaded")
@@ -197,55 +191,3 @@ def _derived(column: list[int], bases: list[list[int]]) -> Term | None:
         if all(n == b + more for n, b in zip(column, base, strict=True)):
             return Term(1, (s,), more)
     return None
-
-
-@final
-class Family:
-    """The forms of an outline, and numbers that were seen beside them.
-
-    Attributes:
-        large: how many kernels of their own there are for large arrays.
-    """
-
-    __slots__ = ("forms", "seen", "large")
-
-    def __init__(self) -> None:
-        self.forms: Final[list[Form]] = []
-        self.seen: Final[list[tuple[int, ...]]] = []
-        self.large: int = 0
-
-    def proposals(self, numbers: tuple[int, ...]) -> Iterator[Form]:
-        """Forms of these numbers and others that were seen, the most general first."""
-        if len(self.forms) >= MOST or (
-            sum(not form.text for form in self.forms) >= MOST_FAILED
-        ):
-            return
-        for known in reversed(self.forms):
-            if known.text:
-                form = form_of([*known.examples, numbers])
-                if form is not None:
-                    yield form
-                    break
-        near = sorted(self.seen, key=lambda e: sum(a != b for a, b in zip(e, numbers, strict=True)))
-        for each in near:
-            form = form_of([each, numbers])
-            if form is not None:
-                yield form
-                break
-
-    def remember(self, numbers: tuple[int, ...]) -> None:
-        """These numbers have a kernel of their own."""
-        if numbers not in self.seen:
-            self.seen.append(numbers)
-            del self.seen[:-REMEMBERED]
-
-    def packed(self) -> bytes:
-        return json.dumps([[f.examples, f.terms, f.bases, f.text] for f in self.forms]).encode()
-
-    def unpack(self, data: bytes) -> None:
-        """Take the forms of :meth:`packed`. Raises ValueError, TypeError for other bytes."""
-        self.forms[:] = [
-            Form([tuple(map(int, e)) for e in examples],
-                 [Term(int(a), tuple(map(int, s)), int(c)) for a, s, c in terms],
-                 [int(b) for b in bases], str(text))
-            for examples, terms, bases, text in json.loads(data)]
