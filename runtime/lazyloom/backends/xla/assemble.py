@@ -16,6 +16,7 @@ from .fusion_barriers import barriers
 from .layout_assignment import Assigned, assign_layouts
 from .layouts import Layout, identity, relayout
 from .overlaps import separated
+from .statements import call, constant
 from .while_loops import LoopWriter, handed_on
 
 #: a call that XLA does not inline, and so ends a fusion
@@ -109,16 +110,10 @@ def module_text(
             if t is not None and layout is not None:
                 arguments.append(operand(item, t, layout))
                 types.append(tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir)
-        count = len(lowered.results)
-        if count == 1:
-            results.append([f"%{number}"])
-            left, right = f"%{number}", lowered.results[0]
-        else:
-            results.append([f"%{number}#{r}" for r in range(count)])
-            left, right = f"%{number}:{count}", f"({', '.join(lowered.results)})"
-        lines.append(
-            f"    {left} = call @{lowered.name}({', '.join(arguments)}) : "
-            f"({', '.join(types)}) -> {right} loc(\"{number}:{i.spec.op.name}\")")
+        line, names = call(
+            lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
+        lines.append(line)
+        results.append(names)
         if number in ends:
             for r, type_ in enumerate(lowered.results):
                 name = f"%stop{number}_{r}"
@@ -132,7 +127,7 @@ def module_text(
     for dtype, n in counts.items():
         parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
-    head += [_constant_line(c, name) for c, name in constants.items()]
+    head += [constant(name, c.number, c.dtype) for c, name in constants.items()]
     out = [structure.instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
     returned = ", ".join(
@@ -170,18 +165,3 @@ def _scalar_lines(slot: ScalarSlot, name: str, counts: Mapping[DType, int]) -> s
         f"    {name}v = stablehlo.slice %scalars_{d.name} [{k}:{k + 1}] : ({vector}) -> "
         f"tensor<1x{d.mlir}>\n"
         f"    {name} = stablehlo.reshape {name}v : (tensor<1x{d.mlir}>) -> tensor<{d.mlir}>")
-
-
-def _constant_line(c: Baked, name: str) -> str:
-    d = c.dtype
-    if d.kind == "b":
-        literal = "true" if c.number else "false"
-    elif d.kind == "f":
-        literal = f"{c.number}.0"
-    elif d.kind == "c":
-        literal = f"({c.number}.0, 0.0)"
-    elif d.kind == "u":
-        literal = str(c.number & ((1 << 8 * d.itemsize) - 1))
-    else:
-        literal = str(c.number)
-    return f"    {name} = stablehlo.constant dense<{literal}> : tensor<{d.mlir}>"

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ...dtypes import DType
+from ...dtypes import DType, int32
 from ...program.loops import Carried, Fixed, Local, Loop, Loops, Row, Rows, Taken
 from ...program.program import Instruction, Operand, Result, ScalarSlot
 from ...settings import LOWERINGS_KEPT
-from ...types import TensorType, tensor_type
+from ...types import TensorType, scalar_type, tensor_type
 from .lowering import Lowered
+from .statements import call, constant
 
-_INDEX: Final = "tensor<i32>"
+_INDEX: Final = scalar_type(int32).mlir
 _ARGUMENT: Final = re.compile(r"%arg(\d+)")
 
 
@@ -142,7 +143,7 @@ class LoopWriter:
         arrays = {source.array: source.type for source in sources}
         # what goes round: the iteration, what is carried, stacks of results; what stays behind it
         types = [_INDEX, *[carry.type.mlir for carry in loop.carries]]
-        first = [self.constant(f"%loop{at}_first", "dense<0>", _INDEX)]
+        first = [self.constant(f"%loop{at}_first", 0)]
         for slot, carry in enumerate(loop.carries):
             first.append(self.zeros(f"%loop{at}_c{slot}", carry.type) if carry.first is None
                          else self.name_of(carry.first, carry.type))
@@ -162,7 +163,7 @@ class LoopWriter:
         pairs = ", ".join(f"{a} = {b}" for a, b in zip(inside, first, strict=True))
         self.add(f"    %loop{at}:{len(types)} = stablehlo.while({pairs}) : {', '.join(types)}")
         self.add("     cond {")
-        self.constant(f"%limit{at}", f"dense<{loop.times}>", _INDEX)
+        self.constant(f"%limit{at}", loop.times)
         self.add(f"    %more{at} = stablehlo.compare LT, {inside[0]}, %limit{at} : "
                  f"({_INDEX}, {_INDEX}) -> tensor<i1>")
         self.add(f"    stablehlo.return %more{at} : tensor<i1>")
@@ -183,15 +184,20 @@ class LoopWriter:
 
         for number, operands in enumerate(loop.body):
             i = self.program.instructions[at + number]
-            made.append(self.call(f"%body{at + number}", self.lowered[at + number], i, [
-                named(taken) for taken in operands if taken is not None], at + number))
+            line, names = call(
+                self.lowered[at + number], f"%body{at + number}",
+                [named(taken) for taken in operands if taken is not None],
+                [t.mlir for t in i.operand_types if t is not None],
+                f"{at + number}:{i.spec.op.name}", inside=True)
+            self.add(line)
+            made.append(names)
             # as in the second iteration, which has one before it
             if at + loop.period + number in self.ends:
                 for r, type_ in enumerate(self.lowered[at + number].results):
                     stop = f"%bodystop{at + number}_{r}"
                     self.add(self.stopped(stop, made[-1][r], type_))
                     made[-1][r] = stop
-        one = self.constant(f"%one{at}", "dense<1>", _INDEX)
+        one = self.constant(f"%one{at}", 1)
         self.add(f"    %next{at} = stablehlo.add {inside[0]}, {one} : {_INDEX}")
         after = [f"%next{at}", *[named(carry.next) for carry in loop.carries]]
         for k, place in enumerate(loop.stacked):
@@ -202,40 +208,25 @@ class LoopWriter:
         self.add(f"    stablehlo.return {', '.join(after)} : {', '.join(types)}")
         self.add("    }")
 
-    def call(
-        self, name: str, lowered: Lowered, i: Instruction, arguments: list[str], number: int
-    ) -> list[str]:
-        """Add the call of an op's function; the names of its results."""
-        count = len(lowered.results)
-        types = ", ".join(t.mlir for t in i.operand_types if t is not None)
-        left, right = name, lowered.results[0]
-        if count != 1:
-            left, right = f"{name}:{count}", f"({', '.join(lowered.results)})"
-        self.add(f"    {left} = func.call @{lowered.name}({', '.join(arguments)}) : ({types}) -> "
-                 f"{right} loc(\"{number}:{i.spec.op.name}\")")
-        return [name] if count == 1 else [f"{name}#{r}" for r in range(count)]
-
-    def constant(self, name: str, value: str, type_: str) -> str:
-        self.add(f"    {name} = stablehlo.constant {value} : {type_}")
+    def constant(self, name: str, number: int, dtype: DType = int32) -> str:
+        self.add(constant(name, number, dtype))
         return name
 
     def zeros(self, name: str, t: TensorType) -> str:
-        zero = {"b": "false", "f": "0.0", "c": "(0.0, 0.0)"}.get(t.dtype.kind, "0")
-        scalar = tensor_type((), t.dtype).mlir
-        self.constant(f"{name}z", f"dense<{zero}>", scalar)
-        self.add(f"    {name} = stablehlo.broadcast_in_dim {name}z, dims = [] : ({scalar}) -> "
-                 f"{t.mlir}")
+        zero = self.constant(f"{name}z", 0, t.dtype)
+        self.add(f"    {name} = stablehlo.broadcast_in_dim {zero}, dims = [] : "
+                 f"({scalar_type(t.dtype).mlir}) -> {t.mlir}")
         return name
 
     def row(self, name: str, array: str, source: _Source, iteration: str) -> str:
         """Add the lines that take an iteration's row."""
         index = iteration
         if source.step != 1:
-            self.constant(f"{name}s", f"dense<{source.step}>", _INDEX)
+            self.constant(f"{name}s", source.step)
             self.add(f"    {name}m = stablehlo.multiply {iteration}, {name}s : {_INDEX}")
             index = f"{name}m"
         if source.first:
-            self.constant(f"{name}f", f"dense<{source.first}>", _INDEX)
+            self.constant(f"{name}f", source.first)
             self.add(f"    {name}i = stablehlo.add {index}, {name}f : {_INDEX}")
             index = f"{name}i"
         shape = source.type.shape[1:]
@@ -262,7 +253,7 @@ class LoopWriter:
     def starts(self, name: str, index: str, ndim: int) -> str:
         if not ndim:
             return index
-        zero = self.constant(f"{name}z", "dense<0>", _INDEX)
+        zero = self.constant(f"{name}z", 0)
         return ", ".join([index, *[zero] * ndim])
 
 

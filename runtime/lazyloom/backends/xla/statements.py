@@ -1,0 +1,44 @@
+"""Statements of StableHLO that programs have in their function and in the bodies of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...dtypes import DType
+from ...types import scalar_type
+from .lowering import Lowered
+
+
+def constant(name: str, number: int, dtype: DType) -> str:
+    """The statement that calls a 0-d constant ``name``."""
+    if dtype.kind == "b":
+        literal = "true" if number else "false"
+    elif dtype.kind == "f":
+        literal = f"{number}.0"
+    elif dtype.kind == "c":
+        literal = f"({number}.0, 0.0)"
+    elif dtype.kind == "u":
+        literal = str(number & ((1 << 8 * dtype.itemsize) - 1))
+    else:
+        literal = str(number)
+    return f"    {name} = stablehlo.constant dense<{literal}> : {scalar_type(dtype).mlir}"
+
+
+def call(
+    lowered: Lowered, name: str, arguments: Sequence[str], types: Sequence[str], location: str,
+    *, inside: bool = False,
+) -> tuple[str, list[str]]:  # fmt: skip
+    """The statement that calls an op's function, and the names of its results.
+
+    ``types`` are those of the arguments. ``inside`` the body of a loop, MLIR's parser wants the
+    dialect's name, too.
+    """
+    count = len(lowered.results)
+    if count == 1:
+        names, left, right = [name], name, lowered.results[0]
+    else:
+        names = [f"{name}#{r}" for r in range(count)]
+        left, right = f"{name}:{count}", f"({', '.join(lowered.results)})"
+    statement = "func.call" if inside else "call"
+    return (f"    {left} = {statement} @{lowered.name}({', '.join(arguments)}) : "
+            f"({', '.join(types)}) -> {right} loc(\"{location}\")"), names
