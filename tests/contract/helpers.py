@@ -62,7 +62,7 @@ def script(
         env["LAZYLOOM_CACHE_DIR"] = str(cache)
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *arguments], env=env, text=True,
-        capture_output=True, timeout=timeout)
+        errors="backslashreplace", capture_output=True, timeout=timeout)
     if check and done.returncode != 0:
         raise AssertionError(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done
