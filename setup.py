@@ -44,6 +44,12 @@ def deallocators_mended(source: str) -> str:
         name, found, rest = parts[k].partition(")")
         begin = parts[k - 1].rfind(f"{name}(")
         untracked = "PyObject_GC_UnTrack(self);" in parts[k - 1][begin:]
+        traversed = f"(traverseproc){name.removesuffix('_dealloc')}_traverse" in source
+        if begin < 0 or untracked != traversed:
+            raise RuntimeError(
+                f"mypyc's {name} does not say whether the cycle collector knows its class: "
+                "expected PyObject_GC_UnTrack there and tp_traverse in the type, or neither, as "
+                "mypyc 2.4 writes them")
         parts[k] = (name if untracked else "NULL") + found + rest
     return "CPy_TRASHCAN_BEGIN(self, ".join(parts)
 
