@@ -31,14 +31,14 @@ from lazyloom.program.extents import arranged, form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import type_of
-from tests.runtime.test_host_kernels import (
+from tests.runtime.kernel_cases import (
     ULPS,
     VJP_ULPS,
     VJPS,
     Case,
     by_definition,
     by_kernel,
-    difference,
+    problems,
     vjp_of,
 )
 
@@ -151,27 +151,13 @@ def test_kernels_for_extents_give_what_definitions_give(op_names: list[str]) -> 
         counts["compared"] += len(found)
         defined = by_definition(found[:DEFINITIONS]) if found else []
         for number, case in enumerate(found):
-            before = [x.copy() for x in case.operands]
             try:
                 expected = [by_own_kernel(case), *defined[number : number + 1]]
             except Exception:
                 # operands that the op does not take, which its vjp does not check
                 counts["no such operands"] += 1
                 continue
-            try:
-                results = by_kernel(case, case.run)
-            except Exception as error:
-                wrong.append(f"{case.label}: {type(error).__name__}: {error}")
-                continue
-            for right in expected:
-                for got, want, shared in zip(results, right, case.shared, strict=True):
-                    text = difference(got, np.asarray(want), case.ulps)
-                    if text:
-                        wrong.append(f"{case.label}: {text}")
-                    if not shared and any(np.shares_memory(got, x) for x in case.operands):
-                        wrong.append(f"{case.label}: a result in an operand's memory")
-            for x, y in zip(case.operands, before, strict=True):
-                assert x.tobytes() == y.tobytes(), f"{case.label} wrote to an operand"
+            wrong += problems(case, case.run, *expected)
     print(counts.most_common(200))
     assert not wrong, "\n".join(wrong)
 
