@@ -23,11 +23,10 @@ from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.counters import counters
 from lazyloom.dtypes import float32
-from lazyloom.errors import LoomError
 from lazyloom.ops.kinds import T
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup
-from lazyloom.program.extents import arranged, form_of, may_vary, outline
+from lazyloom.program.extents import form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import type_of
@@ -41,6 +40,7 @@ from tests.runtime.kernel_cases import (
     problems,
     vjp_of,
 )
+from tests.runtime.other_extents import at, variants
 
 pytestmark = pytest.mark.xla
 
@@ -48,32 +48,6 @@ pytestmark = pytest.mark.xla
 SAMPLES = 6
 #: kernels of an op that are compared with its definition, compiled by XLA
 DEFINITIONS = 3
-
-
-def variants(numbers: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
-    """Lists of other numbers: the first has one form with these, which the others follow too."""
-    extents = sorted({n for n in numbers if n >= 2})
-    for d in extents[:3]:
-        yield [tuple(m if n == d else n for n in numbers)
-               for m in (d + 1, d + 4, 2, *extents)]
-    if len(extents) > 1:
-        yield [tuple(n * 2 + more if n >= 2 else n for n in numbers) for more in (1, 4)]
-        yield [tuple(n * more if n >= 2 else n for n in numbers) for more in (2, 3)]
-
-
-def at(
-    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
-) -> tuple[Spec, tuple[TensorType | None, ...]] | None:
-    """The op at other numbers; None if it takes no such types or attributes."""
-    shapes, attrs = arranged(spec, types, numbers)
-    rest = iter(shapes)
-    other = tuple(None if t is None else tensor_type(next(rest)[0], t.dtype) for t in types)
-    try:
-        moved = spec_of(spec.op, attrs, len(types))
-        moved.infer(other)
-    except LoomError:
-        return None
-    return moved, other
 
 
 def cases_at(

@@ -374,9 +374,11 @@ def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple
         return lowered.as_text(), [(tuple(o.shape), str(o.dtype)) for o in out]
 
 
-def run_step(step: Any, operands: Sequence[Any]) -> list[Any]:
-    """The results of one equation of a jaxpr on other operands."""
-    bound = step.primitive.get_bind_params(step.params)
+def run_step(
+    step: Any, operands: Sequence[Any], changed: Mapping[str, Any] | None = None
+) -> list[Any]:
+    """The results of one equation of a jaxpr on other operands, with parameters changed."""
+    bound = step.primitive.get_bind_params({**step.params, **(changed or {})})
     # functions that the step calls come apart from its parameters, or among them
     functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
     out = step.primitive.bind(*functions, *operands, **parameters)
@@ -487,6 +489,21 @@ def with_symbols(
             if condition in conditions:
                 raise
             conditions.append(condition)
+
+
+def mentions_symbols(found: Any) -> bool:
+    """Whether a size is symbolic in an equation of a jaxpr, or in what its parameters may be."""
+    from jax._src import core
+
+    if isinstance(found, (tuple, list)):
+        return any(map(mentions_symbols, found))
+    found = getattr(found, "jaxpr", found)
+    if hasattr(found, "eqns"):
+        return any(map(mentions_symbols, found.eqns))
+    if hasattr(found, "primitive"):
+        shapes = [getattr(a.aval, "shape", ()) for a in (*found.invars, *found.outvars)]
+        return mentions_symbols(shapes) or any(map(mentions_symbols, found.params.values()))
+    return bool(core.is_symbolic_dim(found))
 
 
 def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str:

@@ -120,14 +120,14 @@ def _placed_from_disk_or_jax(
         known = _unpack_placed(data) if data is not None else None
         if known is not None:
             return known
-    name = _name(spec, description)
+    name = name_of(spec, description)
     found = Replayed()
     present = [(n, t, f) for n, (t, f) in enumerate(zip(types, layouts, strict=True))
                if t is not None and f is not None]
     fn = replay(function_of(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
                 [f for _, _, f in present], found)
     shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
-    text, results = _text(fn, shaped, name)
+    text, results = text_of(fn, shaped, name)
     placed = Placed(
         Lowered(name, text, results), found.layouts, found.moved,
         tuple(sorted((present[k][0], layout) for k, layout in found.wanted.items())))
@@ -148,7 +148,8 @@ def _unpack_placed(data: bytes) -> Placed | None:
         return None
 
 
-def _name(spec: Spec, description: bytes) -> str:
+def name_of(spec: Spec, description: bytes) -> str:
+    """The name of an op's function, by what it is found on disk."""
     kind = re.sub(r"[^A-Za-z0-9_]", "_", spec.op.name)
     if not spec.versioned:
         # nothing in the description tells it from another op of that name
@@ -173,9 +174,9 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
         found = _unpack(data) if data is not None else None
         if found is not None:
             return found
-    name = _name(spec, description)
+    name = name_of(spec, description)
     shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
-    text, results = _text(function_of(spec, types), shaped, name)
+    text, results = text_of(function_of(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
         fingerprint.store("lowering", description, json.dumps([name, results, text]).encode())
@@ -211,7 +212,7 @@ def function_of(
     return fn
 
 
-def _text(
+def text_of(
     fn: Callable[..., Any], shaped: Sequence[tuple[tuple[int, ...], Any]], name: str
 ) -> tuple[str, tuple[str, ...]]:
     """The functions that JAX lowers ``fn`` to, the first called ``name``, and the result types."""

@@ -1,0 +1,1 @@
+"""Ops at dynamic extents as functions of operands that are padded to a bucket."""

@@ -1,0 +1,203 @@
+"""Dimensions of padded values: what is valid along them.
+
+A size is a text in Python of the symbols ``e0``, ``e1``, ...: extents of 2 or more. At the bucket
+it comes to the elements that there are, at the actual extents to those that are valid. A dimension
+is described by the sizes that it is the product of, row-major: of the dimension ``("16", "e0")`` of
+16 times bucket(e0) elements, number i is valid where i mod bucket(e0) < e0. So a reshape that
+merges dimensions loses nothing, and one that splits them finds them again.
+
+A description that begins with :data:`ANY` is of a dimension along which a value does not vary,
+padding included, whose factors are those of whatever it meets.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+#: the factors of a dimension, row-major; or ANY and its size
+Description = tuple[str, ...]
+
+ANY: Final = "any"
+
+_SYMBOL: Final = re.compile(r"\be\d+\b")
+_POWER: Final = re.compile(r"\^")
+#: extents that no relation of sizes holds for by chance
+_GENERIC: Final = ((1009, 9973, 31337), (7, 5, 11))
+
+
+class NotPadded(Exception):
+    """The op, or this use of it, cannot be padded; the text says why."""
+
+
+def is_static(text: str) -> bool:
+    """Whether a size is a number."""
+    return text.isdigit()
+
+
+def is_any(description: Description) -> bool:
+    return description[0] == ANY
+
+
+def is_dynamic(description: Description) -> bool:
+    """Whether some elements may be padding."""
+    return not is_static(description[-1])
+
+
+def python(text: str) -> str:
+    """A size as JAX prints it, in Python."""
+    return _POWER.sub("**", text)
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(text: str) -> Any:
+    return compile(python(text), "<size>", "eval")
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
+}  # fmt: skip
+
+
+def size_at(text: str, values: Mapping[str, int]) -> int:
+    """What a size comes to at these extents."""
+    if is_static(text):
+        return int(text)
+    return int(eval(compiled(text), {**_FUNCTIONS, **values}))
+
+
+def elements(description: Description, values: Mapping[str, int]) -> int:
+    """What the product of the factors comes to at these extents."""
+    return math.prod(size_at(f, values) for f in description if f != ANY)
+
+
+def named(extents: Sequence[int]) -> dict[str, int]:
+    """Extents by their symbols' names."""
+    return {f"e{k}": int(n) for k, n in enumerate(extents)}
+
+
+def generic(symbols: Sequence[str]) -> list[dict[str, int]]:
+    """Extents at which sizes are compared: two that are equal at them are equal."""
+    first, second = (
+        {s: base + k * step * (k + 1) for k, s in enumerate(symbols)}
+        for base, step in zip(_GENERIC[0][:2], _GENERIC[1][:2], strict=True))
+    return [first, second, {s: _GENERIC[0][2] + 2 * first[s] for s in symbols}]
+
+
+def check_grows(text: str) -> None:
+    """Raise NotPadded unless the size at any extents is at most that at larger ones.
+
+    Else what is valid might not fit into what there is at the bucket.
+    """
+    if not is_static(text) and not _grows(text):
+        raise NotPadded(f"a dimension of {text} elements, which may be more for smaller extents")
+
+
+@functools.lru_cache(maxsize=4096)
+def _grows(text: str) -> bool:
+    lowest = dict.fromkeys(set(_SYMBOL.findall(text)), 2)
+    return _direction(ast.parse(python(text), mode="eval").body, lowest) in (0, 1)
+
+
+def _direction(node: ast.expr, lowest: Mapping[str, int]) -> int | None:
+    """1 for what grows with the extents, -1 for what falls, 0 for a constant; None if unknown."""
+    match node:
+        case ast.Constant():
+            return 0
+        case ast.Name():
+            return 1
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            found = _direction(inner, lowest)
+            return None if found is None else -found
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            a, b = _direction(left, lowest), _direction(right, lowest)
+            if b is not None and isinstance(op, ast.Sub):
+                b = -b
+            return _together([a, b])
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            a, b = _direction(left, lowest), _direction(right, lowest)
+            if a is None or b is None:
+                return None
+            if a == 0 or b == 0:
+                factor, other = (left, b) if a == 0 else (right, a)
+                return other if _least(factor, lowest) >= 0 else -other
+            positive = _least(left, lowest) >= 0 and _least(right, lowest) >= 0
+            return 1 if a == b == 1 and positive else None
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant()):
+            a = _direction(left, lowest)
+            return 1 if a == 1 and _least(left, lowest) >= 0 else None
+        case ast.Call(func=ast.Name(id="max" | "min"), args=args):
+            return _together([_direction(a, lowest) for a in args])
+        case ast.Call(func=ast.Name(id="floordiv"), args=[inner, ast.Constant(value=int(by))]):
+            return _direction(inner, lowest) if by > 0 else None
+    return None
+
+
+def _together(directions: Sequence[int | None]) -> int | None:
+    found = {d for d in directions if d != 0}
+    return 0 if not found else found.pop() if len(found) == 1 else None
+
+
+def _least(node: ast.expr, lowest: Mapping[str, int]) -> int:
+    """What it comes to at the smallest extents."""
+    return int(eval(compile(ast.Expression(node), "<size>", "eval"), {**_FUNCTIONS, **lowest}))
+
+
+def unified(a: Description, b: Description) -> Description:
+    """The description of a dimension that is both. Raises NotPadded."""
+    if a == b or is_any(b):
+        return a
+    if is_any(a):
+        return b
+    raise NotPadded(f"a dimension that is padded as {a} in one operand and as {b} in another")
+
+
+# on the host
+
+
+def positions(
+    description: Description, bucket: Sequence[int], extents: Sequence[int]
+) -> np.ndarray[Any, Any]:
+    """Where the valid elements of a dimension at the bucket are, in order, int64."""
+    if is_any(description):
+        description = description[1:]
+    at, actual = named(bucket), named(extents)
+    found = np.zeros(1, np.int64)
+    for factor in description:
+        found = (found[:, None] * size_at(factor, at)
+                 + np.arange(size_at(factor, actual), dtype=np.int64)).reshape(-1)
+    return found
+
+
+def without_padding(
+    array: np.ndarray[Any, Any], dims: Sequence[Description], bucket: Sequence[int],
+    extents: Sequence[int],
+) -> np.ndarray[Any, Any]:
+    """The valid part of an array at the bucket; a view where that can be."""
+    for axis, description in enumerate(dims):
+        if not is_dynamic(description) and not any(map(_SYMBOL.search, description)):
+            continue
+        if is_any(description) or len(description) == 1:
+            size = size_at(description[-1], named(extents))
+            array = array[(slice(None),) * axis + (slice(size),)]
+        else:
+            array = array.take(positions(description, bucket, extents), axis)
+    return array
+
+
+def with_padding(
+    array: np.ndarray[Any, Any], dims: Sequence[Description], bucket: Sequence[int],
+    extents: Sequence[int], fill: Any = 0,
+) -> np.ndarray[Any, Any]:
+    """An array at the bucket with that valid part, and ``fill`` elsewhere."""
+    shape = [elements(description, named(bucket)) for description in dims]
+    found = np.full(shape, fill, array.dtype)
+    found[np.ix_(*[positions(d, bucket, extents) for d in dims])] = array
+    return found

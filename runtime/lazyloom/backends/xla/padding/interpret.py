@@ -1,0 +1,219 @@
+"""A function that was traced with symbolic sizes, run on operands that are padded to a bucket."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..jax_compat import mentions_symbols, run_step
+from ..jaxprs import called, is_literal, needed
+from .dims import (
+    ANY,
+    Description,
+    NotPadded,
+    compiled,
+    is_dynamic,
+    is_static,
+    unified,
+)
+from .sizes import Sizes
+
+
+class NeedsExtents(Exception):
+    """The actual extents are asked for in a function that does not take them."""
+
+
+class Value(NamedTuple):
+    """An array at the bucket. What its padding is does not matter, and may be anything.
+
+    Attributes:
+        dims: the description of each dimension.
+    """
+
+    data: Any
+    dims: tuple[Description, ...]
+
+    @property
+    def dynamic(self) -> bool:
+        return any(map(is_dynamic, self.dims))
+
+
+Rule = Callable[["Run", Any, "list[Value]"], "list[Value]"]
+
+
+class Run:
+    """One run of a traced function.
+
+    Attributes:
+        sizes: what the sizes of the trace come to.
+        rules: of each primitive, how it is done on padded operands.
+    """
+
+    __slots__ = ("sizes", "rules", "_extents", "_actual", "_masks")
+
+    def __init__(self, sizes: Sizes, rules: Mapping[str, Rule], extents: Any) -> None:
+        self.sizes: Final = sizes
+        self.rules: Final = rules
+        #: int64, one for each symbol; None to see whether they are needed
+        self._extents: Final = extents
+        self._actual: Final[dict[str, Any]] = {}
+        self._masks: Final[dict[Description, Any]] = {}
+
+    def jaxpr(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
+        """The results of a traced function. Raises NotPadded, NeedsExtents."""
+        values: dict[Any, Value] = {}
+        for var, const in zip(jaxpr.constvars, consts, strict=True):
+            values[var] = Value(const, tuple((str(n),) for n in np.shape(const)))
+        values.update(zip(jaxpr.invars, operands, strict=True))
+
+        def read(atom: Any) -> Value:
+            if not is_literal(atom):
+                return values[atom]
+            # JAX writes a Python number into a step as a number that knows its dtype
+            return Value(np.asarray(atom.val, atom.aval.dtype),
+                         tuple((str(n),) for n in atom.aval.shape))
+
+        for step in needed(jaxpr):
+            results = self._step(step, [read(a) for a in step.invars])
+            values.update(zip(step.outvars, results, strict=True))
+        return [read(v) for v in jaxpr.outvars]
+
+    def _step(self, step: Any, xs: list[Value]) -> list[Value]:
+        call = called(step)
+        if call is not None:
+            return self.jaxpr(*call, xs)
+        name = step.primitive.name
+        if not mentions_symbols(step):
+            return self.bound(step, xs)
+        rule = self.rules.get(name)
+        if rule is None:
+            raise NotPadded(f"{name} of dynamic sizes")
+        return rule(self, step, xs)
+
+    def bound(
+        self, step: Any, xs: Sequence[Value], *dims: tuple[Description, ...], **changed: Any
+    ) -> list[Value]:
+        """The step at the bucket, on whatever the padding is.
+
+        ``dims`` describe the results, if these are not all static; ``changed`` are parameters
+        instead of those that have symbols.
+        """
+        for key, value in step.params.items():
+            if key not in changed and mentions_symbols(value):
+                raise NotPadded(f"{step.primitive.name} with a dynamic {key}")
+        found = run_step(step, [x.data for x in xs], changed)
+        if not dims:
+            dims = tuple(tuple((str(n),) for n in v.aval.shape) for v in step.outvars)
+        return [Value(x, d) for x, d in zip(found, dims, strict=True)]
+
+    # what is valid
+
+    def actual(self, size: str) -> Any:
+        """What a size comes to at the actual extents, an int64 scalar."""
+        found = self._actual.get(size)
+        if found is None:
+            found = self._actual[size] = self._evaluated(size)
+        return found
+
+    def _evaluated(self, size: str) -> Any:
+        from jax import lax
+
+        if is_static(size):
+            return np.int64(size)
+        if self._extents is None:
+            raise NeedsExtents
+        symbols = {name: lax.squeeze(lax.slice(self._extents, [k], [k + 1]), [0])
+                   for k, name in enumerate(self.sizes.bucket)}
+        found = eval(compiled(size), {
+            "floordiv": _floordiv, "mod": _mod, "max": _folded(lax.max), "min": _folded(lax.min),
+            **symbols})
+        return found
+
+    def valid(self, description: Description) -> Any:
+        """Which elements along a dimension are valid, booleans; None if all are."""
+        if not is_dynamic(description):
+            return None
+        if description[0] == ANY:
+            description = description[1:]
+        found = self._masks.get(description)
+        if found is None:
+            found = self._masks[description] = self._validity(description)
+        return found
+
+    def _validity(self, description: Description) -> Any:
+        from jax import lax
+
+        sizes = [self.sizes.at_bucket(f) for f in description]
+        shape = tuple(sizes)
+        masks = [
+            lax.lt(lax.broadcasted_iota(np.int32, shape, k),
+                   lax.broadcast(lax.convert_element_type(self.actual(f), np.int32), shape))
+            for k, f in enumerate(description) if not is_static(f)]
+        found = functools.reduce(operator.and_, masks)
+        return lax.reshape(found, (int(np.prod(sizes)),))
+
+    def mask(self, dims: Sequence[Description], axes: Sequence[int]) -> Any:
+        """Which elements of a value of these dimensions are valid along these axes, or None."""
+        from jax import lax
+
+        shape = tuple(self.sizes.at_bucket(self.sizes.total(d)) for d in dims)
+        masks = []
+        for axis in axes:
+            along = self.valid(dims[axis])
+            if along is not None:
+                masks.append(lax.broadcast_in_dim(along, shape, (axis,)))
+        return functools.reduce(operator.and_, masks) if masks else None
+
+    def filled(self, x: Value, axes: Sequence[int], fill: Any) -> Any:
+        """The array with ``fill``, a scalar, wherever it is padding along these axes."""
+        from jax import lax
+
+        mask = self.mask(x.dims, axes)
+        if mask is None:
+            return x.data
+        fill = lax.convert_element_type(fill, x.data.dtype)
+        return lax.select(mask, x.data, lax.broadcast(fill, x.data.shape))
+
+    # descriptions
+
+    def plain(self, shape: Sequence[Any]) -> tuple[Description, ...]:
+        """Descriptions of dimensions of these sizes whose first elements are the valid ones."""
+        return tuple(map(self.sizes.plain, shape))
+
+    def common(self, xs: Sequence[Value]) -> tuple[Description, ...]:
+        """The descriptions of values of one shape. Raises NotPadded if they differ."""
+        return tuple(functools.reduce(unified, each)
+                     for each in zip(*[x.dims for x in xs], strict=True))
+
+    def varying(self, description: Description) -> Description:
+        """The description once the value may vary along the dimension."""
+        return description[1:] if description[0] == ANY else description
+
+    def first(self, description: Description) -> str:
+        """The size of a dimension whose first elements are the valid ones. Raises NotPadded."""
+        if description[0] != ANY and len(description) > 1:
+            raise NotPadded(f"positions along a dimension that is padded as {description}")
+        return description[-1]
+
+
+def _floordiv(a: Any, b: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.floor_divide(a, b)
+
+
+def _mod(a: Any, b: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.mod(a, b)
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
+        return functools.reduce(function, [np.int64(g) if isinstance(g, int) else g for g in given])
+
+    return call

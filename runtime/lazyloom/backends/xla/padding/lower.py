@@ -1,0 +1,216 @@
+"""One op, lowered once for all extents up to a bucket; cached in memory and on disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ....counters import counters
+from ....interrupts import reraise_from_handler
+from ....program.extents import arranged, may_vary
+from ....trace.specs import Spec
+from ....types import TensorType
+from ... import fingerprint
+from ..jax_compat import trace, with_symbols, x64
+from ..lowering import Lowered, description_of, function_of, lower, name_of, text_of
+from .dims import Description, NotPadded, is_static, named, python
+from .interpret import NeedsExtents, Run, Value
+from .rules import RULES
+from .sizes import Sizes
+
+
+class Padded(NamedTuple):
+    """An op lowered at operands that are padded to a bucket.
+
+    Attributes:
+        lowered: its functions. The operands are the actual extents, ``tensor<Kxi64>``, if it takes
+            them, and then those of the op that are there, at the bucket.
+        dims: the description of each result's dimensions.
+        conditions: what has to hold of the actual extents, Python texts.
+        takes_extents: whether the first operand is the extents. Otherwise there is none: nothing
+            in what it computes depends on them.
+    """
+
+    lowered: Lowered
+    dims: tuple[tuple[Description, ...], ...]
+    conditions: tuple[str, ...]
+    takes_extents: bool
+
+
+_Key = tuple[
+    Spec, tuple[TensorType | None, ...], tuple[str, ...],
+    tuple[tuple[Description, ...] | None, ...], tuple[int, ...],
+]
+
+_memory: Final[dict[_Key, Padded | str]] = {}
+_lock: Final = threading.RLock()
+
+
+def lower_padded(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
+    dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
+) -> Padded:
+    """The lowering of an op for all extents up to a bucket, from memory, disk or JAX.
+
+    Args:
+        spec, types: the op with the attributes and operand types that it has at the bucket.
+        numbers: the sizes and positions among the attributes as texts in ``e0``, ``e1``, ..., in
+            the order of :func:`~lazyloom.program.extents.arranged`.
+        dims: the description of each dimension of the operands that are there.
+        bucket: the padded extents, 2 or more each.
+
+    Raises NotPadded.
+    """
+    key = (spec, types, numbers, dims, bucket)
+    found = _memory.get(key)
+    if found is None:
+        with _lock:
+            found = _memory.get(key)
+            if found is None:
+                try:
+                    found = _from_disk_or_jax(*key)
+                except NotPadded as error:
+                    found = str(error)
+                _memory[key] = found
+    if isinstance(found, str):
+        raise NotPadded(found)
+    return found
+
+
+def _from_disk_or_jax(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
+    dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
+) -> Padded:
+    static = all(map(is_static, (*[n.removeprefix("-") for n in numbers], *[
+        f for each in dims if each is not None for d in each for f in d])))
+    if static:
+        return Padded(lower(spec, types), tuple(
+            tuple((str(n),) for n in t.shape) for t in spec.infer(types)), (), False)
+    description = description_of(spec, types) + f"\n{numbers}\n{dims}\n{bucket}".encode()
+    if spec.versioned:
+        data = fingerprint.load("padded", description)
+        known = _unpack(data) if data is not None else None
+        if known is not None:
+            return known
+    padded = _traced(spec, types, numbers, dims, bucket, name_of(spec, description) + "_padded")
+    inferred = tuple(t.mlir for t in spec.infer(types))
+    if padded.lowered.results != inferred:
+        raise NotPadded(f"{spec.op.name}: {padded.lowered.results} at the bucket, where the op "
+                        f"has {inferred}")
+    if spec.versioned:
+        fingerprint.store("padded", description, json.dumps(padded).encode())
+    return padded
+
+
+def _unpack(data: bytes) -> Padded | None:
+    try:
+        (name, text, results), dims, conditions, takes = json.loads(data)
+        return Padded(
+            Lowered(str(name), str(text), tuple(map(str, results))),
+            tuple(tuple(tuple(map(str, d)) for d in each) for each in dims),
+            tuple(map(str, conditions)), bool(takes))
+    except (ValueError, TypeError):
+        counters["disk_errors"] += 1
+        return None
+
+
+def _traced(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
+    dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...], name: str,
+) -> Padded:
+    found = padded_function(spec, types, numbers, dims, bucket)
+    shaped: list[tuple[tuple[int, ...], Any]] = [
+        (t.shape, t.dtype.numpy) for t in types if t is not None]
+    try:
+        text, results = text_of(lambda *xs: found.call(None, *xs), shaped, name)
+        takes = False
+    except NeedsExtents:
+        takes = True
+        shaped.insert(0, ((len(bucket),), np.dtype(np.int64)))
+        text, results = text_of(found.call, shaped, name)
+    return Padded(Lowered(name, text, results), found.dims, found.conditions, takes)
+
+
+class Function:
+    """An op as a JAX function of the actual extents and operands at the bucket.
+
+    Attributes:
+        conditions: what has to hold of the actual extents.
+        dims: of the results; known once :meth:`call` was traced.
+    """
+
+    __slots__ = ("_closed", "_sizes", "_dims", "conditions", "dims")
+
+    def __init__(
+        self, closed: Any, sizes: Sizes, dims: Sequence[tuple[Description, ...]],
+        conditions: tuple[str, ...],
+    ) -> None:
+        self._closed: Final = closed
+        self._sizes: Final = sizes
+        self._dims: Final = dims
+        self.conditions: Final = conditions
+        self.dims: tuple[tuple[Description, ...], ...] = ()
+
+    def call(self, extents: Any, *operands: Any) -> tuple[Any, ...]:
+        """The results. Raises NotPadded; NeedsExtents where ``extents`` are None but needed."""
+        run = Run(self._sizes, RULES, extents)
+        results = run.jaxpr(self._closed.jaxpr, self._closed.consts, [
+            Value(x, d) for x, d in zip(operands, self._dims, strict=True)])
+        self.dims = tuple(r.dims for r in results)
+        return tuple(r.data for r in results)
+
+
+def padded_function(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
+    dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
+) -> Function:
+    """What :func:`lower_padded` lowers. Raises NotPadded."""
+    if not may_vary(spec):
+        raise NotPadded(f"{spec.op.name}, which may do something else at other extents")
+
+    def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Function:
+        sizes = Sizes(symbols, bucket)
+        given = [tuple(map(sizes.given, each)) for each in dims if each is not None]
+        extents = [sizes.expression(sizes.total(d)) for each in given for d in each]
+        attributes = [_number(sizes, n) for n in numbers]
+        shapes, attrs = arranged(spec, types, [*extents, *attributes])
+        closed = trace(function_of(spec, types, attrs), shapes)
+        return Function(closed, sizes, given, tuple(map(python, conditions)))
+
+    return _attempted(spec.op.name, attempt, named(bucket))
+
+
+def _number(sizes: Sizes, text: str) -> Any:
+    return int(text) if is_static(text.removeprefix("-")) else sizes.expression(text)
+
+
+def _attempted(
+    name: str, attempt: Callable[[Sequence[Any], Sequence[str]], Function],
+    at_bucket: Mapping[str, int],
+) -> Function:
+    """The function as its definition decides at the bucket.
+
+    What no operand of the bucket's size can be, such as a slice of more rows than a table has, is
+    decided as for the smallest extents.
+    """
+    try:
+        with x64():
+            return with_symbols(attempt, at_bucket)
+    except NotPadded:
+        raise
+    except Exception as error:
+        reraise_from_handler(error)
+        first = error
+    try:
+        with x64():
+            return with_symbols(attempt, dict.fromkeys(at_bucket, 2))
+    except NotPadded:
+        raise
+    except Exception as error:
+        reraise_from_handler(error)
+        raise NotPadded(f"{name}: {type(first).__name__}: {first}") from first
+

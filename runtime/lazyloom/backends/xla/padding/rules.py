@@ -1,0 +1,340 @@
+"""How the primitives of JAX are done on padded operands: elementwise, shapes, folds, products."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .dims import ANY, Description, NotPadded, is_dynamic, is_static, unified
+from .indexing import indexing
+from .interpret import Rule, Run, Value
+from .moving import MOVING, moved
+
+_ELEMENTWISE: Final = (
+    "abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e "
+    "bitcast_convert_type cbrt ceil clamp clz complex conj convert_element_type copy copy_p cos "
+    "cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma "
+    "igamma_grad_a igammac imag integer_pow is_finite le le_to lgamma log log1p logistic lt lt_to "
+    "max min mul ne neg nextafter not or polygamma population_count pow random_gamma_grad real "
+    "reduce_precision regularized_incomplete_beta rem round rsqrt select_n shift_left "
+    "shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan tanh xor "
+    "zeta").split()
+
+
+def _elementwise(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    shape = tuple(map(run.sizes.at_bucket, step.outvars[0].aval.shape))
+    if not any(x.data.shape == shape for x in xs) and any(
+        m not in (1, n) for x in xs for n, m in zip(shape, x.data.shape, strict=False)
+    ):
+        # such as a bitcast to another size of the elements
+        raise NotPadded(f"{step.primitive.name} of operands of other shapes than the result")
+    # dimensions of one element are broadcast, and scalars
+    full = [x.dims for x in xs if len(x.dims) == len(shape)]
+    dims = tuple(
+        functools.reduce(unified, [d for d in each if d != ("1",)] or [("1",)])
+        for each in zip(*full, strict=True))
+    return run.bound(step, xs, dims)
+
+
+def _each(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    """Several operands that come out one by one."""
+    return run.bound(step, xs, *[x.dims for x in xs])
+
+
+# shapes
+
+
+def _broadcast_in_dim(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    from jax import lax
+
+    x, shape = xs[0], step.params["shape"]
+    dims = [run.sizes.free(n) for n in shape]
+    for d, description in zip(step.params["broadcast_dimensions"], x.dims, strict=True):
+        if description != ("1",):
+            dims[d] = description
+    found = lax.broadcast_in_dim(
+        x.data, [run.sizes.at_bucket(n) for n in shape], step.params["broadcast_dimensions"])
+    return [Value(found, tuple(dims))]
+
+
+def _reshape(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    from jax import lax
+
+    if step.params.get("dimensions") is not None:
+        raise NotPadded("a reshape in another order")
+    x, shape = xs[0], step.outvars[0].aval.shape
+    dims = run.sizes.reshaped(x.dims, shape)
+    return [Value(lax.reshape(x.data, [run.sizes.at_bucket(n) for n in shape]), dims)]
+
+
+def _squeeze(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    gone = {int(d) for d in step.params["dimensions"]}
+    return run.bound(step, xs, tuple(d for k, d in enumerate(xs[0].dims) if k not in gone))
+
+
+def _transpose(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    return run.bound(step, xs, tuple(xs[0].dims[d] for d in step.params["permutation"]))
+
+
+def _iota(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    from jax import lax
+
+    p = step.params
+    axis = int(p["dimension"])
+    dims = tuple(run.sizes.plain(n) if d == axis else run.sizes.free(n)
+                 for d, n in enumerate(p["shape"]))
+    return [Value(lax.broadcasted_iota(
+        p["dtype"], [run.sizes.at_bucket(n) for n in p["shape"]], axis), dims)]
+
+
+def _dim_as_value(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    from jax import lax
+
+    size = run.actual(run.sizes.text(step.params["dim"]))
+    return [Value(lax.convert_element_type(size, step.outvars[0].aval.dtype), ())]
+
+
+# folds
+
+
+def lowest(dtype: Any, sign: int) -> Any:
+    """What no element is below (sign 1) or above (sign -1)."""
+    if dtype.kind == "b":
+        return np.asarray(sign < 0)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return np.asarray(info.min if sign > 0 else info.max, dtype)
+    if np.issubdtype(dtype, np.complexfloating):
+        raise NotPadded("a maximum or minimum of complex numbers")
+    return np.asarray(-sign * np.inf, dtype)
+
+
+def nothing(dtype: Any) -> Any:
+    """What added changes nothing, not the sign of a zero either."""
+    if np.issubdtype(dtype, np.complexfloating):
+        return np.asarray(complex(-0.0, -0.0), dtype)
+    return np.asarray(0 if dtype.kind == "b" or np.issubdtype(dtype, np.integer) else -0.0, dtype)
+
+
+def _ones(dtype: Any) -> Any:
+    return np.asarray(True) if dtype.kind == "b" else np.invert(np.zeros((), dtype))
+
+
+#: what changes nothing in a fold
+IDENTITIES: Final[dict[str, Callable[[Any], Any]]] = {
+    "sum": nothing, "prod": lambda dtype: np.ones((), dtype),
+    "max": lambda dtype: lowest(dtype, 1), "min": lambda dtype: lowest(dtype, -1),
+    "and": _ones, "or": lambda dtype: np.zeros((), dtype),
+    "xor": lambda dtype: np.zeros((), dtype),
+    "logsumexp": lambda dtype: lowest(dtype, 1),
+}  # fmt: skip
+
+
+def _reduce(identity: Callable[[Any], Any]) -> Rule:
+    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+        x, axes = xs[0], step.params["axes"]
+        filled = run.filled(x, axes, identity(x.data.dtype)) if _any(x, axes) else x.data
+        return run.bound(step, [Value(filled, x.dims)], _without(x, axes))
+
+    return rule
+
+
+def _any(x: Value, axes: Sequence[int]) -> bool:
+    return any(is_dynamic(x.dims[a]) for a in axes)
+
+
+def _without(x: Value, axes: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(d for k, d in enumerate(x.dims) if k not in axes)
+
+
+def _reduce_by(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    """A reduction by a function of its own, whose identity is not known."""
+    given, axes = xs[: len(xs) // 2], step.params["dimensions"]
+    if any(_any(x, axes) for x in given):
+        raise NotPadded("reduce by a function of its own over a dynamic dimension")
+    dims = run.common(given)
+    left = tuple(d for k, d in enumerate(dims) if k not in axes)
+    return run.bound(step, xs, *[left] * len(given))
+
+
+def _arg(sign: int) -> Rule:
+    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+        x, axes = xs[0], step.params["axes"]
+        if not _any(x, axes):
+            return run.bound(step, xs, _without(x, axes))
+        # of equal ones the first is found, and what is valid comes before what is not
+        filled = run.filled(x, axes, lowest(x.data.dtype, sign))
+        found = run.bound(step, [Value(filled, x.dims)], _without(x, axes))[0]
+        (axis,) = axes
+        return [Value(moved(run, found.data, x.dims[axis], to_padded=False), found.dims)]
+
+    return rule
+
+
+def _cumulative(identity: Callable[[Any], Any]) -> Rule:
+    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+        x, axis = xs[0], step.params["axis"]
+        first = len(x.dims[axis]) == 1 or x.dims[axis][0] == ANY
+        if is_dynamic(x.dims[axis]) and (step.params["reverse"] or not first):
+            x = Value(run.filled(x, [axis], identity(x.data.dtype)), x.dims)
+        dims = tuple(run.varying(d) if k == axis else d for k, d in enumerate(x.dims))
+        return run.bound(step, [x], dims)
+
+    return rule
+
+
+def _sort(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    from jax import lax
+
+    axis, dims = step.params["dimension"], run.common(xs)
+    if not is_dynamic(dims[axis]):
+        return run.bound(step, xs, *[dims] * len(xs))
+    # what is padding comes last, whatever it is
+    padding = lax.broadcast_in_dim(
+        lax.bitwise_not(run.valid(dims[axis])), xs[0].data.shape, (axis,))
+    found = lax.sort((padding, *[x.data for x in xs]), dimension=axis,
+                     is_stable=step.params["is_stable"], num_keys=step.params["num_keys"] + 1)
+    total = (run.sizes.total(dims[axis]),)
+    dims = (*dims[:axis], total, *dims[axis + 1 :])
+    return [Value(x, dims) for x in found[1:]]
+
+
+def _top_k(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    x, k = xs[0], step.params["k"]
+    axis = int(step.params.get("axis", len(x.dims) - 1))
+    if is_dynamic(x.dims[axis]):
+        run.first(x.dims[axis])
+        x = Value(run.filled(x, [axis], _last(x.data.dtype)), x.dims)
+    dims = (*x.dims[:axis], run.sizes.plain(k), *x.dims[axis + 1 :])
+    return run.bound(step, [x], dims, dims, k=run.sizes.at_bucket(k))
+
+
+def _last(dtype: Any) -> Any:
+    """What no element is below in the order of all numbers, in which some NaN are below -inf."""
+    if dtype.kind == "b" or np.issubdtype(dtype, np.integer):
+        return lowest(dtype, 1)
+    bits = _ones(np.dtype(f"u{dtype.itemsize}"))
+    return np.asarray(bits).view(dtype)
+
+
+# products
+
+
+def _dot_general(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    contract, batch = step.params["dimension_numbers"]
+    shared = [unified(xs[0].dims[a], xs[1].dims[b]) for a, b in zip(*batch, strict=True)]
+    along = [unified(xs[0].dims[a], xs[1].dims[b]) for a, b in zip(*contract, strict=True)]
+    filled, dims = [], list(shared)
+    for x, axes, others in zip(xs, contract, batch, strict=True):
+        described = list(x.dims)
+        for axis, description in zip(axes, along, strict=True):
+            described[axis] = description
+        # both, since 0 times what is no number is none either
+        filled.append(Value(run.filled(
+            Value(x.data, tuple(described)), axes, np.zeros((), x.data.dtype)), ()))
+        dims += [d for k, d in enumerate(x.dims) if k not in axes and k not in others]
+    return run.bound(step, filled, tuple(dims))
+
+
+def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    """A convolution over static places: of any number of samples, or that sums over them."""
+    x, w = xs
+    p = step.params
+    numbers = p["dimension_numbers"]
+    lhs, rhs, out = numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
+    if any(is_dynamic(x.dims[d]) for d in lhs[2:]) or any(is_dynamic(w.dims[d]) for d in rhs[2:]):
+        raise NotPadded("conv_general_dilated over a dynamic dimension")
+    grouped = p["feature_group_count"] != 1 or p["batch_group_count"] != 1
+    if grouped and any(is_dynamic(v.dims[d]) for v, d in (
+        (x, lhs[1]), (w, rhs[0]), (w, rhs[1]), *[(x, lhs[0])] * (p["batch_group_count"] != 1))
+    ):
+        raise NotPadded("conv_general_dilated of groups of a dynamic size")
+    along = unified(x.dims[lhs[1]], w.dims[rhs[1]]) if not grouped else x.dims[lhs[1]]
+    if not grouped:
+        x, w = (Value(run.filled(v._replace(dims=tuple(
+            along if k == d else e for k, e in enumerate(v.dims))), [d],
+            np.zeros((), v.data.dtype)), v.dims) for v, d in ((x, lhs[1]), (w, rhs[1])))
+    dims: list[Description] = [
+        (str(run.sizes.at_bucket(n)),) for n in step.outvars[0].aval.shape]
+    dims[out[0]], dims[out[1]] = x.dims[lhs[0]], w.dims[rhs[0]]
+    if p["batch_group_count"] != 1:
+        dims[out[0]] = run.sizes.plain(step.outvars[0].aval.shape[out[0]])
+    return run.bound(step, [x, w], tuple(dims), padding=tuple(
+        (run.sizes.at_bucket(low), run.sizes.at_bucket(high)) for low, high in p["padding"]))
+
+
+#: parameters with one entry a dimension, and the entry that leaves a dimension alone
+_WINDOWS: Final = {
+    "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
+    "window_dilation": 1,
+}  # fmt: skip
+
+
+def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    """Windows over static dimensions."""
+    dims = run.common([x for x in xs if x.dims])
+    changed = {}
+    for key, alone in _WINDOWS.items():
+        if key in step.params:
+            changed[key] = given = tuple(
+                tuple(map(run.sizes.at_bucket, n)) if isinstance(n, tuple) else
+                run.sizes.at_bucket(n) for n in step.params[key])
+            if any(is_dynamic(d) and n != alone for d, n in zip(dims, given, strict=True)):
+                raise NotPadded(f"{step.primitive.name} over a dynamic dimension")
+    results = [tuple(d if is_dynamic(d) else (str(n),)
+                     for d, n in zip(dims, v.aval.shape, strict=True)) for v in step.outvars]
+    return run.bound(step, xs, *results, **changed)
+
+
+def _batched(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    """Linear algebra on matrices of a static size: the first dimensions are any number of them.
+
+    The padding is zeros, as some algorithms end late or never on what is no number.
+    """
+    inner = 2
+    lead = [x.dims[:-inner] for x in xs]
+    results = []
+    if any(is_dynamic(d) for x in xs for d in x.dims[-inner:]):
+        raise NotPadded(f"{step.primitive.name} of matrices of a dynamic size")
+    dims = tuple(functools.reduce(unified, each) for each in zip(*lead, strict=True))
+    for v in step.outvars:
+        rest = v.aval.shape[len(dims) :]
+        if not all(is_static(run.sizes.text(n)) for n in rest):
+            raise NotPadded(f"{step.primitive.name} of matrices of a dynamic size")
+        results.append((*dims, *[(str(n),) for n in rest]))
+    filled = [Value(run.filled(Value(x.data, (*dims, *x.dims[-inner:])), range(len(dims)),
+                               np.zeros((), x.data.dtype)), x.dims) for x in xs]
+    return run.bound(step, filled, *results)
+
+
+def _fft(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    x, n = xs[0], len(step.params["fft_lengths"])
+    if any(map(is_dynamic, x.dims[len(x.dims) - n :])):
+        raise NotPadded("fft over a dynamic dimension")
+    shape = step.outvars[0].aval.shape
+    dims = (*x.dims[: len(x.dims) - n], *[(str(m),) for m in shape[len(shape) - n :]])
+    return run.bound(step, xs, dims)
+
+
+_WINDOW_STEPS: Final = (
+    "reduce_window reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add "
+    "select_and_scatter_add").split()
+_LINEAR_ALGEBRA: Final = (
+    "cholesky eigh geqrf householder_product lu qr svd triangular_solve").split()
+
+RULES: Final[dict[str, Rule]] = {
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **{f"reduce_{name}": _reduce(identity) for name, identity in IDENTITIES.items()},
+    **{f"cum{name}": _cumulative(identity) for name, identity in IDENTITIES.items()},
+    **dict.fromkeys(_WINDOW_STEPS, _windowed),
+    **dict.fromkeys(_LINEAR_ALGEBRA, _batched),
+    "reduce": _reduce_by, "argmax": _arg(1), "argmin": _arg(-1), "sort": _sort, "top_k": _top_k,
+    "optimization_barrier": _each, "stop_gradient": _elementwise,
+    "broadcast_in_dim": _broadcast_in_dim, "reshape": _reshape, "squeeze": _squeeze,
+    "expand_dims": _reshape, "transpose": _transpose, "iota": _iota,
+    "dim_as_value": _dim_as_value, "dot_general": _dot_general,
+    "conv_general_dilated": _convolution, "fft": _fft, **MOVING, **indexing(IDENTITIES),
+}  # fmt: skip

@@ -1,0 +1,226 @@
+"""Ops on operands that are padded to a bucket, beside the op's definition without padding.
+
+For samples of every op of the table, and their vjps: extents are made symbols as in kernels for any
+extent, the operands are padded with garbage, and what is valid in the results is compared with the
+definition at the sample itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.padding.dims import (
+    Description,
+    NotPadded,
+    named,
+    positions,
+    without_padding,
+)
+from lazyloom.backends.xla.padding.lower import Function, padded_function
+from lazyloom.ops.samples import random_source, samples
+from lazyloom.ops.spec import OpDef, lookup
+from lazyloom.program.extents import form_of, may_vary, outline
+from lazyloom.trace.specs import Spec, spec_of
+from lazyloom.types import TensorType
+from tests.ops.checks import FAST, type_of
+from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
+from tests.runtime.other_extents import at, variants
+
+pytestmark = pytest.mark.xla
+
+#: cases in one compilation
+TOGETHER = 60
+
+
+class Case(NamedTuple):
+    """An op at actual extents, below a bucket.
+
+    Attributes:
+        function: the op on padded operands.
+        dims: of the operands.
+        defined: the op's definition.
+    """
+
+    label: str
+    function: Function
+    dims: list[tuple[Description, ...]]
+    results: tuple[tuple[Description, ...], ...]
+    bucket: tuple[int, ...]
+    extents: tuple[int, ...]
+    operands: list[np.ndarray]
+    defined: Any
+    ulps: float
+
+
+def text_of_term(term: Any) -> str:
+    factors = [str(term.factor)] * (term.factor != 1) + [f"e{s}" for s in term.symbols]
+    text = "*".join(factors) if term.symbols else ""
+    if not text:
+        return str(term.more)
+    return text if not term.more else f"{text} {'-' if term.more < 0 else '+'} {abs(term.more)}"
+
+
+def described(term: Any, merged: bool) -> Description:
+    """The dimension of that many elements: contiguous, or as a merge of the factors gives it."""
+    if merged and term.symbols and not term.more:
+        return (*[str(term.factor)] * (term.factor != 1), *[f"e{s}" for s in term.symbols])
+    return (text_of_term(term),)
+
+
+def garbage(rng: np.random.Generator, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    if dtype.kind == "b":
+        return np.ones(shape, bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.choice(np.array([info.min, info.max, 77], dtype), shape)
+    found = rng.choice(np.array([np.nan, np.inf, -np.inf, 1e4]), shape)
+    if dtype.kind == "c":
+        return (found + 1j * rng.choice(np.array([np.nan, np.inf, 3.0]), shape)).astype(dtype)
+    return found.astype(dtype)
+
+
+def padded_with_garbage(
+    array: np.ndarray, dims: Sequence[Description], bucket: Sequence[int],
+    extents: Sequence[int], rng: np.random.Generator,
+) -> np.ndarray:
+    whole = [len(positions(d, bucket, bucket)) for d in dims]
+    found = garbage(rng, whole, array.dtype)
+    found[np.ix_(*[positions(d, bucket, extents) for d in dims])] = array
+    return found
+
+
+def cases_at(
+    label: str, spec: Spec, operands: Sequence[Any], ulps: float, counts: Counter[str],
+    reasons: dict[str, list[str]], most: int,
+) -> Iterator[Case]:
+    types: tuple[TensorType | None, ...] = tuple(type_of(o) for o in operands)
+    _, numbers = outline(spec, types)
+    if any(t is not None and 0 in t.shape for t in types):
+        return
+    for others in list(variants(numbers))[:most]:
+        form = form_of([others[0], numbers])
+        if form is None:
+            continue
+        extents = form.values(numbers)
+        if extents is None:
+            continue
+        for merged in (False, True):
+            if merged and all(len(t.symbols) < 2 and t.factor == 1 for t in form.terms):
+                continue
+            bucket = tuple(n + 1 + 2 * k for k, n in enumerate(extents))
+            found = at(spec, types, tuple(t.of(bucket) for t in form.terms))
+            if found is None:
+                continue
+            terms = iter(form.terms)
+            dims = tuple(None if t is None else tuple(
+                described(next(terms), merged) for _ in t.shape) for t in types)
+            try:
+                function = padded_function(
+                    *found, tuple(map(text_of_term, terms)), dims, bucket)
+                if not all(eval(c, {"floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
+                                    "max": max, "min": min, **named(extents)})
+                           for c in function.conditions):
+                    counts["other extents"] += 1
+                    continue
+                given = [np.asarray(o) for o in operands if o is not None]
+                shaped = [jax.ShapeDtypeStruct(t.shape, t.dtype.numpy)
+                          for t in found[1] if t is not None]
+                with jax.enable_x64(True):
+                    jax.eval_shape(function.call, jax.ShapeDtypeStruct((len(bucket),), np.int64),
+                                   *shaped)
+            except NotPadded as error:
+                counts["not padded"] += 1
+                reasons[str(error)].append(label)
+                continue
+            counts["padded"] += 1
+            yield Case(
+                f"{label} at {extents} of {bucket}, dims {dims}", function,
+                [d for d in dims if d is not None], function.dims, bucket, tuple(extents), given,
+                function_of(spec, types), ulps)
+
+
+def cases(
+    op: OpDef, counts: Counter[str], reasons: dict[str, list[str]], of_samples: int, vjps: int,
+    most: int,
+) -> Iterator[Case]:
+    derived = 0
+    given = list(samples(op))
+    single = [s for s in given if s.operands and s.operands[0] is not None
+              and s.operands[0].dtype == np.float32]
+    given = single or given
+    for sample in given[:: -(-len(given) // of_samples)]:
+        spec = spec_of(op, sample.attributes, len(sample.operands))
+        if not may_vary(spec):
+            break
+        label = f"{op.name}: {sample!r}"
+        yield from cases_at(
+            label, spec, sample.operands, ULPS * op.tolerance, counts, reasons, most)
+        if derived < vjps and op.differentiable and sample.smooth:
+            found = vjp_of(op, spec, sample)
+            if found is not None:
+                derived += 1
+                yield from cases_at(
+                    f"{label} vjp", *found, VJP_ULPS * op.tolerance, counts, reasons, most)
+
+
+def wrong_ones(some: list[Case]) -> list[str]:
+    """What is wrong with these cases, which are compiled together."""
+    rng = random_source("garbage")
+    extents = [np.asarray(c.extents, np.int64) for c in some]
+    padded = [[padded_with_garbage(x, d, c.bucket, c.extents, rng)
+               for x, d in zip(c.operands, c.dims, strict=True)] for c in some]
+
+    def everything(extents: Any, padded: Any, plain: Any) -> Any:
+        def listed(found: Any) -> list[Any]:
+            return list(found) if isinstance(found, (tuple, list)) else [found]
+
+        return [(list(c.function.call(e, *x)), listed(c.defined(*y)))
+                for c, e, x, y in zip(some, extents, padded, plain, strict=True)]
+
+    with jax.enable_x64(True):
+        compiled = jax.jit(everything, compiler_options=FAST)
+        found = jax.device_get(compiled(extents, padded, [c.operands for c in some]))
+    wrong = []
+    for c, (results, expected) in zip(some, found, strict=True):
+        for got, want, dims in zip(results, expected, c.results, strict=True):
+            valid = without_padding(np.asarray(got), dims, c.bucket, c.extents)
+            text = difference(valid, np.asarray(want), c.ulps)
+            if text:
+                wrong.append(f"{c.label}: {text}")
+    return wrong
+
+
+def check(names: list[str], of_samples: int, vjps: int, most: int) -> dict[str, list[str]]:
+    counts: Counter[str] = Counter()
+    reasons: dict[str, list[str]] = defaultdict(list)
+    wrong: list[str] = []
+    waiting: list[Case] = []
+    for name in names:
+        waiting += cases(lookup(name), counts, reasons, of_samples, vjps, most)
+        while len(waiting) >= TOGETHER:
+            wrong += wrong_ones(waiting[:TOGETHER])
+            del waiting[:TOGETHER]
+    wrong += wrong_ones(waiting)
+    print(dict(counts))
+    for reason, which in sorted(reasons.items(), key=lambda r: -len(r[1])):
+        print(len(which), reason, "|", sorted({re.sub(": Sample.*vjp", " vjp", w).split(":")[0]
+                                               for w in which})[:6])
+    assert not wrong, f"{len(wrong)} wrong\n" + "\n".join(wrong)
+    return reasons
+
+
+def test_padded_ops_give_what_definitions_give(op_names: list[str]) -> None:
+    check(op_names, 1, 1, 1)
+
+
+@pytest.mark.slow
+def test_padded_ops_give_what_definitions_give_at_all_samples(op_names: list[str]) -> None:
+    check(op_names, 6, 4, 4)
