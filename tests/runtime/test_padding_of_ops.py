@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pytest
 
+from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.backends.xla.padding.dims import (
     Description,
@@ -38,6 +39,13 @@ pytestmark = pytest.mark.xla
 
 #: cases in one compilation
 TOGETHER = 60
+#: ops and vjps of a part of the table that may be refused at their first sample
+MOST_REFUSED = 14
+#: why: an algorithm on a whole matrix, elements that move, a definition that cannot be traced
+REASONS = (
+    r"(cholesky|eig|eigh|geqrf|householder_product|lu|qr|svd|triangular_solve) of |a reshape of |"
+    r"reduce by a function of its own|integer_pow with a dynamic y|a slice of every |a pad between|"
+    r"\w+(\.vjp)?: (Type|Value|TracerBoolConversion|InconclusiveDimensionOperation)")
 
 
 class Case(NamedTuple):
@@ -80,10 +88,12 @@ def garbage(rng: np.random.Generator, shape: Sequence[int], dtype: np.dtype) -> 
         return np.ones(shape, bool)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        return rng.choice(np.array([info.min, info.max, 77], dtype), shape)
-    found = rng.choice(np.array([np.nan, np.inf, -np.inf, 1e4]), shape)
+        return np.asarray(rng.choice(np.array([info.min, info.max, 77], dtype), shape))
+    found = np.asarray(rng.choice(np.array([np.nan, np.inf, -np.inf, 1e4]), shape))
     if dtype.kind == "c":
-        return (found + 1j * rng.choice(np.array([np.nan, np.inf, 3.0]), shape)).astype(dtype)
+        found = found.astype(dtype)
+        found.imag = rng.choice(np.array([np.nan, np.inf, 3.0]), shape)
+        return found
     return found.astype(dtype)
 
 
@@ -119,23 +129,29 @@ def cases_at(
             found = at(spec, types, tuple(t.of(bucket) for t in form.terms))
             if found is None:
                 continue
+            try:
+                trace(function_of(*found), [
+                    (t.shape, t.dtype.numpy) for t in found[1] if t is not None])
+            except Exception:
+                # the definition takes no such operands, which its vjp does not check
+                continue
             terms = iter(form.terms)
             dims = tuple(None if t is None else tuple(
                 described(next(terms), merged) for _ in t.shape) for t in types)
             try:
                 function = padded_function(
                     *found, tuple(map(text_of_term, terms)), dims, bucket)
-                if not all(eval(c, {"floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
-                                    "max": max, "min": min, **named(extents)})
-                           for c in function.conditions):
-                    counts["other extents"] += 1
-                    continue
                 given = [np.asarray(o) for o in operands if o is not None]
                 shaped = [jax.ShapeDtypeStruct(t.shape, t.dtype.numpy)
                           for t in found[1] if t is not None]
                 with jax.enable_x64(True):
                     jax.eval_shape(function.call, jax.ShapeDtypeStruct((len(bucket),), np.int64),
                                    *shaped)
+                if not all(eval(c, {"floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
+                                    "max": max, "min": min, **named(extents)})
+                           for c in function.conditions):
+                    counts["other extents"] += 1
+                    continue
             except NotPadded as error:
                 counts["not padded"] += 1
                 reasons[str(error)].append(label)
@@ -211,14 +227,21 @@ def check(names: list[str], of_samples: int, vjps: int, most: int) -> dict[str, 
     wrong += wrong_ones(waiting)
     print(dict(counts))
     for reason, which in sorted(reasons.items(), key=lambda r: -len(r[1])):
-        print(len(which), reason, "|", sorted({re.sub(": Sample.*vjp", " vjp", w).split(":")[0]
-                                               for w in which})[:6])
+        print(len(which), reason, "|", sorted(set(map(op_of, which))))
     assert not wrong, f"{len(wrong)} wrong\n" + "\n".join(wrong)
     return reasons
 
 
+def op_of(label: str) -> str:
+    return label.split(":")[0] + (" vjp" if label.endswith(" vjp") else "")
+
+
 def test_padded_ops_give_what_definitions_give(op_names: list[str]) -> None:
-    check(op_names, 1, 1, 1)
+    reasons = check(op_names, 1, 1, 1)
+    for reason, which in reasons.items():
+        assert re.match(REASONS, reason), (reason, which)
+    refused = {op_of(label) for which in reasons.values() for label in which}
+    assert len(refused) <= MOST_REFUSED, refused
 
 
 @pytest.mark.slow

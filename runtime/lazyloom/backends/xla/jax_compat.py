@@ -506,6 +506,18 @@ def mentions_symbols(found: Any) -> bool:
     return bool(core.is_symbolic_dim(found))
 
 
+def generator_of(key: Any) -> Any:
+    """The functions that make random numbers of a key: ``random_bits(data, width, shape)``."""
+    return key.dtype._impl
+
+
+def key_data(key: Any) -> Any:
+    """The array of integers that a key of JAX's is made of."""
+    import jax
+
+    return jax.random.key_data(key)
+
+
 def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str:
     """The comparison or its opposite, with ``<=`` or ``>=``, whichever holds for those values."""
     space = {**values, "floordiv": operator.floordiv, "mod": operator.mod}

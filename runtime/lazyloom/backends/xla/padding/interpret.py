@@ -32,15 +32,20 @@ class Value(NamedTuple):
 
     Attributes:
         dims: the description of each dimension.
+        counter: whether each element is its own position, row-major, without padding.
     """
 
     data: Any
     dims: tuple[Description, ...]
+    counter: bool = False
 
     @property
     def dynamic(self) -> bool:
         return any(map(is_dynamic, self.dims))
 
+
+#: steps that are done by a rule whatever their sizes: which branch is taken is known
+CHOICES: Final = ("platform_index",)
 
 Rule = Callable[["Run", Any, "list[Value]"], "list[Value]"]
 
@@ -51,13 +56,18 @@ class Run:
     Attributes:
         sizes: what the sizes of the trace come to.
         rules: of each primitive, how it is done on padded operands.
+        conditions: what has to hold of the actual extents, Python texts.
     """
 
-    __slots__ = ("sizes", "rules", "_extents", "_actual", "_masks")
+    __slots__ = ("sizes", "rules", "conditions", "_extents", "_actual", "_masks")
 
-    def __init__(self, sizes: Sizes, rules: Mapping[str, Rule], extents: Any) -> None:
+    def __init__(
+        self, sizes: Sizes, rules: Mapping[str, Rule], extents: Any,
+        conditions: dict[str, None] | None = None,
+    ) -> None:
         self.sizes: Final = sizes
         self.rules: Final = rules
+        self.conditions: Final[dict[str, None]] = {} if conditions is None else conditions
         #: int64, one for each symbol; None to see whether they are needed
         self._extents: Final = extents
         self._actual: Final[dict[str, Any]] = {}
@@ -87,7 +97,7 @@ class Run:
         if call is not None:
             return self.jaxpr(*call, xs)
         name = step.primitive.name
-        if not mentions_symbols(step):
+        if name not in CHOICES and not mentions_symbols(step):
             return self.bound(step, xs)
         rule = self.rules.get(name)
         if rule is None:
@@ -109,6 +119,10 @@ class Run:
         if not dims:
             dims = tuple(tuple((str(n),) for n in v.aval.shape) for v in step.outvars)
         return [Value(x, d) for x, d in zip(found, dims, strict=True)]
+
+    def inside(self) -> Run:
+        """A run of a body, which may use what this run has made but not the other way round."""
+        return Run(self.sizes, self.rules, self._extents, self.conditions)
 
     # what is valid
 
@@ -178,11 +192,25 @@ class Run:
         fill = lax.convert_element_type(fill, x.data.dtype)
         return lax.select(mask, x.data, lax.broadcast(fill, x.data.shape))
 
-    # descriptions
+    def counted(self, dims: tuple[Description, ...], dtype: Any) -> Value:
+        """The position of each element in a value of these dimensions without padding."""
+        from jax import lax
 
-    def plain(self, shape: Sequence[Any]) -> tuple[Description, ...]:
-        """Descriptions of dimensions of these sizes whose first elements are the valid ones."""
-        return tuple(map(self.sizes.plain, shape))
+        factors = [f for d in dims for f in d if f != ANY]
+        shape = tuple(map(self.sizes.at_bucket, factors))
+        found = np.zeros(shape, dtype) if not shape else None
+        inner: list[str] = []
+        for k in reversed(range(len(shape))):
+            at = lax.broadcasted_iota(dtype, shape, k)
+            for factor in inner:
+                size = lax.convert_element_type(self.actual(factor), dtype)
+                at = at * lax.broadcast(size, shape)
+            inner.append(factors[k])
+            found = at if found is None else found + at
+        data = lax.reshape(found, [self.sizes.at_bucket(self.sizes.total(d)) for d in dims])
+        return Value(data, dims, True)
+
+    # descriptions
 
     def common(self, xs: Sequence[Value]) -> tuple[Description, ...]:
         """The descriptions of values of one shape. Raises NotPadded if they differ."""

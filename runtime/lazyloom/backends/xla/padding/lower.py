@@ -139,8 +139,8 @@ class Function:
     """An op as a JAX function of the actual extents and operands at the bucket.
 
     Attributes:
-        conditions: what has to hold of the actual extents.
-        dims: of the results; known once :meth:`call` was traced.
+        conditions: what has to hold of the actual extents, complete once :meth:`call` was traced.
+        dims: of the results; known then.
     """
 
     __slots__ = ("_closed", "_sizes", "_dims", "conditions", "dims")
@@ -152,7 +152,7 @@ class Function:
         self._closed: Final = closed
         self._sizes: Final = sizes
         self._dims: Final = dims
-        self.conditions: Final = conditions
+        self.conditions: tuple[str, ...] = conditions
         self.dims: tuple[tuple[Description, ...], ...] = ()
 
     def call(self, extents: Any, *operands: Any) -> tuple[Any, ...]:
@@ -161,6 +161,7 @@ class Function:
         results = run.jaxpr(self._closed.jaxpr, self._closed.consts, [
             Value(x, d) for x, d in zip(operands, self._dims, strict=True)])
         self.dims = tuple(r.dims for r in results)
+        self.conditions = tuple(dict.fromkeys([*self.conditions, *run.conditions]))
         return tuple(r.data for r in results)
 
 
@@ -175,6 +176,9 @@ def padded_function(
     def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Function:
         sizes = Sizes(symbols, bucket)
         given = [tuple(map(sizes.given, each)) for each in dims if each is not None]
+        for each in given:
+            for d in each:
+                sizes.note(d)
         extents = [sizes.expression(sizes.total(d)) for each in given for d in each]
         attributes = [_number(sizes, n) for n in numbers]
         shapes, attrs = arranged(spec, types, [*extents, *attributes])

@@ -11,11 +11,12 @@ import numpy as np
 from .dims import ANY, Description, NotPadded, is_dynamic, is_static, unified
 from .indexing import indexing
 from .interpret import Rule, Run, Value
+from .loops import LOOPS
 from .moving import MOVING, moved
 
 _ELEMENTWISE: Final = (
     "abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e "
-    "bitcast_convert_type cbrt ceil clamp clz complex conj convert_element_type copy copy_p cos "
+    "cbrt ceil clamp clz complex conj convert_element_type copy copy_p cos "
     "cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma "
     "igamma_grad_a igammac imag integer_pow is_finite le le_to lgamma log log1p logistic lt lt_to "
     "max min mul ne neg nextafter not or polygamma population_count pow random_gamma_grad real "
@@ -25,18 +26,22 @@ _ELEMENTWISE: Final = (
 
 
 def _elementwise(run: Run, step: Any, xs: list[Value]) -> list[Value]:
-    shape = tuple(map(run.sizes.at_bucket, step.outvars[0].aval.shape))
-    if not any(x.data.shape == shape for x in xs) and any(
-        m not in (1, n) for x in xs for n, m in zip(shape, x.data.shape, strict=False)
-    ):
-        # such as a bitcast to another size of the elements
-        raise NotPadded(f"{step.primitive.name} of operands of other shapes than the result")
     # dimensions of one element are broadcast, and scalars
-    full = [x.dims for x in xs if len(x.dims) == len(shape)]
+    full = [x.dims for x in xs if x.dims]
     dims = tuple(
         functools.reduce(unified, [d for d in each if d != ("1",)] or [("1",)])
         for each in zip(*full, strict=True))
     return run.bound(step, xs, dims)
+
+
+def _bitcast(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    x, shape = xs[0], step.outvars[0].aval.shape
+    # an element of a larger type is those of one more dimension of a smaller
+    gone = x.dims[len(shape) :]
+    if any(map(is_dynamic, gone)):
+        raise NotPadded("bitcast_convert_type of a dynamic number of elements to one")
+    more = [(run.sizes.text(n),) for n in shape[len(x.dims) :]]
+    return run.bound(step, xs, (*x.dims[: len(shape)], *more))
 
 
 def _each(run: Run, step: Any, xs: list[Value]) -> list[Value]:
@@ -66,8 +71,16 @@ def _reshape(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     if step.params.get("dimensions") is not None:
         raise NotPadded("a reshape in another order")
     x, shape = xs[0], step.outvars[0].aval.shape
+    if x.counter:
+        return [run.counted(tuple(map(run.sizes.alike, shape)), x.data.dtype)]
     dims = run.sizes.reshaped(x.dims, shape)
     return [Value(lax.reshape(x.data, [run.sizes.at_bucket(n) for n in shape]), dims)]
+
+
+def _stack(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    dims, axis = list(run.common(xs)), int(step.params["axis"])
+    dims.insert(axis, (str(len(xs)),))
+    return run.bound(step, xs, tuple(dims))
 
 
 def _squeeze(run: Run, step: Any, xs: list[Value]) -> list[Value]:
@@ -83,11 +96,13 @@ def _iota(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     from jax import lax
 
     p = step.params
-    axis = int(p["dimension"])
-    dims = tuple(run.sizes.plain(n) if d == axis else run.sizes.free(n)
-                 for d, n in enumerate(p["shape"]))
-    return [Value(lax.broadcasted_iota(
-        p["dtype"], [run.sizes.at_bucket(n) for n in p["shape"]], axis), dims)]
+    axis, shape = int(p["dimension"]), p["shape"]
+    along = run.counted((run.sizes.alike(shape[axis]),), p["dtype"])
+    if len(shape) == 1:
+        return [along]
+    dims = tuple(along.dims[0] if d == axis else run.sizes.free(n) for d, n in enumerate(shape))
+    return [Value(lax.broadcast_in_dim(
+        along.data, [run.sizes.at_bucket(n) for n in shape], (axis,)), dims)]
 
 
 def _dim_as_value(run: Run, step: Any, xs: list[Value]) -> list[Value]:
@@ -289,12 +304,16 @@ def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.bound(step, xs, *results, **changed)
 
 
+#: the dimensions of operands that are not matrices
+_ROWS: Final = {"lu_pivots_to_permutation": 1}
+
+
 def _batched(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     """Linear algebra on matrices of a static size: the first dimensions are any number of them.
 
     The padding is zeros, as some algorithms end late or never on what is no number.
     """
-    inner = 2
+    inner = _ROWS.get(step.primitive.name, 2)
     lead = [x.dims[:-inner] for x in xs]
     results = []
     if any(is_dynamic(d) for x in xs for d in x.dims[-inner:]):
@@ -323,7 +342,7 @@ _WINDOW_STEPS: Final = (
     "reduce_window reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add "
     "select_and_scatter_add").split()
 _LINEAR_ALGEBRA: Final = (
-    "cholesky eigh geqrf householder_product lu qr svd triangular_solve").split()
+    "cholesky eigh geqrf lu lu_pivots_to_permutation qr svd triangular_solve").split()
 
 RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
@@ -332,9 +351,10 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(_WINDOW_STEPS, _windowed),
     **dict.fromkeys(_LINEAR_ALGEBRA, _batched),
     "reduce": _reduce_by, "argmax": _arg(1), "argmin": _arg(-1), "sort": _sort, "top_k": _top_k,
-    "optimization_barrier": _each, "stop_gradient": _elementwise,
+    "bitcast_convert_type": _bitcast, "optimization_barrier": _each, "stop_gradient": _elementwise,
     "broadcast_in_dim": _broadcast_in_dim, "reshape": _reshape, "squeeze": _squeeze,
+    "stack": _stack,
     "expand_dims": _reshape, "transpose": _transpose, "iota": _iota,
     "dim_as_value": _dim_as_value, "dot_general": _dot_general,
-    "conv_general_dilated": _convolution, "fft": _fft, **MOVING, **indexing(IDENTITIES),
+    "conv_general_dilated": _convolution, "fft": _fft, **MOVING, **LOOPS, **indexing(IDENTITIES),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .dims import (
@@ -28,14 +28,16 @@ class Sizes:
         bucket: the padded extents, by the symbols' names.
     """
 
-    __slots__ = ("_symbols", "bucket", "_texts", "_points", "_at")
+    __slots__ = ("_symbols", "bucket", "_texts", "_points", "_at", "_merged")
 
-    def __init__(self, symbols: Sequence[Any], bucket: Sequence[int]) -> None:
+    def __init__(self, symbols: Sequence[Any], bucket: Iterable[int]) -> None:
         self._symbols: Final = symbols
-        self.bucket: Final = named(bucket)
+        self.bucket: Final = named(list(bucket))
         self._texts: Final[dict[Any, str]] = {}
         self._points: Final = [*generic(list(self.bucket)), self.bucket]
         self._at: Final[dict[str, _At]] = {}
+        #: how operands' dimensions of a size are described
+        self._merged: Final[dict[str, set[Description]]] = {}
 
     def text(self, size: Any) -> str:
         """The text of an int or of an expression of JAX's."""
@@ -85,6 +87,16 @@ class Sizes:
         for text in texts:
             check_grows(text)
         return self._normal(texts)
+
+    def note(self, description: Description) -> None:
+        """Remember a dimension of an operand, for :meth:`alike`."""
+        if not is_any(description):
+            self._merged.setdefault(self.total(description), set()).add(description)
+
+    def alike(self, size: Any) -> Description:
+        """The description of a dimension that is made, as operands of that size have it."""
+        known = self._merged.get(self.text(size), ())
+        return next(iter(known)) if len(known) == 1 else self.plain(size)
 
     def product(self, texts: Sequence[str]) -> str:
         """The text of the product of sizes."""
