@@ -17,6 +17,7 @@ import numpy as np
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
 from .blocks import blocked, used_once
+from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
 from .linalg import STEPS
 from .patterns import functions_of_slices, sums_of_pads
@@ -133,15 +134,25 @@ def _body(
     steps = list(needed(jaxpr))
     sums = sums_of_pads(steps, jaxpr.outvars)
     slices = functions_of_slices(steps)
+    placed, counted = positions(steps, jaxpr.outvars), counts(steps, jaxpr.outvars)
     # called more than once with the same types: a function of its own, written once
     often = Counter(id(c[0]) for c in map(called, steps) if c is not None and len(c[0].eqns) > 2)
     functions: dict[int, tuple[str, list[bool]]] = {}
     for step in steps:
         parts, cut = sums.get(id(step)), slices.get(id(step))
-        if cut is not None:
+        if id(step) in placed:
+            written = placed[id(step)]
+            if written is None:
+                continue
+            results: Sequence[Value] = [write_positions(w, *map(read, written))]
+        elif id(step) in counted:
+            if counted[id(step)] is None:
+                continue
+            results = [write_count(w, read(counted[id(step)]), step.outvars[0])]
+        elif cut is not None:
             x, out = read(cut.invars[0]), cut.outvars[0]
             whole = call(w, step.primitive.name, [x], x.shape, x.dtype)
-            results: Sequence[Value] = [SINGLE["slice"](w, cut.params, [whole], out)]
+            results = [SINGLE["slice"](w, cut.params, [whole], out)]
         elif parts is None:
             given = [read(a) for a in step.invars]
             inner = called(step)

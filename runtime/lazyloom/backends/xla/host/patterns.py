@@ -22,10 +22,7 @@ def sums_of_pads(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, Parts]:
 
     ``outs`` are the results of the function that the steps are of.
     """
-    uses: dict[Any, int] = {}
-    for atom in (*[a for step in steps for a in step.invars], *outs):
-        if not is_literal(atom):
-            uses[atom] = uses.get(atom, 0) + 1
+    uses = uses_of(steps, outs)
     found: dict[int, Parts] = {}
     makers: dict[Any, Any] = {}
     parts_of: dict[Any, Parts] = {}
@@ -97,3 +94,12 @@ def functions_of_slices(steps: Sequence[Any]) -> dict[int, Any]:
             for step in several:
                 found[id(step)] = slices[step.invars[0]]
     return found
+
+
+def uses_of(steps: Sequence[Any], outs: Sequence[Any]) -> dict[Any, int]:
+    """How often each value is used, by steps and as a result."""
+    uses: dict[Any, int] = {}
+    for atom in (*[a for step in steps for a in step.invars], *outs):
+        if not is_literal(atom):
+            uses[atom] = uses.get(atom, 0) + 1
+    return uses

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...parts import product
 from .blocks import in_blocks
+from .counting import true_positions
 from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .special import erf, erf_inv, erfc
@@ -204,12 +205,12 @@ def mod(a: int, b: int) -> int:
 
 
 _NUMPY: Final = (
-    "absolute add arange array arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
-    "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh divide dot "
-    "empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert isfinite "
-    "left_shift less less_equal log log1p logical_and logical_or logical_xor matmul maximum "
-    "minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh sqrt "
-    "square stack subtract take tan tanh where zeros "
+    "absolute add arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin array "
+    "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh count_nonzero "
+    "divide dot empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert "
+    "isfinite left_shift less less_equal log log1p logical_and logical_or logical_xor matmul "
+    "maximum minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh "
+    "sqrt square stack subtract take tan tanh where zeros"
 ).split()
 
 #: what the text of a kernel may refer to
@@ -222,6 +223,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
         reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
         triangular_solve, total_order, in_blocks, product, floordiv,
-        mod,
+        mod, true_positions,
     )},
 }  # fmt: skip
