@@ -40,7 +40,6 @@ def outline(
     spec: Spec, types: tuple[TensorType | None, ...]
 ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """What does not vary, a key; and the numbers."""
-    names = _names(spec)
     key: list[Any] = [spec.op]
     numbers: list[int] = []
     for t in types:
@@ -49,6 +48,15 @@ def outline(
         else:
             key += (t.dtype, len(t.shape), t.placement)
             numbers += t.shape
+    others, sizes = attributes_outline(spec)
+    return (*key, *others), (*numbers, *sizes)
+
+
+def attributes_outline(spec: Spec) -> tuple[list[Any], list[int]]:
+    """What does not vary among an op's attributes, and the numbers that may."""
+    names = _names(spec)
+    key: list[Any] = []
+    numbers: list[int] = []
     for name, bits in zip(spec.attrs, spec.bits, strict=True):
         value = spec.attrs[name] if name in names else None
         if type(value) is int:
@@ -59,7 +67,7 @@ def outline(
             numbers += value
         else:
             key.append(bits)
-    return tuple(key), tuple(numbers)
+    return key, numbers
 
 
 def description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
@@ -83,6 +91,12 @@ def arranged(
         if t is not None:
             shapes.append((tuple(numbers[at : at + len(t.shape)]), t.dtype.numpy))
             at += len(t.shape)
+    return shapes, with_numbers(spec, numbers[at:])
+
+
+def with_numbers(spec: Spec, numbers: Sequence[Any]) -> dict[str, Any]:
+    """The attributes with others for the numbers of :func:`attributes_outline`."""
+    at = 0
     names = _names(spec)
     attrs = dict(spec.attrs)
     for name, value in spec.attrs.items():
@@ -95,7 +109,7 @@ def arranged(
             attrs[name] = tuple(numbers[at : at + len(value)])
             at += len(value)
     assert at == len(numbers)
-    return shapes, attrs
+    return attrs
 
 
 class Term(NamedTuple):
@@ -110,6 +124,17 @@ class Term(NamedTuple):
         for s in self.symbols:
             found = found * values[s]
         return found + self.more
+
+    @property
+    def text(self) -> str:
+        """As ``4*e0 - 1``; a number that does not vary has no symbol."""
+        if not self.symbols:
+            return str(self.more)
+        product = "*".join(f"e{s}" for s in self.symbols)
+        if self.factor != 1:
+            product = f"{self.factor}*{product}"
+        return f"{product} {'-' if self.more < 0 else '+'} {abs(self.more)}" if self.more else (
+            product)
 
 
 @final

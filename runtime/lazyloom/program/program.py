@@ -22,6 +22,7 @@ from ..ops.derived import op_named
 from ..trace.scalars import Baked, baked_constant
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
+from .padding import Padding
 
 FORMAT: Final = 1
 
@@ -77,13 +78,20 @@ class Instruction(NamedTuple):
 
 
 class Structure:
-    """The exact, comparable structure of a program: instructions and leaf types."""
+    """The exact, comparable structure of a program: instructions and leaf types.
 
-    __slots__ = ("stream", "leaf_types", "_hash", "_instructions", "_digest")
+    With ``padding`` it is that of a padded program (:mod:`lazyloom.program.padding`).
+    """
 
-    def __init__(self, stream: tuple[Any, ...], leaf_types: tuple[TensorType, ...]) -> None:
+    __slots__ = ("stream", "leaf_types", "padding", "_hash", "_instructions", "_digest")
+
+    def __init__(
+        self, stream: tuple[Any, ...], leaf_types: tuple[TensorType, ...],
+        padding: Padding | None = None,
+    ) -> None:  # fmt: skip
         self.stream: Final = stream
         self.leaf_types: Final = leaf_types
+        self.padding: Final = padding
         self._hash = hash((stream, leaf_types))
         self._instructions: list[Instruction] | None = None
         self._digest: str | None = None
@@ -97,6 +105,7 @@ class Structure:
             and self._hash == other._hash
             and self.leaf_types == other.leaf_types
             and self.stream == other.stream
+            and self.padding == other.padding
         )
 
     @property
@@ -153,23 +162,26 @@ class Structure:
     @property
     def serialized(self) -> bytes:
         """The structure as UTF-8 JSON: one line a leaf list, then one an instruction."""
-        lines = [json.dumps({
+        head: dict[str, Any] = {
             "format": FORMAT,
             "leaves": [[t.dtype.name, list(t.shape), repr(t.placement)]
                        for t in self.leaf_types],
-        })]  # fmt: skip
+        }  # fmt: skip
+        if self.padding is not None:
+            head["padding"] = self.padding
+        lines = [json.dumps(head)]
         heads: dict[Spec, str] = {}
         stream = self.stream
         at = 0
         while at < len(stream):
             spec = stream[at]
-            head = heads.get(spec)
-            if head is None:
-                head = heads[spec] = json.dumps(
+            start = heads.get(spec)
+            if start is None:
+                start = heads[spec] = json.dumps(
                     [spec.op.name, {k: _pack(v) for k, v in spec.attrs.items()}])[:-1]
             end = at + 1 + spec.arity
             items = ", ".join([_packed_item(item) for item in stream[at + 1 : end]])
-            lines.append(f"{head}, [{items}]]")
+            lines.append(f"{start}, [{items}]]")
             at = end
         return "\n".join(lines).encode()
 
@@ -200,6 +212,7 @@ class Structure:
                 raise ArgumentError(f"program format {head['format']} given, expected {FORMAT}")
             leaves = tuple(
                 tensor_type(tuple(shape), dtype_named(name)) for name, shape, _ in head["leaves"])
+            padding = Padding.unpacked(head["padding"]) if "padding" in head else None
             stream: list[Any] = []
             for line in lines[1:]:
                 name, attrs, operands = json.loads(line)
@@ -210,7 +223,7 @@ class Structure:
             if isinstance(error, ArgumentError):
                 raise
             raise ArgumentError(f"not a serialised program: {error}") from error
-        return Structure(tuple(stream), leaves)
+        return Structure(tuple(stream), leaves, padding)
 
     def restrict(self, keep: Iterable[int]) -> tuple[Structure, list[int], list[int]]:
         """The same program with only some instructions, which must be closed under operands.
