@@ -13,9 +13,11 @@ from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from . import jax_compat
 from .fusion_barriers import barriers
-from .layout_assignment import Assigned, assign_layouts
+from .layout_assignment import Assigned, assign_layouts, in_row_major
 from .layouts import Layout, identity, relayout
+from .lowering import lower
 from .overlaps import separated
+from .padding.program import padded_ops
 from .statements import call, constant
 from .while_loops import LoopWriter, handed_on
 
@@ -31,8 +33,8 @@ def module_text(
     """The StableHLO module of a program.
 
     Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
-    the order of their first use. ``aliases`` maps a donated leaf to the output that takes
-    its memory.
+    the order of their first use, and for a structure with padding the vector of extents.
+    ``aliases`` maps a donated leaf to the output that takes its memory.
     """
     functions: dict[str, str] = {}
     lines: list[str] = []
@@ -41,9 +43,17 @@ def module_text(
     scalar_names: dict[ScalarSlot, str] = {}
     constants: dict[Baked, str] = {}
     platform = jax_compat.device().platform
-    assigned = assign_layouts(structure, outputs)
     instructions = structure.instructions
-    lowerings = [a.lowered for a in assigned]
+    #: instructions that take the extents of a padded program
+    dynamic: set[int] = set()
+    if structure.padding is None:
+        assigned = assign_layouts(structure, outputs)
+        lowerings = [a.lowered for a in assigned]
+    else:
+        ops = padded_ops(structure, outputs)
+        assigned = [in_row_major(i, op.lowered) for op, i in zip(ops, instructions, strict=True)]
+        dynamic = {number for number, op in enumerate(ops) if op.takes_extents}
+        lowerings = [lower(i.spec, i.operand_types) for i in instructions]
     apart = separated(
         instructions, [found.text for found in lowerings], structure.leaf_types, platform)
     ends = barriers(instructions, platform) | apart
@@ -52,6 +62,7 @@ def module_text(
         # what one iteration must keep apart, the body must
         ends |= {loop.start + loop.period + (n - loop.start) % loop.period
                  for n in apart if loop.start <= n < loop.end}
+    extents = "" if structure.padding is None else f"tensor<{len(structure.padding.bucket)}xi64>"
     #: values that were transposed into another layout, by name and layout
     transposed: dict[tuple[str, Layout], str] = {}
 
@@ -110,6 +121,9 @@ def module_text(
             if t is not None and layout is not None:
                 arguments.append(operand(item, t, layout))
                 types.append(tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir)
+        if number in dynamic:
+            arguments.insert(0, "%extents")
+            types.insert(0, extents)
         line, names = call(
             lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
         lines.append(line)
@@ -126,6 +140,8 @@ def module_text(
         parameters.append(f"%in{k}: {t.mlir}{alias}")
     for dtype, n in counts.items():
         parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
+    if structure.padding is not None:
+        parameters.append(f"%extents: {extents}")
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
     head += [constant(name, c.number, c.dtype) for c, name in constants.items()]
     out = [structure.instructions[n].types[r] for n, r in outputs]
@@ -150,7 +166,7 @@ def loops_of(
 ) -> Loops:
     """The loops of a program. One with values in layouts of their own has none."""
     lowered = [a.lowered for a in assigned]
-    logical = all(
+    logical = structure.padding is None and all(
         layout is None or layout == identity(len(layout))
         for a in assigned for layout in (*a.operands, *a.results))
     instructions = structure.instructions

@@ -101,8 +101,9 @@ def _program(
     size = sum(t.nbytes for t in structure.leaf_types)
     for i in instructions:
         size += sum(t.nbytes for t in i.types)
+    inputs = len(structure.leaf_types) + len(structure.scalar_counts)
     return jax_compat.Program(
-        executable, len(structure.leaf_types) + len(structure.scalar_counts),
+        executable, inputs + (structure.padding is not None),
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, size), timings)
 

@@ -39,10 +39,11 @@ def assign_layouts(structure: Structure, outputs: Sequence[tuple[int, int]]) -> 
         convolutions = [_CONVOLUTION in found.text for found in lowered]
         if any(convolutions):
             return _Assignment(instructions, lowered, convolutions, set(outputs)).run()
-    return [_plain(i, found) for i, found in zip(instructions, lowered, strict=True)]
+    return [in_row_major(i, found) for i, found in zip(instructions, lowered, strict=True)]
 
 
-def _plain(i: Instruction, lowered: Lowered) -> Assigned:
+def in_row_major(i: Instruction, lowered: Lowered) -> Assigned:
+    """An instruction with everything in row-major order."""
     return Assigned(
         lowered, tuple(None if t is None else identity(t.ndim) for t in i.operand_types),
         tuple(identity(t.ndim) for t in i.types))
@@ -91,7 +92,7 @@ class _Assignment:
         here = tuple(
             None if t is None else self._layout(item, t.ndim)
             for item, t in zip(i.operands, i.operand_types, strict=True))
-        plain = _plain(i, self.lowered[number])
+        plain = in_row_major(i, self.lowered[number])
         movable = not (i.spec.op.effect or i.spec.fallible)
         if not movable or (here == plain.operands and not self.convolutions[number]):
             return self._recorded(i, plain)

@@ -22,6 +22,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...backend import NotPadded as NotPadded
+
 #: the factors of a dimension, row-major; or ANY and its size
 Description = tuple[str, ...]
 
@@ -31,10 +33,6 @@ _SYMBOL: Final = re.compile(r"\be\d+\b")
 _POWER: Final = re.compile(r"\^")
 #: extents that no relation of sizes holds for by chance
 _GENERIC: Final = ((1009, 9973, 31337), (7, 5, 11))
-
-
-class NotPadded(Exception):
-    """The op, or this use of it, cannot be padded; the text says why."""
 
 
 def is_static(text: str) -> bool:

@@ -166,13 +166,14 @@ def _without(x: Value, axes: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _reduce_by(run: Run, step: Any, xs: list[Value]) -> list[Value]:
-    """A reduction by a function of its own, whose identity is not known."""
-    given, axes = xs[: len(xs) // 2], step.params["dimensions"]
-    if any(_any(x, axes) for x in given):
-        raise NotPadded("reduce by a function of its own over a dynamic dimension")
+    """A reduction by a function of its own; its initial values are that function's identity."""
+    half, axes = len(xs) // 2, step.params["dimensions"]
+    given, initial = xs[:half], xs[half:]
     dims = run.common(given)
     left = tuple(d for k, d in enumerate(dims) if k not in axes)
-    return run.bound(step, xs, *[left] * len(given))
+    filled = [Value(run.filled(x, axes, first.data), x.dims)
+              for x, first in zip(given, initial, strict=True)]
+    return run.bound(step, [*filled, *initial], *[left] * half)
 
 
 def _arg(sign: int) -> Rule:
