@@ -15,6 +15,7 @@ counters: Final[dict[str, int]] = {
     "jax_traces": 0,  # ops lowered through JAX (a trace each)
     "eval_shapes": 0,  # shapes inferred by tracing, for want of a rule
     "runs_in_pieces": 0,  # plans that ran op by op
+    "runs_padded": 0,  # plans that a program for many extents ran
     "host_kernels": 0,  # ops traced for a kernel of the host
     "host_kernels_failed": 0,  # kernels that failed, whose ops are compiled instead
     "background_compiles": 0,  # programs compiled beside the program that wants them

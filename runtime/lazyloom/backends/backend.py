@@ -27,8 +27,8 @@ from ..trace.specs import Spec
 from ..types import TensorType
 
 __all__ = [
-    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLowered", "Operand",
-    "Request", "Result", "ScalarSlot",
+    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLowered",
+    "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
 ]  # fmt: skip
 
 
@@ -60,6 +60,10 @@ class NotLowered(Exception):
         self.__cause__ = cause
 
 
+class NotPadded(Exception):
+    """The program of a structure with padding cannot be made; the text says why."""
+
+
 class HostKernel(NamedTuple):
     """One op as a function on the host.
 
@@ -79,7 +83,8 @@ class Executable(ABC):
 
     Attributes:
         run: ``run(*arguments)`` takes one array a leaf, then one vector of run-time scalars for
-            each dtype of ``structure.scalar_counts``, in that order. It returns the list of
+            each dtype of ``structure.scalar_counts``, in that order, then for a structure with
+            padding the vector of the extents that hold, an int64 a symbol. It returns the list of
             results, and need not wait for them; what goes wrong before or after it returns is
             raised by it, or by whatever waits for a result. What the first run of a program
             returns is compared with the number and the types of its outputs.
@@ -112,7 +117,11 @@ class Backend(ABC):
 
     @abstractmethod
     def compile(self, request: Request) -> Executable:
-        """Compile a program. Raises NotLowered for an op that it cannot do, MemoryError."""
+        """Compile a program.
+
+        Raises NotLowered for an op that it cannot do, MemoryError, and for a structure with padding
+        NotPadded where it does not do that.
+        """
 
     @abstractmethod
     def load(self, data: bytes, request: Request) -> Executable:

@@ -18,10 +18,10 @@ from typing import Any, Final
 from ..cache import disk, memory
 from ..counters import counters
 from ..program.evaluations import Evaluation
-from ..program.plan import Plan
 from ..settings import tuning
+from ..trace.source import Site
 from . import programs
-from .backend import Request
+from .backend import NotPadded, Request
 from .compiler_process import CompilerProcess
 from .returned import check_executable
 from .selection import backend
@@ -33,14 +33,17 @@ IDLE: Final = 10.0
 class _Job:
     __slots__ = ("entry", "wanted", "donatable", "donate", "site", "record")
 
-    def __init__(self, entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    def __init__(
+        self, entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int],
+        donate: bool, site: Site,
+    ) -> None:  # fmt: skip
         self.entry = entry
-        self.wanted = list(plan.wanted)
-        self.donatable = list(plan.donatable)
+        self.wanted = list(wanted)
+        self.donatable = list(donatable)
         self.donate = donate
-        self.site = str(plan.evaluation.site)
+        self.site = str(site)
         #: of no run: looking for a program on disk writes into it
-        self.record = Evaluation(0, "", plan.evaluation.site)
+        self.record = Evaluation(0, "", site)
 
 
 class _Compiler:
@@ -96,6 +99,8 @@ class _Compiler:
                 counters["background_compiles"] += 1
             entry.spent, entry.runs = 0.0, 0
             counters["promotions"] += 1
+        except NotPadded as error:
+            entry.unpadded = str(error)
         except Exception as error:
             counters["background_failures"] += 1
             self.errors = [*self.errors[-15:], (job.site, error)]
@@ -151,7 +156,10 @@ def idle() -> bool:
     return not _compiler.busy and not _compiler.queue
 
 
-def request(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
+def request(
+    entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
+    site: Site,
+) -> bool:  # fmt: skip
     """Have an entry's program compiled beside the program; False where that cannot be."""
     c = _compiler
     with c.changed:
@@ -164,7 +172,7 @@ def request(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
             c.queue.remove(least)
             least.entry.queued = False
         entry.queued = True
-        c.queue.append(_Job(entry, plan, donate))
+        c.queue.append(_Job(entry, wanted, donatable, donate, site))
         if c.thread is None:
             c.thread = threading.Thread(target=c.run, name="lazyloom-compiler", daemon=True)
             c.thread.start()

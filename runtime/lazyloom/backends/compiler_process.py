@@ -19,7 +19,7 @@ from typing import Any, Final
 from ..cache import disk
 from ..interrupts import reraise_from_handler
 from ..program.program import Structure
-from .backend import Request
+from .backend import NotPadded, Request
 
 _LENGTH: Final = struct.Struct("<Q")
 #: seconds after which a compilation that goes on without an end is given up
@@ -50,7 +50,7 @@ class CompilerProcess:
     def compile(self, request: Request, donate: bool) -> bytes | None:
         """The machine code of a program, which is on disk then too; None if there is no process.
 
-        Raises NotCompiled.
+        Raises NotCompiled, NotPadded.
         """
         if self.failed:
             return None
@@ -67,6 +67,8 @@ class CompilerProcess:
             _send(child.stdin, head)
             _send(child.stdin, request.structure.serialized)
             answer = json.loads(_receive(child.stdout))
+            if "unpadded" in answer:
+                raise NotPadded(answer["unpadded"])
             if "error" in answer:
                 raise NotCompiled(answer["error"])
             return _receive(child.stdout)
@@ -162,6 +164,9 @@ def serve() -> None:
         try:
             executable = programs.compiled(request)
             code = executable.serialize()
+        except NotPadded as error:
+            _answer(answers, json.dumps({"unpadded": str(error)}).encode())
+            continue
         except Exception as error:
             reraise_from_handler(error)
             _answer(answers, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())

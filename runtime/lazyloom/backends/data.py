@@ -76,6 +76,14 @@ def host_view(buffer: Buffer) -> Any:
     return found[()] if found.ndim == 0 else found
 
 
+def padded_array(buffer: Buffer, t: TensorType) -> Any:
+    """A device array of the type whose first elements along each dimension are the buffer's."""
+    own = host_view(buffer)
+    whole = np.zeros(t.shape, t.dtype.numpy)
+    whole[tuple([slice(n) for n in own.shape])] = own
+    return given(backend().upload(whole), "upload")
+
+
 def host_array(array: Any, t: TensorType) -> Any:
     """The data of a device array as a fresh NumPy array; waits, and raises the run's error.
 

@@ -63,11 +63,8 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     """Whether to run the plan in pieces; may load its program from disk, or have it compiled."""
     if settings.reproducible() or entry.refused:
         return False
-    if entry.stays:
-        if entry.runs < AGAIN:
-            return True
-        # the machine may have had much to do when they were compared
-        entry.stays, entry.trials, entry.whole, entry.runs = False, TRIALS, 0.0, 0
+    if stays(entry):
+        return True
     if entry.program is not None and all(p in entry.position for p in plan.wanted):
         return False
     ops = len(plan.nodes)
@@ -82,7 +79,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         if ops >= SAVED:
             entry.estimate = min(
                 entry.estimate, COMPILE + compile_seconds(rolled_size(entry.structure)))
-    start = 0.0 if "jaxlib.xla_client" in sys.modules else START
+    start = start_seconds()
     run, _, products = estimated(entry, plan)
     spent = entry.spent
     if not entry.looked and not entry.queued and disk.enabled() and (
@@ -100,8 +97,15 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         return True
     if not entry.queued and (spent >= estimate or (is_early(entry, estimate)
                                                    and background.idle())):
-        return background.request(entry, plan, donate) or spent < estimate
+        return background.request(
+            entry, plan.wanted, plan.donatable, donate, plan.evaluation.site
+        ) or spent < estimate
     return True
+
+
+def start_seconds() -> float:
+    """Seconds until JAX is imported and its client has started."""
+    return 0.0 if "jaxlib.xla_client" in sys.modules else START
 
 
 def is_early(entry: memory.Entry, estimate: float) -> bool:
@@ -110,6 +114,14 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
     if runs >= STEADY_RUNS and estimate <= STEADY_SECONDS:
         return True
     return runs >= EAGER_RUNS and EAGER_FACTOR * entry.spent + EAGER_SECONDS >= estimate
+
+
+def stays(entry: memory.Entry) -> bool:
+    """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
+    if entry.stays and entry.runs >= AGAIN:
+        # the machine may have had much to do when they were compared
+        entry.stays, entry.trials, entry.whole, entry.runs = False, TRIALS, 0.0, 0
+    return entry.stays
 
 
 def tried(entry: memory.Entry, seconds: float) -> None:

@@ -40,19 +40,26 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     plan.evaluation.backend = backend().name
     with entry.lock:
         find(entry, plan.wanted, plan.donatable, donate, plan.evaluation)
-        position = entry.position
-        aliases = entry.aliases
-        donatable = set(plan.donatable)
-        taken = [k for k in aliases if k in donatable]
-        copied = [k for k in aliases if k not in donatable]
-        # the entry's structure is equal to the plan's and decoded once for all runs
-        structure = entry.structure
-        record = program_of_plan(structure, plan.wanted, plan.donatable if donate else [])
-        found = memory.DispatchInfo(
-            plan.wanted, plan.donatable, entry.program, [position[p] for p in plan.wanted],
-            taken, copied, record, backend().name, entry.outputs)
-        entry.keep(found)
-        return found
+        return dispatch_of(entry, plan.wanted, plan.donatable, donate)
+
+
+def dispatch_of(
+    entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool
+) -> memory.DispatchInfo:
+    """What a run needs that wants this of the entry's program; the caller holds its lock."""
+    position = entry.position
+    aliases = entry.aliases
+    given = set(donatable)
+    taken = [k for k in aliases if k in given]
+    copied = [k for k in aliases if k not in given]
+    # the entry's structure is equal to the plan's and decoded once for all runs
+    structure = entry.structure
+    record = program_of_plan(structure, wanted, donatable if donate else [])
+    found = memory.DispatchInfo(
+        wanted, donatable, entry.program, [position[p] for p in wanted], taken, copied, record,
+        backend().name, entry.outputs)
+    entry.keep(found)
+    return found
 
 
 def find(

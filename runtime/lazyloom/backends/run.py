@@ -13,8 +13,9 @@ from ..dtypes import DType
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
+from ..program.program import Structure
 from . import memory_limits, returned
-from .data import device_array, given, scalar_vector
+from .data import device_array, given, padded_array, scalar_vector
 from .pieces import run_pieces
 from .selection import backend
 
@@ -30,9 +31,15 @@ def run(plan: Plan, donate: bool) -> None:
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
         # slow to import, and not needed for a program that ran before
-        from . import forms, programs
+        from . import forms, padded, programs
 
-        if forms.in_pieces(entry, plan, donate):
+        pieces = forms.in_pieces(entry, plan, donate)
+        if pieces or entry.program is None:
+            found = padded.ready(entry, plan, donate, not pieces)
+            if found is not None:
+                _run_padded(entry, found[0], found[1], plan, donate, started)
+                return
+        if pieces:
             _run_in_pieces(entry, plan, donate, started, forms.may_use_threads(entry, plan))
             return
         info = programs.prepared(entry, plan, donate)
@@ -41,24 +48,11 @@ def run(plan: Plan, donate: bool) -> None:
         evaluation.backend = info.backend
         counters["program_hits"] += 1
     looked = time.perf_counter()
-    leaves = plan.leaves
     arguments: list[Any] = []
-    for buffer in leaves:
+    for buffer in plan.leaves:
         array = buffer.array
         arguments.append(device_array(buffer) if array is None else array)
-    if info.copied:
-        for k in info.copied:
-            arguments[k] = given(backend().copy(arguments[k]), "copy")
-        evaluation.copied = list(info.copied)
-        counters["donated_copies"] += len(info.copied)
-    if plan.scalars:
-        _add_scalars(arguments, entry, plan.scalars)
-    if info.needs or memory_limits.limited:
-        memory_limits.to_run(info.needs)
-    evaluation.bytes_in = info.bytes_in
-    evaluation.bytes_donated = info.bytes_donated
-    counters["executions"] += 1
-    counters["ops_executed"] += len(plan.nodes)
+    _prepare(plan, entry, info, arguments)
     if COMPILED and info.loaded.direct and info.unchecked is None:
         _launch(plan, info, arguments)
     else:
@@ -77,6 +71,88 @@ def run(plan: Plan, donate: bool) -> None:
     timings["dispatch"] = time.perf_counter() - looked
 
 
+def _prepare(
+    plan: Plan, entry: memory.Entry, info: memory.DispatchInfo, arguments: list[Any]
+) -> None:
+    """Add to the leaves' arrays what else the program takes, and count the run."""
+    evaluation: Evaluation = plan.evaluation
+    if info.copied:
+        for k in info.copied:
+            arguments[k] = given(backend().copy(arguments[k]), "copy")
+        evaluation.copied = list(info.copied)
+        counters["donated_copies"] += len(info.copied)
+    if plan.scalars:
+        _add_scalars(arguments, entry, plan.scalars)
+    if info.needs or memory_limits.limited:
+        memory_limits.to_run(info.needs)
+    evaluation.bytes_in = info.bytes_in
+    evaluation.bytes_donated = info.bytes_donated
+    counters["executions"] += 1
+    counters["ops_executed"] += len(plan.nodes)
+
+
+def _run_padded(
+    entry: memory.Entry, target: Any, values: tuple[int, ...], plan: Plan, donate: bool,
+    started: float,
+) -> None:  # fmt: skip
+    """Run the padded program of a bucket with the plan's leaves, and take what is asked for."""
+    from . import padded, programs
+
+    evaluation: Evaluation = plan.evaluation
+    whole: memory.Entry = target.entry
+    structure = whole.structure
+    donatable = padded.unchanged(plan, structure)
+    info = whole.dispatch_info(plan.wanted, donatable)
+    if info is None:
+        with whole.lock:
+            info = programs.dispatch_of(whole, plan.wanted, donatable, donate)
+    if not evaluation.found:
+        evaluation.found = "memory"
+        counters["program_hits"] += 1
+    evaluation.backend = info.backend
+    looked = time.perf_counter()
+    arguments: list[Any] = []
+    for buffer, own, t in zip(
+        plan.leaves, plan.structure.leaf_types, structure.leaf_types, strict=True
+    ):
+        arguments.append(device_array(buffer) if own is t else padded_array(buffer, t))
+    _prepare(plan, whole, info, arguments)
+    arguments.append(padded.extents(values))
+    counters["runs_padded"] += 1
+    with Deferred(True):
+        _launch(plan, info, arguments)
+        # until what is asked for is cut out, nothing has arrived
+        plan.attached = False
+        _cut(plan, structure)
+        plan.attached = True
+    if not donate:
+        _wait(plan)
+    if whole.trials:
+        _try(plan, whole, looked)
+    evaluation.bytes_out = sum(plan.nodes[n].types[r].nbytes for n, r in plan.wanted)
+    evaluation.ran_padded(
+        plan.structure, plan.wanted, plan.donatable if donate else [],
+        structure.padding, values)
+    timings = evaluation.timings
+    if "lookup" not in timings:
+        timings["lookup"] = looked - started
+    seconds = timings["dispatch"] = time.perf_counter() - looked
+    padded.ran_padded(entry, target, values, seconds)
+
+
+def _cut(plan: Plan, structure: Structure) -> None:
+    """Replace padded results by what is asked for; waits where there are any."""
+    instructions = structure.instructions
+    for (number, index), result in zip(plan.wanted, plan.results, strict=True):
+        own = plan.nodes[number].types[index]
+        if instructions[number].types[index] is own:
+            continue
+        whole = backend().host_view(result.array)
+        result.host = whole[tuple([slice(n) for n in own.shape])].copy()
+        result.array = None
+        result.origin = None
+
+
 def _run_in_pieces(
     entry: memory.Entry, plan: Plan, donate: bool, started: float, alone: bool
 ) -> None:
@@ -92,6 +168,10 @@ def _run_in_pieces(
     entry.runs += 1
     # what had to be prepared is ready the next time
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
+    if entry.member is not None:
+        from . import padded
+
+        padded.ran_in_pieces(entry, seconds)
     entry.spent += seconds
     entry.quickest = min(entry.quickest, seconds)
     evaluation.spent = entry.spent
@@ -138,7 +218,8 @@ def _check(
 ) -> None:
     """Compare what the first run of a program returned with what it should; raises WrongResult."""
     try:
-        returned.check_results(results, outputs, plan.structure.instructions, plan.nodes)
+        returned.check_results(
+            results, outputs, info.program.structure.instructions, plan.nodes)
     except Exception:
         # the run has written over what it was given to write over
         for k in info.taken:

@@ -84,11 +84,16 @@ class Entry:
         trials, whole: runs of the program yet to be compared with that, and the quickest so far.
         stays: the program was slower: it runs in pieces for the time being.
         searched: its loops were looked for, for the estimate.
+        member: what it is among structures that differ in extents alone, a
+            :class:`~lazyloom.backends.padded.Member`, or None.
+        alone: it is not looked for any such.
+        unpadded: why a structure with padding has no program, or "".
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused", "steps", "work", "quickest", "trials", "whole", "stays", "searched")
+                 "refused", "steps", "work", "quickest", "trials", "whole", "stays", "searched",
+                 "member", "alone", "unpadded")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -115,6 +120,9 @@ class Entry:
         self.whole = 0.0
         self.stays = False
         self.searched = False
+        self.member: Any = None
+        self.alone = False
+        self.unpadded = ""
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]

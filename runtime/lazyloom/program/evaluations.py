@@ -66,7 +66,7 @@ class Evaluation:
         site: the user's ``file:line`` that caused it.
         found: ``"memory"``, ``"disk"`` or ``"compiled"``, or ``"pieces"`` if it ran op by op; "" if
             it never got that far.
-        form: ``"whole"`` or ``"pieces"``.
+        form: ``"whole"``, ``"pieces"``, or ``"padded"`` if a program for many extents ran.
         backend: the name of the backend that it ran on; "" if it never got that far.
         ops: number of recorded operations in it, of those that ran if some had failed before.
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
@@ -83,7 +83,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent",
+        "estimate", "spent", "padding",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -93,8 +93,9 @@ class Evaluation:
         self.found = ""
         self.backend = ""
         self.ops = 0
-        #: "whole", or "pieces" if it ran op by op
         self.form = ""
+        #: of a padded run each extent and that of the program
+        self.padding: list[tuple[int, int]] = []
         #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
         #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
@@ -137,6 +138,14 @@ class Evaluation:
         self.form = self.found = "pieces"
         self._asked = (structure, wanted, donatable)
 
+    def ran_padded(
+        self, structure: Any, wanted: Any, donatable: Any, padding: Any, values: Any
+    ) -> None:
+        """Note that a program for many extents ran, and what :attr:`program` is made of."""
+        self.form = "padded"
+        self.padding = list(zip(values, padding.bucket, strict=True))
+        self._asked = (structure, wanted, donatable)
+
     @property
     def key(self) -> str:
         """The program's key, in hex."""
@@ -156,6 +165,9 @@ class Evaluation:
                 "the compiled program was slower" if self.estimate < 0 else
                 f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")
+        if self.form == "padded":
+            sizes = ", ".join(f"{n} to {size}" for n, size in self.padding)
+            lines.append(f"  form     whole, with extents padded from {sizes}")
         if self.form == "whole" and self.program is not None:
             loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
             if loops:
