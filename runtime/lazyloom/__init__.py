@@ -41,6 +41,8 @@ from .evaluate import evaluate as _evaluate
 from .evaluate.checks import Check
 from .evaluate.checks import register as register_check
 from .evaluate.cuts import cut_grown as _cut_grown
+from .evaluate.marks import mark_dynamic as _mark_dynamic
+from .evaluate.marks import mark_static as _mark_static
 from .hooks import hooks as _hooks
 from .locks import DEBUG as _DEBUG_LOCKS
 from .locks import check_writes as _check_writes
@@ -169,6 +171,35 @@ def finish_compiling(timeout: float | None = None) -> bool:
     return background.wait(timeout)
 
 
+def mark_dynamic(
+    value: Any, axis: int, *, min: int | None = None, max: int | None = None  # noqa: A002
+) -> None:
+    """Say that an extent of an input changes from run to run.
+
+    Programs that differ in it alone are then padded to one (``docs/forms.md``) as soon as a second
+    extent is seen; without it, once that has paid. To be said of each new input; what is pending is
+    computed first. Results are those without padding, up to the order of sums.
+
+    Args:
+        value: a tensor or value.
+        axis: the axis, which may count from the end.
+        min: the smallest extent that there will be, if it is known.
+        max: the largest one: one program then serves all extents.
+
+    Raises:
+        ArgumentError: there is no such axis, or the extent is not within the bounds.
+    """
+    _mark_dynamic(_values([value], "mark_dynamic")[0], axis, min, max)
+
+
+def mark_static(value: Any, axis: int | None = None) -> None:
+    """Say that an extent of an input (None: each of them) is never padded.
+
+    Raises ArgumentError where there is no such axis.
+    """
+    _mark_static(_values([value], "mark_static")[0], axis)
+
+
 def read_for_shape(value: Any, function: str) -> Any:
     """The data of a tensor or value, on which the shape of a function's result depends.
 
@@ -229,10 +260,10 @@ __all__ = [
     "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
     "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
     "jacrev", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
-    "linearize", "ops", "options", "parents", "platform", "private_folder", "program_of",
-    "programs_of", "read_for_shape", "record", "record_number", "record_one", "record_spec",
-    "record_two", "register_check", "register_op", "result_of", "scan", "set_grad_enabled",
-    "set_option", "set_site", "skip_folder", "source", "spec", "stats", "sync", "sync_older",
-    "tangents", "tensor_type", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
-    "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
+    "linearize", "mark_dynamic", "mark_static", "ops", "options", "parents", "platform",
+    "private_folder", "program_of", "programs_of", "read_for_shape", "record", "record_number",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
+    "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
+    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
+    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

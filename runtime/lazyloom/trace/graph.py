@@ -61,11 +61,13 @@ class Buffer:
             data on the host.
         recoverable: a storage that was written over may go back to it
             (:mod:`lazyloom.evaluate.overwritten`), and refers to it without being an owner.
+        marks: what the program says of its extents, by axis
+            (:mod:`lazyloom.backends.extent_marks`), or None.
     """
 
     __slots__ = (
         "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
-        "slot", "epoch",
+        "slot", "epoch", "marks",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -80,6 +82,7 @@ class Buffer:
         self.recoverable: bool = False
         self.slot: int = 0
         self.epoch: int = 0
+        self.marks: dict[int, Any] | None = None
 
 
 Input: TypeAlias = "Node | Scalar | None"

@@ -1,0 +1,60 @@
+"""What a program says about the extents of its inputs: which change, and how far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends import extent_marks
+from ..backends.extent_marks import Mark
+from ..errors import ArgumentError
+from ..trace.graph import Buffer, Value
+from .evaluate import materialize
+
+
+def _axis(value: Value, axis: Any, function: str) -> int:
+    ndim = len(value.type.shape)
+    if isinstance(axis, bool) or not isinstance(axis, int) or not -ndim <= axis < ndim:
+        raise ArgumentError(
+            f"{function}: axis {axis!r} of {value.type.text}, expected an integer from {-ndim} to "
+            f"{ndim - 1}")
+    return axis % ndim
+
+
+def _bound(name: str, bound: Any) -> None:
+    if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
+        raise ArgumentError(
+            f"mark_dynamic: {name} is {bound!r}, expected an integer of at least 1, or None")
+
+
+def mark_dynamic(value: Value, axis: int, low: int | None, high: int | None) -> None:
+    """Say that an extent changes; see :func:`lazyloom.mark_dynamic`. Raises ArgumentError."""
+    axis = _axis(value, axis, "mark_dynamic")
+    _bound("min", low)
+    _bound("max", high)
+    extent = value.type.shape[axis]
+    expected = ""
+    if low is not None and extent < low:
+        expected = f"at least min={low}"
+    elif high is not None and extent > high:
+        expected = f"at most max={high}"
+    if expected:
+        raise ArgumentError(
+            f"mark_dynamic: axis {axis} of {value.type.text} has {extent} elements, expected "
+            f"{expected}; give the bounds of all extents that it will have")
+    _set(materialize(value, "mark_dynamic"), axis, Mark(True, low, high))
+
+
+def mark_static(value: Value, axis: int | None) -> None:
+    """Say that an extent, or all of them, are part of programs; see :func:`lazyloom.mark_static`.
+
+    Raises ArgumentError.
+    """
+    axes = range(len(value.type.shape)) if axis is None else [_axis(value, axis, "mark_static")]
+    buffer = materialize(value, "mark_static")
+    for each in axes:
+        _set(buffer, each, Mark(False, None, None))
+
+
+def _set(buffer: Buffer, axis: int, mark: Mark) -> None:
+    extent_marks.used = True
+    buffer.marks = {**(buffer.marks or {}), axis: mark}
