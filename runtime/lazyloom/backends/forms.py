@@ -95,8 +95,10 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     if entry.runs and (spent < WORTH * entry.runs or (ops == 1 and not plan.leaves)):
         # to hand it over whole would take as long: what fills one array waits for memory
         return True
-    if not entry.queued and (spent >= estimate or (is_early(entry, estimate)
-                                                   and background.idle())):
+    if not entry.queued and (spent >= estimate or (
+        is_early(entry, estimate) and background.idle()
+        and not (entry.member is not None and entry.member.goes_first())
+    )):
         return background.request(
             entry, plan.wanted, plan.donatable, donate, plan.evaluation.site
         ) or spent < estimate

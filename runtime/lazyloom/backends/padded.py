@@ -113,9 +113,13 @@ class Family:
         lowest = []
         for symbol, n in enumerate(values):
             mark = marks.get(symbol)
-            high = mark.high if mark is not None and mark.high is not None else (
-                families.bucket_of(n))
-            low = mark.low if mark is not None and mark.low is not None else high // 2
+            if mark is not None and mark.high is not None:
+                high, low = mark.high, 2
+            else:
+                high = families.bucket_of(n)
+                low = high // 2
+            if mark is not None and mark.low is not None:
+                low = max(low, mark.low)
             bucket.append(high)
             lowest.append(max(2, low))
         found = self.targets.get((donate, tuple(bucket)))
@@ -166,6 +170,12 @@ class Member:
             found = None if form is None else form.values(self.numbers)
             self.values = None if found is None else tuple(found)
         return self.values is not None
+
+    def goes_first(self) -> bool:
+        """Whether a padded program is to be compiled before the structure's own."""
+        family = self.family
+        return family.members >= MEMBERS and not family.refused and self.values is not None and (
+            self.target is not None and not self.target.entry.stays)
 
 
 #: of each size of a structure the first one, or None once there were others
@@ -338,6 +348,17 @@ def extents(values: tuple[int, ...]) -> Any:
         found = given(backend().upload(np.array(values, np.int64)), "upload")
         _extents[values] = found
     return found
+
+
+def known() -> list[Family]:
+    """The families that were seen."""
+    return list(_families.values())
+
+
+def clear() -> None:
+    """Forget all families."""
+    _first.clear()
+    _families.clear()
 
 
 def _product(values: Sequence[int]) -> int:

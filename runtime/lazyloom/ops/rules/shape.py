@@ -80,16 +80,19 @@ def slice_box(
     box: list[tuple[int, int, int]] = []
     reverse: list[int] = []
     for axis, size in enumerate(shape):
-        stride = strides[axis] if strides is not None else 1
-        taken = range(starts[axis], stops[axis], stride)
-        if not taken:
-            low = min(max(starts[axis], 0), size)
+        start, stride = starts[axis], strides[axis] if strides is not None else 1
+        # as of a range, which takes no symbols
+        count = -((start - stops[axis]) // stride)
+        if count <= 0:
+            low = min(max(start, 0), size)
             box.append((low, low, 1))
-        elif stride > 0:
-            box.append((taken[0], taken[-1] + 1, stride))
+            continue
+        last = start + (count - 1) * stride
+        if stride > 0:
+            box.append((start, last + 1, stride))
         else:
-            box.append((taken[-1], taken[0] + 1, -stride))
-            if len(taken) > 1:
+            box.append((last, start + 1, -stride))
+            if count > 1:
                 reverse.append(axis)
     return box, tuple(reverse)
 
