@@ -19,10 +19,10 @@ import pytest
 from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.backends.xla.padding.dims import (
+    FUNCTIONS,
     Description,
     NotPadded,
     named,
-    positions,
     without_padding,
 )
 from lazyloom.backends.xla.padding.lower import Function, padded_function
@@ -32,6 +32,7 @@ from lazyloom.program.extents import form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType
 from tests.ops.checks import FAST, type_of
+from tests.runtime.garbage import padded_with_garbage
 from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
 from tests.runtime.other_extents import at, variants
 
@@ -83,30 +84,6 @@ def described(term: Any, merged: bool) -> Description:
     return (text_of_term(term),)
 
 
-def garbage(rng: np.random.Generator, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
-    if dtype.kind == "b":
-        return np.ones(shape, bool)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return np.asarray(rng.choice(np.array([info.min, info.max, 77], dtype), shape))
-    found = np.asarray(rng.choice(np.array([np.nan, np.inf, -np.inf, 1e4]), shape))
-    if dtype.kind == "c":
-        found = found.astype(dtype)
-        found.imag = rng.choice(np.array([np.nan, np.inf, 3.0]), shape)
-        return found
-    return found.astype(dtype)
-
-
-def padded_with_garbage(
-    array: np.ndarray, dims: Sequence[Description], bucket: Sequence[int],
-    extents: Sequence[int], rng: np.random.Generator,
-) -> np.ndarray:
-    whole = [len(positions(d, bucket, bucket)) for d in dims]
-    found = garbage(rng, whole, array.dtype)
-    found[np.ix_(*[positions(d, bucket, extents) for d in dims])] = array
-    return found
-
-
 def cases_at(
     label: str, spec: Spec, operands: Sequence[Any], ulps: float, counts: Counter[str],
     reasons: dict[str, list[str]], most: int,
@@ -147,9 +124,7 @@ def cases_at(
                 with jax.enable_x64(True):
                     jax.eval_shape(function.call, jax.ShapeDtypeStruct((len(bucket),), np.int64),
                                    *shaped)
-                if not all(eval(c, {"floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
-                                    "max": max, "min": min, **named(extents)})
-                           for c in function.conditions):
+                if not all(eval(c, {**FUNCTIONS, **named(extents)}) for c in function.conditions):
                     counts["other extents"] += 1
                     continue
             except NotPadded as error:

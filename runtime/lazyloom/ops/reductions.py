@@ -166,7 +166,9 @@ def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     else:
         squares = lax.square(gap)
     total = lax.reduce_sum(squares, axes)
-    return divided_by(total, max(_count(x, axes) - correction, 0.0))
+    # a whole number, which the count may be a symbol's for
+    number = int(correction) if float(correction).is_integer() else correction
+    return divided_by(total, max(_count(x, axes) - number, 0))
 
 
 @op(rules.real_reduction, T="inexact", source="array API var",

@@ -59,7 +59,8 @@ def compiled(text: str) -> Any:
     return compile(python(text), "<size>", "eval")
 
 
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+#: functions in the texts of sizes and conditions
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
 }  # fmt: skip
 
@@ -68,7 +69,7 @@ def size_at(text: str, values: Mapping[str, int]) -> int:
     """What a size comes to at these extents."""
     if is_static(text):
         return int(text)
-    return int(eval(compiled(text), {**_FUNCTIONS, **values}))
+    return int(eval(compiled(text), {**FUNCTIONS, **values}))
 
 
 def elements(description: Description, values: Mapping[str, int]) -> int:
@@ -145,7 +146,7 @@ def _together(directions: Sequence[int | None]) -> int | None:
 
 def _least(node: ast.expr, lowest: Mapping[str, int]) -> int:
     """What it comes to at the smallest extents."""
-    return int(eval(compile(ast.Expression(node), "<size>", "eval"), {**_FUNCTIONS, **lowest}))
+    return int(eval(compile(ast.Expression(node), "<size>", "eval"), {**FUNCTIONS, **lowest}))
 
 
 def unified(a: Description, b: Description) -> Description:

@@ -161,7 +161,8 @@ class Function:
         results = run.jaxpr(self._closed.jaxpr, self._closed.consts, [
             Value(x, d) for x, d in zip(operands, self._dims, strict=True)])
         self.dims = tuple(r.dims for r in results)
-        self.conditions = tuple(dict.fromkeys([*self.conditions, *run.conditions]))
+        self.conditions = tuple(dict.fromkeys([
+            *self.conditions, *self._sizes.conditions, *run.conditions]))
         return tuple(r.data for r in results)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .dims import (
     ANY,
+    FUNCTIONS,
     Description,
     NotPadded,
     check_grows,
+    compiled,
     generic,
     is_any,
     is_static,
@@ -21,18 +24,24 @@ from .dims import (
 _At = tuple[int, ...]
 
 
+#: the rest of a number by an extent
+_REST: Final = re.compile(r"mod\((- )?(\d+), (e\d+)\)")
+
+
 class Sizes:
     """Sizes in the symbols of a trace, which are JAX's.
 
     Attributes:
         bucket: the padded extents, by the symbols' names.
+        conditions: what has to hold of the actual extents.
     """
 
-    __slots__ = ("_symbols", "bucket", "_texts", "_points", "_at", "_merged")
+    __slots__ = ("_symbols", "bucket", "conditions", "_texts", "_points", "_at", "_merged")
 
     def __init__(self, symbols: Sequence[Any], bucket: Iterable[int]) -> None:
         self._symbols: Final = symbols
         self.bucket: Final = named(list(bucket))
+        self.conditions: Final[dict[str, None]] = {}
         self._texts: Final[dict[Any, str]] = {}
         self._points: Final = [*generic(list(self.bucket)), self.bucket]
         self._at: Final[dict[str, _At]] = {}
@@ -43,17 +52,35 @@ class Sizes:
         """The text of an int or of an expression of JAX's."""
         found = self._texts.get(size)
         if found is None:
-            found = self._texts[size] = str(size)
+            found = str(size)
+            if "mod(" in found:
+                found = self._whole(found)
+            self._texts[size] = found
         return found
+
+    def _whole(self, text: str) -> str:
+        """The text with what is left of a small number, by an extent, as for larger extents."""
+        def replaced(match: re.Match[str]) -> str:
+            sign, number, symbol = match.groups()
+            if int(number) > 1:
+                self.conditions[f"{symbol} >= {number if sign else int(number) + 1}"] = None
+            return f"({symbol} - {number})" if sign else number
+
+        made = _REST.sub(replaced, text)
+        return text if made == text else str(self.expression(made))
 
     def expression(self, text: str) -> Any:
         """The int or JAX's expression of a text."""
         if is_static(text):
             return int(text)
-        from jax import export
+        if "max(" in text or "min(" in text:
+            from jax import export
 
-        return export.symbolic_shape(
-            text.replace("**", "^"), scope=self._symbols[0].scope)[0]
+            return export.symbolic_shape(
+                text.replace("**", "^"), scope=self._symbols[0].scope)[0]
+        # has parentheses, which JAX does not parse
+        return eval(compiled(text), {
+            **FUNCTIONS, **dict(zip(self.bucket, self._symbols, strict=True))})
 
     def at_bucket(self, size: Any) -> int:
         """What an int, an expression or a text comes to at the bucket."""
