@@ -172,7 +172,7 @@ def test_another_process_finds_it_on_disk() -> None:
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
         forms.WORTH, forms.SLOWER = 0.0, float("inf")
-        forms.EAGER_FACTOR = float("inf")
+        forms.EAGER_FACTOR, forms.START = float("inf"), 0.0
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):

@@ -72,17 +72,19 @@ class Family:
         examples: numbers of some, the newest last.
         form: how these numbers follow from symbols, or None.
         targets: the padded programs, by whether they may donate and bucket.
+        spent: seconds that members have run in pieces.
         mistakes: how often another form was needed.
         refused: why there are no padded programs, or "".
     """
 
-    __slots__ = ("members", "examples", "form", "targets", "mistakes", "refused")
+    __slots__ = ("members", "examples", "form", "targets", "spent", "mistakes", "refused")
 
     def __init__(self) -> None:
         self.members: int = 0
         self.examples: list[tuple[int, ...]] = []
         self.form: Form | None = None
         self.targets: dict[tuple[bool, tuple[int, ...]], Target] = {}
+        self.spent: float = 0.0
         self.mistakes: int = 0
         self.refused: str = ""
 
@@ -277,8 +279,9 @@ def _obtained(
         target.estimate = forms.COMPILE + compile_seconds(ops)
     run = forms.estimated(entry, plan)[0]
     start = forms.start_seconds()
+    # all programs share the start of JAX's client
     if not target.looked and not target.queued and disk.enabled() and (
-        target.spent + run >= start + forms.LOAD + forms.LOAD_PER_OP * ops
+        family.spent + run >= start + forms.LOAD + forms.LOAD_PER_OP * ops
     ):
         with target.lock:
             if programs.look(target, plan.wanted, donate, plan.evaluation) is None:
@@ -294,7 +297,9 @@ def _obtained(
         except NotPadded as error:
             target.unpadded = family.refused = str(error)
             return False
-    estimate = target.estimate + start
+    if family.spent < start and not marked:
+        return False
+    estimate = target.estimate
     if marked or target.spent >= estimate or (
         forms.is_early(target, estimate) and background.idle()
     ):
@@ -309,6 +314,7 @@ def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
         target = member.target.entry
         target.runs += 1
         target.spent += seconds
+        member.family.spent += seconds
         # not the quickest, which would be of the smallest extents
         target.quickest = target.spent / target.runs
 
