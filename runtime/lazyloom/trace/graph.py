@@ -507,8 +507,10 @@ def join(a: Component, b: Component) -> Component:
     history = a.cut_history
     if history is None:
         history = a.cut_history = b.cut_history
-    a.check_at = history.check_at if history is not None else max(
-        tuning.cut_ops, min(a.check_at, b.check_at))
+    # what was looked at is not looked at again for each small one that joins it
+    a.check_at = max(a.check_at, b.check_at)
+    if history is not None and history.blocks:
+        a.check_at = history.check_at
     b.parent = a
     b.nodes = []
     trace.components.pop(b, None)
