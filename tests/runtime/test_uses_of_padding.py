@@ -23,6 +23,7 @@ from lazyloom.backends.xla.padding.dims import (
     without_padding,
 )
 from lazyloom.backends.xla.padding.lower import Padded, lower_padded, padded_function
+from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
 from lazyloom.ops.samples import random_source
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import Spec, spec_of
@@ -76,6 +77,25 @@ class Extents:
         return self.applied(spec_of(op, {
             **attributes, "primals1": len(operands) - 1, "argnums1": tuple(argnums),
             "outnums1": (0,)}, len(operands)), operands, numbers)
+
+    def by_residuals(
+        self, name: str, argnums: Sequence[int], *operands: Known | None,
+        numbers: Sequence[str] = (), **attributes: Any,
+    ) -> None:
+        """The results of an op that emits residuals, and the derivatives from these."""
+        op, base = lookup(name), spec_of(lookup(name), attributes, len(operands))
+        types = tuple(None if x is None else type_of(x.data) for x in operands)
+        found = self.applied(spec_of(op.derive(FORWARD), {
+            **attributes, "forward_argnums": tuple(argnums)}, len(operands)), operands, numbers)
+        primary = len(base.infer(types))
+        # a cotangent may be anything of that shape
+        taken = [n for n, t in enumerate(base.infer(types)) if t.dtype.is_inexact]
+        given = [*found[primary:], *[found[n] for n in taken]]
+        extents = tuple(d[-1] if len(d) == 1 else "*".join(d)
+                        for x in operands if x is not None for d in x.dims)
+        self.applied(spec_of(op.derive(BACKWARD), {
+            **attributes, **types_attributes(types), "backward_argnums": tuple(argnums),
+            "backward_outnums": tuple(taken)}, len(given)), given, (*numbers, *extents))
 
     def at_bucket(
         self, spec: Spec, operands: Sequence[Known | None], numbers: Sequence[str]
@@ -356,6 +376,30 @@ def test_draws_are_those_without_padding(run: Extents) -> None:
         run.vjp("dropout", (0,), x, key, x, rate=0.5)
     run("random_normal", key, known(np.float32(0)), known(np.float32(1)), shape=(3, n),
         numbers=("3", "e0"))
+
+
+def test_derivatives_from_residuals(run: Extents) -> None:
+    (n,) = run.extents
+    x = known(floats(3, n, 4), "3", "e0", "4")
+    for axis in (0, 1):
+        run.by_residuals("sort", (0,), x, axis=axis)
+        run.by_residuals("sort_with_indices", (0,), x, axis=axis)
+    run.by_residuals("logcumsumexp", (0,), x, axis=0)
+    run.by_residuals("top_k", (0,), x, k=2, numbers=("2",))
+
+
+def test_recurrent_layers_over_any_number_of_steps() -> None:
+    run = Extents((5, 3), (8, 4))
+    x = known(floats(5, 3, 4), "e0", "e1", "4")
+    first = known(floats(3, 6), "e1", "6")
+    for name, gates in (("rnn", 1), ("gru", 3), ("lstm", 4)):
+        wide = 6 * gates
+        weights = [known(floats(wide, k), str(wide), str(k)) for k in (4, 6)]
+        biases = [known(floats(wide), str(wide)) for _ in range(2)]
+        states = [first, first] if name == "lstm" else [first]
+        operands = [x, *states, *weights, *biases]
+        run(name, *operands)
+        run.by_residuals(name, tuple(range(len(operands))), *operands)
 
 
 def test_convolutions_of_any_number_of_samples(run: Extents) -> None:

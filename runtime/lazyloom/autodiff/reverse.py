@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, final
 from ..errors import ArgumentError, GradientError, ShapeError, reraised
 from ..evaluate import cuts
 from ..ops.bodies import refuses_reverse
-from ..ops.derived import BACKWARD, FORWARD, VJP, types_text
+from ..ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ..ops.spec import OpDef, lookup
 from ..trace import graph
 from ..trace.graph import MAPPED, PENDING, Handles, Node, Value
@@ -338,8 +338,7 @@ def _consuming(
         if g >= primary:
             # a residual has a cotangent: the caller takes another way
             return Consuming(spec, primary, known)
-    attrs.update(backward_types=types_text(types), backward_argnums=known,
-                 backward_outnums=outnums)  # fmt: skip
+    attrs.update(types_attributes(types), backward_argnums=known, backward_outnums=outnums)
     derivative = spec_of(base.derive(BACKWARD), attrs, count - primary + len(outnums))
     return Consuming(derivative, primary, known)
 

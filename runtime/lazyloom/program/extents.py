@@ -19,7 +19,7 @@ from ..types import TensorType
 #: may be how often its definition goes through a loop of Python's
 _NAMES: Final = frozenset(
     "shape sizes size length low high starts stops shifts info repeats n m k num depth "
-    "offset".split())
+    "offset backward_shapes".split())
 _LIGHT: Final = _NAMES | {"exponent"}
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...dtypes import dtype_named
+from ...dtypes import DType, dtype_named
 from ...hooks import hooks
 from ...types import TensorType, tensor_type
-from .._jax import jax
+from .._jax import jax, lax
 from ..spec import Attribute, Dependence, OpDef, Operand, derivation
 from .vjp import all_cotangents, vjp_fun_of
 
@@ -59,7 +59,8 @@ def backward_of(base: OpDef) -> OpDef:
     Operands: the residuals, then the cotangents of the results listed in ``backward_outnums``.
     Attributes: those of ``base``, and
 
-    - ``backward_types``: the types of the operands of ``base``, as text,
+    - ``backward_types``, ``backward_shapes``: the types of the operands of ``base``, dtypes and
+      ranks as text, and all their extents,
     - ``backward_argnums``: the operands that the forward op differentiated by; the results are
       their cotangents,
     - ``backward_outnums``: numbers of the results of ``base`` that have a cotangent.
@@ -68,17 +69,17 @@ def backward_of(base: OpDef) -> OpDef:
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        operands = _types_of(attrs["backward_types"])
+        operands = _types_of(attrs["backward_types"], attrs["backward_shapes"])
         result = []
         for w in attrs["backward_argnums"]:
             t = operands[w]
             assert t is not None
-            result.append(t)
+            result.append(tensor_type(*t))
         return tuple(result)
 
     def fn(
-        *operands: Any, backward_types: str, backward_argnums: tuple[int, ...],
-        backward_outnums: tuple[int, ...], **attrs: Any,
+        *operands: Any, backward_types: str, backward_shapes: tuple[int, ...],
+        backward_argnums: tuple[int, ...], backward_outnums: tuple[int, ...], **attrs: Any,
     ) -> Any:  # fmt: skip
         kept: dict[str, Any] = {}
 
@@ -89,24 +90,28 @@ def backward_of(base: OpDef) -> OpDef:
             leaves, kept["tree"] = jax.tree_util.tree_flatten(vjp_fun)
             return outputs, leaves
 
-        types = _types_of(backward_types)
-        shaped = [
-            jax.ShapeDtypeStruct(t.shape, t.dtype.numpy) for t in types if t is not None]
+        types = _types_of(backward_types, backward_shapes)
+        shaped = [jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
-        vjp_fun = jax.tree_util.tree_unflatten(kept["tree"], operands[: len(leaves)])
+        # where extents are symbols, JAX may have wider positions
+        residuals = [
+            x if x.dtype == leaf.dtype else lax.convert_element_type(x, leaf.dtype)
+            for x, leaf in zip(operands, leaves, strict=False)]
+        vjp_fun = jax.tree_util.tree_unflatten(kept["tree"], residuals)
         known = dict(zip(backward_outnums, operands[len(leaves) :], strict=True))
-        result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
+        result = vjp_fun(all_cotangents(outputs, known))
         return result[0] if len(result) == 1 else tuple(result)
 
     return OpDef(
         f"{base.name}.{BACKWARD}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute("backward_types", "str", False, ""),
+         Attribute("backward_shapes", "ints", False, ()),
          Attribute("backward_argnums", "ints", False, ()),
          Attribute("backward_outnums", "ints", False, ())), rule, fn,
         f"Vector-Jacobian product of {base.name}, from residuals.",
         "jax.vjp of the table's definition", heavy=base.heavy, fallible=base.fallible,
         version=base.version, kind=BACKWARD, base=base,
-        own=("backward_types", "backward_argnums", "backward_outnums"),
+        own=("backward_types", "backward_shapes", "backward_argnums", "backward_outnums"),
         offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=unknown)
 
 
@@ -117,18 +122,28 @@ def unknown(
     return ((1 << arity) - 1,) * arity
 
 
-def types_text(types: Sequence[TensorType | None]) -> str:
-    """Operand types as one attribute: ``float32[3,4];_;int64[]``."""
-    return ";".join("_" if t is None else t.text for t in types)
+def types_attributes(types: Sequence[TensorType | None]) -> dict[str, Any]:
+    """Operand types as attributes: ``float32/2;_;int64/0``, and the extents.
+
+    Extents are numbers, so that structures that differ in them alone are seen to.
+    """
+    return {
+        "backward_types": ";".join(
+            "_" if t is None else f"{t.dtype.name}/{t.ndim}" for t in types),
+        "backward_shapes": tuple([n for t in types if t is not None for n in t.shape]),
+    }
 
 
-def _types_of(text: str) -> list[TensorType | None]:
-    result: list[TensorType | None] = []
+def _types_of(text: str, shapes: Sequence[int]) -> list[tuple[tuple[int, ...], DType] | None]:
+    """The shape and dtype of each operand that is there; extents may be symbols."""
+    result: list[tuple[tuple[int, ...], DType] | None] = []
+    at = 0
     for part in text.split(";"):
         if part == "_":
             result.append(None)
             continue
-        name, _, dims = part.rstrip("]").partition("[")
-        shape = tuple(int(d) for d in dims.split(",")) if dims else ()
-        result.append(tensor_type(shape, dtype_named(name)))
+        name, _, rank = part.partition("/")
+        end = at + int(rank)
+        result.append((tuple(shapes[at:end]), dtype_named(name)))
+        at = end
     return result

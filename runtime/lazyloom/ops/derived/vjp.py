@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from ...types import TensorType
 from .._jax import jax, jnp
 from ..spec import Attribute, Dependence, OpDef, Operand, derivation
@@ -102,7 +100,7 @@ def _vjp(
 ) -> Any:  # fmt: skip
     outputs, vjp_fun = vjp_fun_of(base, operands, argnums, attrs)
     known = dict(zip(outnums, cotangents, strict=True))
-    result = vjp_fun(type(outputs)(all_cotangents(outputs, known)))
+    result = vjp_fun(all_cotangents(outputs, known))
     return result[0] if len(result) == 1 else tuple(result)
 
 
@@ -117,27 +115,23 @@ def replaced(operands: Sequence[Any], positions: Sequence[int], chosen: Sequence
 def vjp_fun_of(
     base: OpDef, operands: Sequence[Any], argnums: Sequence[int], attrs: Mapping[str, Any]
 ) -> tuple[Any, Any]:
-    """Results of ``base`` as a sequence, and the function that pulls cotangents back."""
+    """Results of ``base`` as a sequence, and the function that pulls cotangents back.
+
+    It takes those of :func:`all_cotangents`.
+    """
 
     def primal(*chosen: Any) -> Any:
         out = base.fn(*replaced(operands, argnums, chosen), **attrs)
-        return out if isinstance(out, (tuple, list)) else (out,)
+        results = out if isinstance(out, (tuple, list)) else (out,)
+        # the cotangent of an integer would be an array of NumPy's, whose extents are numbers
+        return [x for x in results if jnp.issubdtype(x.dtype, jnp.inexact)], results
 
-    return jax.vjp(primal, *[operands[w] for w in argnums])  # type: ignore[no-any-return]
+    _, vjp_fun, results = jax.vjp(primal, *[operands[w] for w in argnums], has_aux=True)
+    return results, vjp_fun
 
 
 def all_cotangents(outputs: Sequence[Any], known: Mapping[int, Any]) -> list[Any]:
-    """A cotangent for every result: the known ones, and zeros of the right kind."""
-    result = []
-    for i, out in enumerate(outputs):
-        if not jnp.issubdtype(out.dtype, jnp.inexact):
-            result.append(_float0(out.shape))
-        elif i in known:
-            result.append(known[i])
-        else:
-            result.append(jnp.zeros(out.shape, out.dtype))
-    return result
-
-
-def _float0(shape: tuple[int, ...]) -> Any:
-    return np.zeros(shape, dtype=jax.dtypes.float0)
+    """A cotangent for every result that may have one: the known ones, and zeros."""
+    return [
+        known[i] if i in known else jnp.zeros(out.shape, out.dtype)
+        for i, out in enumerate(outputs) if jnp.issubdtype(out.dtype, jnp.inexact)]

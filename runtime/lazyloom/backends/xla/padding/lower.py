@@ -143,15 +143,16 @@ class Function:
         dims: of the results; known then.
     """
 
-    __slots__ = ("_closed", "_sizes", "_dims", "conditions", "dims")
+    __slots__ = ("_closed", "_sizes", "_dims", "_dtypes", "conditions", "dims")
 
     def __init__(
         self, closed: Any, sizes: Sizes, dims: Sequence[tuple[Description, ...]],
-        conditions: tuple[str, ...],
+        dtypes: Sequence[Any], conditions: tuple[str, ...],
     ) -> None:
         self._closed: Final = closed
         self._sizes: Final = sizes
         self._dims: Final = dims
+        self._dtypes: Final = dtypes
         self.conditions: tuple[str, ...] = conditions
         self.dims: tuple[tuple[Description, ...], ...] = ()
 
@@ -163,7 +164,17 @@ class Function:
         self.dims = tuple(r.dims for r in results)
         self.conditions = tuple(dict.fromkeys([
             *self.conditions, *self._sizes.conditions, *run.conditions]))
-        return tuple(r.data for r in results)
+        return tuple(
+            _narrowed(r.data, d) for r, d in zip(results, self._dtypes, strict=True))
+
+
+def _narrowed(x: Any, dtype: Any) -> Any:
+    """Positions, for which JAX may take a wider type where extents are symbols, as elsewhere."""
+    from jax import lax
+
+    if x.dtype == dtype or x.dtype.kind not in "iu" or dtype.kind not in "iu":
+        return x
+    return lax.convert_element_type(x, dtype)
 
 
 def padded_function(
@@ -173,6 +184,8 @@ def padded_function(
     """What :func:`lower_padded` lowers. Raises NotPadded."""
     if not may_vary(spec):
         raise NotPadded(f"{spec.op.name}, which may do something else at other extents")
+
+    dtypes = [t.dtype.numpy for t in spec.infer(types)]
 
     def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Function:
         sizes = Sizes(symbols, bucket)
@@ -184,7 +197,7 @@ def padded_function(
         attributes = [_number(sizes, n) for n in numbers]
         shapes, attrs = arranged(spec, types, [*extents, *attributes])
         closed = trace(function_of(spec, types, attrs), shapes)
-        return Function(closed, sizes, given, tuple(map(python, conditions)))
+        return Function(closed, sizes, given, dtypes, tuple(map(python, conditions)))
 
     return _attempted(spec.op.name, attempt, named(bucket))
 
