@@ -15,7 +15,7 @@ import lazyloom as ll
 from lazyloom.backends import background, forms, padded
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
-from tests.contract.helpers import counted, host, number, script
+from tests.contract.helpers import counted, host, in_threads, number, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
 
@@ -326,15 +326,24 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
 
 def test_a_structure_with_padding_is_another_one() -> None:
     becomes_padded([17, 18, 19, 20])
-    (family,) = [f for f in padded.known() if f.targets]
-    target = next(iter(family.targets.values()))
-    structure = target.entry.structure
+    (variation,) = [f.variation for f in padded.known() if f.variation is not None]
+    structure = next(iter(variation.targets.values())).structure
     plain = Structure(structure.stream, structure.leaf_types)
     assert structure.padding is not None and plain != structure
     again = Structure.parse(structure.serialized)
     assert again == structure and again.padding == structure.padding
     assert again.digest == structure.digest != plain.digest
     assert Structure.parse(plain.serialized) == plain
+
+
+def test_threads_share_padded_programs() -> None:
+    becomes_padded([17, 18, 19, 20])
+
+    def run(k: int) -> None:
+        for n in range(12, 48, 1 + k % 3):
+            check(n)
+
+    in_threads([lambda k=k: run(k) for k in range(4)], LONG)
 
 
 @pytest.mark.parametrize(("n", "size"), [

@@ -7,8 +7,8 @@ bucket, beside the program, as forms.py has it for one structure. On disk it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, final
+import math
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..errors import LoomError
 from ..program import families
 from ..program.extents import Form, form_of
 from ..program.loops import compile_seconds
+from ..program.padding import Padding
 from ..program.plan import Plan
 from ..program.program import Structure
 from . import background, extent_marks, forms, programs, waiting
@@ -44,73 +45,48 @@ class Target:
     """The padded program of a bucket.
 
     Attributes:
-        entry: of the structure at the bucket.
+        structure: at the bucket, with its padding.
         size: the product of the bucket's extents.
     """
 
-    __slots__ = ("entry", "size")
+    __slots__ = ("structure", "donate", "padding", "size")
 
-    def __init__(self, entry: memory.Entry) -> None:
-        self.entry: Final = entry
-        assert entry.structure.padding is not None
-        self.size: Final = _product(entry.structure.padding.bucket)
+    def __init__(self, structure: Structure, padding: Padding, donate: bool) -> None:
+        self.structure: Final = structure
+        self.donate: Final = donate
+        self.padding: Final = padding
+        self.size: Final = math.prod(padding.bucket)
 
-    def serves(self, values: tuple[int, ...]) -> bool:
-        padding = self.entry.structure.padding
-        return padding is not None and padding.serves(values)
+    @property
+    def entry(self) -> memory.Entry:
+        """What is known of the program; memory may have forgotten it and begin again."""
+        return memory.entry_of(self.structure, self.donate)
 
     def returns(self, wanted: list[tuple[int, int]]) -> bool:
-        return self.entry.program is not None and all(p in self.entry.position for p in wanted)
+        """Whether the program is there and gives these results."""
+        entry = self.entry
+        return entry.program is not None and all(p in entry.position for p in wanted)
 
 
 @final
-class Family:
-    """Structures that differ in extents alone.
+class Variation:
+    """How the extents of a family go together, as far as its members have shown.
 
     Attributes:
-        members: how many were seen.
-        examples: numbers of some, the newest last.
-        form: how these numbers follow from symbols, or None.
-        targets: the padded programs, by whether they may donate and bucket.
-        spent: seconds that members have run in pieces.
-        mistakes: how often another form was needed.
-        refused: why there are no padded programs, or "".
+        form: how their numbers follow from symbols.
+        targets: the padded programs, by whether they may donate, bucket and smallest extents.
     """
 
-    __slots__ = ("members", "examples", "form", "targets", "spent", "mistakes", "refused")
+    __slots__ = ("form", "targets")
 
-    def __init__(self) -> None:
-        self.members: int = 0
-        self.examples: list[tuple[int, ...]] = []
-        self.form: Form | None = None
-        self.targets: dict[tuple[bool, tuple[int, ...]], Target] = {}
-        self.spent: float = 0.0
-        self.mistakes: int = 0
-        self.refused: str = ""
-
-    def add(self, numbers: tuple[int, ...]) -> None:
-        """Take note of another member."""
-        self.members += 1
-        if self.form is not None and self.form.values(numbers) is not None:
-            return
-        self.examples = [*self.examples[1 - REMEMBERED :], numbers]
-        found = None
-        for examples in (self.examples, self.examples[-3:], self.examples[-2:]):
-            if len(examples) > 1:
-                found = found or form_of(examples)
-        if found is None:
-            return
-        if self.form is not None:
-            self.mistakes += 1
-            if self.mistakes > MISTAKES:
-                self.refused = "what varies does so in too many ways"
-        self.form = found
-        self.targets = {}
+    def __init__(self, form: Form) -> None:
+        self.form: Final = form
+        self.targets: Final[dict[tuple[bool, tuple[int, ...], tuple[int, ...]], Target]] = {}
 
     def target(
         self, structure: Structure, donate: bool, values: tuple[int, ...], marks: dict[int, Mark]
-    ) -> Target | None:
-        """The padded program of the bucket of these values; None if there can be none."""
+    ) -> Target:
+        """The padded program of the bucket of these values. Raises LoomError if there is none."""
         bucket = []
         lowest = []
         for symbol, n in enumerate(values):
@@ -124,16 +100,11 @@ class Family:
                 low = max(low, mark.low)
             bucket.append(high)
             lowest.append(max(2, low))
-        found = self.targets.get((donate, tuple(bucket)))
+        key = (donate, tuple(bucket), tuple(lowest))
+        found = self.targets.get(key)
         if found is None:
-            assert self.form is not None
-            try:
-                padded = families.padded(structure, self.form, bucket, lowest)
-            except LoomError as error:
-                self.refused = str(error)
-                return None
-            found = Target(memory.entry_of(padded, donate))
-            self.targets[donate, tuple(bucket)] = found
+            padded, padding = families.padded(structure, self.form, bucket, lowest)
+            found = self.targets[key] = Target(padded, padding, donate)
         return found
 
     def serving(
@@ -141,47 +112,102 @@ class Family:
     ) -> Target | None:
         """The smallest padded program in memory that is for these values."""
         best: Target | None = None
-        for (donates, _), target in self.targets.items():
-            if donates == donate and target.serves(values) and target.returns(wanted) and (
-                not forms.stays(target.entry) and (best is None or target.size < best.size)
+        for target in list(self.targets.values()):
+            if target.donate == donate and (best is None or target.size < best.size) and (
+                target.padding.serves(values) and target.returns(wanted)
+                and not forms.stays(target.entry)
             ):
                 best = target
         return best
 
 
 @final
-class Member:
-    """A structure in its family: its numbers, and the values of the symbols."""
+class Family:
+    """Structures that differ in extents alone.
 
-    __slots__ = ("family", "numbers", "form", "values", "target")
+    Attributes:
+        members: how many were seen.
+        examples: numbers of some, the newest last.
+        variation: how these go together, or None before that was seen.
+        spent: seconds that members have run in pieces.
+        mistakes: how often another variation was needed.
+        refused: why there are no padded programs, or "".
+    """
+
+    __slots__ = ("members", "examples", "variation", "spent", "mistakes", "refused")
+
+    def __init__(self) -> None:
+        self.members: int = 0
+        self.examples: list[tuple[int, ...]] = []
+        self.variation: Variation | None = None
+        self.spent: float = 0.0
+        self.mistakes: int = 0
+        self.refused: str = ""
+
+    def add(self, numbers: tuple[int, ...]) -> None:
+        """Take note of another member."""
+        self.members += 1
+        known = self.variation
+        if known is not None and known.form.values(numbers) is not None:
+            return
+        self.examples = [*self.examples[1 - REMEMBERED :], numbers]
+        found = None
+        for examples in (self.examples, self.examples[-3:], self.examples[-2:]):
+            if len(examples) > 1:
+                found = found or form_of(examples)
+        if found is None:
+            return
+        if known is not None:
+            self.mistakes += 1
+            if self.mistakes > MISTAKES:
+                self.refused = "what varies does so in too many ways"
+        self.variation = Variation(found)
+
+
+class State(NamedTuple):
+    """What a member is in a variation, one object for threads to take over as a whole.
+
+    Attributes:
+        values: the symbols' values, None where its numbers do not follow from any.
+        target: the program of its own bucket, whether it is compiled or not.
+    """
+
+    variation: Variation
+    values: tuple[int, ...] | None
+    target: Target | None
+
+
+@final
+class Member:
+    """A structure in its family."""
+
+    __slots__ = ("family", "numbers", "state")
 
     def __init__(self, family: Family, numbers: tuple[int, ...]) -> None:
         self.family: Final = family
         self.numbers: Final = numbers
-        self.form: Form | None = None
-        self.values: tuple[int, ...] | None = None
-        #: the program of its own bucket, whether it is compiled or not
-        self.target: Target | None = None
+        self.state: State | None = None
 
-    def follows(self) -> bool:
-        """Whether its numbers follow from the family's symbols."""
-        form = self.family.form
-        if self.form is not form:
-            self.form = form
-            self.target = None
-            found = None if form is None else form.values(self.numbers)
-            self.values = None if found is None else tuple(found)
-        return self.values is not None
+    def current(self) -> State | None:
+        """What it is in the family's variation; None if there is none."""
+        variation = self.family.variation
+        if variation is None:
+            return None
+        state = self.state
+        if state is None or state.variation is not variation:
+            values = variation.form.values(self.numbers)
+            state = self.state = State(variation, None if values is None else tuple(values), None)
+        return state
 
     def goes_first(self) -> bool:
         """Whether a padded program is to be compiled before the structure's own."""
-        family = self.family
-        return family.members >= MEMBERS and not family.refused and self.values is not None and (
-            self.target is not None and not self.target.entry.stays)
+        state, family = self.state, self.family
+        return state is not None and state.target is not None and (
+            family.members >= MEMBERS and not family.refused and not state.target.entry.stays)
 
 
 #: of each size of a structure the first one, or None once there were others
-_first: Final[dict[tuple[int, int, bool], memory.Entry | None]] = {}
+_first: Final[dict[tuple[int, int, bool], Structure | None]] = {}
 _families: Final[dict[Any, Family]] = {}
 
 
@@ -191,21 +217,21 @@ def member_of(entry: memory.Entry) -> Member | None:
     if found is not None or entry.alone:
         return found
     structure = entry.structure
-    size = (len(structure.stream), len(structure.leaf_types), entry.donate)
     if len(structure.stream) > MOST_ITEMS or structure.padding is not None:
         entry.alone = True
         return None
+    size = (len(structure.stream), len(structure.leaf_types), entry.donate)
     if size not in _first:
         if len(_first) >= KEPT:
-            del _first[next(iter(_first))]
-        _first[size] = entry
+            _first.pop(next(iter(_first)), None)
+        _first[size] = structure
         return None
     other = _first[size]
-    if other is entry:
+    if other is structure:
         return None
     if other is not None:
         _first[size] = None
-        _join(other)
+        _join(memory.entry_of(other, entry.donate))
     return _join(entry)
 
 
@@ -232,24 +258,27 @@ def ready(
     if settings.reproducible() or entry.refused or len(plan.nodes) < LEAST_OPS:
         return None
     member = member_of(entry)
-    if member is None or member.family.refused or not member.follows():
+    if member is None or member.family.refused:
         return None
     family = member.family
-    values = member.values
-    assert values is not None
-    marks = _marks(entry, plan, member)
+    state = member.current()
+    if state is None:
+        return None
+    variation, values, own = state
+    if values is None:
+        return None
+    marks = _marks(entry, plan, variation.form)
     if not all(mark.dynamic for mark in marks.values()):
         return None
-    found = family.serving(values, donate, plan.wanted)
-    own = member.target
-    if own is None or not own.serves(values):
-        own = family.target(entry.structure, donate, values, marks)
-        if own is None:
+    if own is None or marks:
+        try:
+            own = variation.target(entry.structure, donate, values, marks)
+        except LoomError as error:
+            family.refused = str(error)
             return None
-        member.target = own
-    if found is own:
-        return own, values
-    if not forms.stays(own.entry):
+        member.state = State(variation, values, own)
+    found = variation.serving(values, donate, plan.wanted)
+    if found is not own and not forms.stays(own.entry):
         if _obtained(own.entry, entry, plan, donate, family, waits, bool(marks)):
             return own, values
         if family.refused:
@@ -257,13 +286,12 @@ def ready(
     return None if found is None else (found, values)
 
 
-def _marks(entry: memory.Entry, plan: Plan, member: Member) -> dict[int, Mark]:
+def _marks(entry: memory.Entry, plan: Plan, form: Form) -> dict[int, Mark]:
     """What the program says of the symbols, by the marks on the plan's leaves."""
     if not extent_marks.used:
         return {}
-    assert member.form is not None
     ranks = [len(t.shape) for t in entry.structure.leaf_types]
-    return extent_marks.of_symbols(plan.leaves, ranks, member.form)
+    return extent_marks.of_symbols(plan.leaves, ranks, form)
 
 
 def _obtained(
@@ -310,8 +338,9 @@ def _obtained(
 def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
     """Take account of what a run has cost that a padded program would have done."""
     member: Member | None = entry.member
-    if member is not None and member.target is not None:
-        target = member.target.entry
+    state = None if member is None else member.state
+    if member is not None and state is not None and state.target is not None:
+        target = state.target.entry
         target.runs += 1
         target.spent += seconds
         member.family.spent += seconds
@@ -327,12 +356,13 @@ def ran_padded(
     It counts for the structure's own program, and for that of its own bucket.
     """
     entry.runs += 1
-    entry.spent += seconds * (1 - _product(values) / target.size)
+    entry.spent += seconds * (1 - math.prod(values) / target.size)
     member: Member | None = entry.member
-    if member is not None and member.target is not None and member.target is not target:
-        own = member.target
-        own.entry.runs += 1
-        own.entry.spent += seconds * (1 - own.size / target.size)
+    state = None if member is None else member.state
+    if state is not None and state.target is not None and state.target is not target:
+        own = state.target.entry
+        own.runs += 1
+        own.spent += seconds * max(0.0, 1 - state.target.size / target.size)
 
 
 def unchanged(plan: Plan, structure: Structure) -> list[int]:
@@ -365,10 +395,3 @@ def clear() -> None:
     """Forget all families."""
     _first.clear()
     _families.clear()
-
-
-def _product(values: Sequence[int]) -> int:
-    found = 1
-    for n in values:
-        found *= n
-    return found

@@ -100,7 +100,7 @@ def _run_padded(
 
     evaluation: Evaluation = plan.evaluation
     whole: memory.Entry = target.entry
-    structure = whole.structure
+    structure = target.structure
     donatable = padded.unchanged(plan, structure)
     info = whole.dispatch_info(plan.wanted, donatable)
     if info is None:
@@ -132,7 +132,7 @@ def _run_padded(
     evaluation.bytes_out = sum(plan.nodes[n].types[r].nbytes for n, r in plan.wanted)
     evaluation.ran_padded(
         plan.structure, plan.wanted, plan.donatable if donate else [],
-        structure.padding, values)
+        target.padding, values)
     timings = evaluation.timings
     if "lookup" not in timings:
         timings["lookup"] = looked - started

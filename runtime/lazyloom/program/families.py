@@ -66,8 +66,8 @@ def bucket_of(value: int) -> int:
 
 def padded(
     structure: Structure, form: Form, bucket: Sequence[int], lowest: Sequence[int]
-) -> Structure:
-    """The structure at a bucket, with its padding.
+) -> tuple[Structure, Padding]:
+    """The structure at a bucket, and its padding, which it has.
 
     Raises LoomError where the shapes do not fit each other there: what seems to be one extent is
     several.
@@ -100,8 +100,7 @@ def padded(
         stream += structure.stream[place + 1 : end]
         place = end
         number += 1
-    found = Structure(
-        tuple(stream), tuple(leaf_types),
-        Padding(tuple(bucket), tuple(lowest), tuple(sizes), tuple(numbers)))
+    padding = Padding(tuple(bucket), tuple(lowest), tuple(sizes), tuple(numbers))
+    found = Structure(tuple(stream), tuple(leaf_types), padding)
     found.instructions  # noqa: B018 - infers all types
-    return found
+    return found, padding
