@@ -411,6 +411,16 @@ def test_convolutions_of_any_number_of_samples(run: Extents) -> None:
     run.vjp("conv", (0, 1), x, w, known(floats(n, 4, 6), *out.dims), **attributes)
 
 
+def test_windows_of_any_number_of_samples(run: Extents) -> None:
+    (n,) = run.extents
+    x = known(RNG.permutation(n * 3 * 8).reshape(n, 3, 8).astype(np.float32), "e0", "3", "8")
+    for name in ("max_pool", "avg_pool"):
+        attributes = {"window": (2,), "strides": (2,), "padding_low": (0,), "padding_high": (0,)}
+        out = run(name, x, **attributes)
+        assert out.dims == (("e0",), ("3",), ("4",))
+        run.vjp(name, (0,), x, known(floats(n, 3, 4), *out.dims), **attributes)
+
+
 def test_a_value_that_does_not_vary_takes_any_description(run: Extents) -> None:
     (n,) = run.extents
     ones = run("full", known(np.float32(1)), shape=(3 * n, 4), numbers=("3*e0", "4"))

@@ -89,6 +89,7 @@ def _while(run: Run, step: Any, xs: list[Value]) -> list[Value]:
 
 
 def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    import jax
     from jax import lax
 
     p = step.params
@@ -102,8 +103,8 @@ def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             along = unified(along, x.dims[0])
         along = run.varying(along)
     arrays = [x.data for x in carry]
-    first = [Value(x.data[0] if x.data.shape[0] else np.zeros(x.data.shape[1:], x.data.dtype),
-                   x.dims[1:]) for x in rows]
+    first = [Value(jax.ShapeDtypeStruct(x.data.shape[1:], x.data.dtype), x.dims[1:])
+             for x in rows]
 
     def results(dims: _Dims) -> _Dims:
         return _dims_of(run, body, [*given, *_valued(arrays, dims), *first])

@@ -291,7 +291,10 @@ _WINDOWS: Final = {
 
 def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     """Windows over static dimensions."""
-    dims = run.common([x for x in xs if x.dims])
+    # a window changes how long a static dimension is
+    dims = [
+        functools.reduce(unified, [d for d in each if is_dynamic(d)] or [("1",)])
+        for each in zip(*[x.dims for x in xs if x.dims], strict=True)]
     changed = {}
     for key, alone in _WINDOWS.items():
         if key in step.params:
