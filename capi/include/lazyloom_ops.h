@@ -5305,20 +5305,20 @@ static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char
 }
 
 /* Means and variances kept over batches: (1 - momentum) * old + momentum * new, of each.
-   The new variance is multiplied by correction, which makes a biased one unbiased. Raises
-   ShapeError.
+   Of num values, 2 or more, the new variance is multiplied by num / (num - 1), which makes a
+   biased one unbiased. Raises ShapeError.
      mean: T
      variance: T
      new_mean: T
      new_variance: T
      momentum: T
      T: one dtype, float16 or bfloat16 or float32 or float64
-     correction: float, default 1.0
+     num: int, default 0
    Source: Ioffe, Szegedy, Batch Normalization, 2015 */
 static inline LOOM_CHECK loom_status loom_running_moments(loom_tensor mean, loom_tensor variance,
                                                           loom_tensor new_mean,
                                                           loom_tensor new_variance,
-                                                          loom_tensor momentum, double correction,
+                                                          loom_tensor momentum, int64_t num,
                                                           loom_tensor *mean_result,
                                                           loom_tensor *variance_result) {
   loom_operand fixed_[5];
@@ -5330,7 +5330,7 @@ static inline LOOM_CHECK loom_status loom_running_moments(loom_tensor mean, loom
   fixed_[2] = loom_t(new_mean);
   fixed_[3] = loom_t(new_variance);
   fixed_[4] = loom_t(momentum);
-  attributes_[0] = loom_attr_float("correction", correction);
+  attributes_[0] = loom_attr_int("num", num);
   status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
   loom_hand_out_(mean_result, results_[0]);
   loom_hand_out_(variance_result, results_[1]);
@@ -5341,8 +5341,7 @@ static inline LOOM_CHECK loom_status loom_running_moments_with(loom_operand mean
                                                                loom_operand variance,
                                                                loom_operand new_mean,
                                                                loom_operand new_variance,
-                                                               loom_operand momentum,
-                                                               double correction,
+                                                               loom_operand momentum, int64_t num,
                                                                loom_tensor *mean_result,
                                                                loom_tensor *variance_result) {
   loom_operand fixed_[5];
@@ -5354,7 +5353,7 @@ static inline LOOM_CHECK loom_status loom_running_moments_with(loom_operand mean
   fixed_[2] = new_mean;
   fixed_[3] = new_variance;
   fixed_[4] = momentum;
-  attributes_[0] = loom_attr_float("correction", correction);
+  attributes_[0] = loom_attr_int("num", num);
   status_ = loom_record_("running_moments", fixed_, 5, attributes_, 1, results_, 2);
   loom_hand_out_(mean_result, results_[0]);
   loom_hand_out_(variance_result, results_[1]);

@@ -117,7 +117,8 @@ def _ctc_loss(logs: Array, targets: Array, steps: Array, lengths: Array, *, blan
 
 
 def _running_moments(mean: Array, variance: Array, new_mean: Array, new_variance: Array,
-                     momentum: Array, *, correction: float) -> Any:  # fmt: skip
+                     momentum: Array, *, num: int) -> Any:  # fmt: skip
+    correction = num / (num - 1) if num > 1 else 1.0
     return (mean + (new_mean - mean) * momentum,
             variance + (new_variance * correction - variance) * momentum)
 

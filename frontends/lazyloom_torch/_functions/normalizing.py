@@ -162,14 +162,13 @@ def instance_norm(
             y = record("add" if i else "multiply", [y, wide])
     moments = [record("mean", [record("reshape", [m], {"shape": (batch, channels)})],
                       {"axes": (0,), "keepdims": False}) for m in (mean, variance)]
-    _update(running_mean, running_var, moments[0], moments[1], momentum,
-            positions / (positions - 1))
+    _update(running_mean, running_var, moments[0], moments[1], momentum, positions)
     return _wrap(cast(y, input.tensor_type.dtype))
 
 
 #: the specs of batch normalisation in training, by eps, and of its running moments
 _BATCH_NORMS: dict[tuple[float, int], Spec] = {}
-_RUNNING: dict[float, Spec] = {}
+_RUNNING: dict[int, Spec] = {}
 
 
 def batch_norm(
@@ -212,18 +211,18 @@ def batch_norm(
         ready = _BATCH_NORMS[key] = spec("batch_norm_train", 3, {"eps": float(eps)})
     y, mean, variance = record_spec(ready, (x, w, b))
     if running_mean is not None or running_var is not None:
-        _update(running_mean, running_var, mean, variance, momentum, count / (count - 1))
+        _update(running_mean, running_var, mean, variance, momentum, count)
     return _wrap(y if y.dtype is kind else cast(y, kind))
 
 
 def _update(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Any, variance: Any,
-    momentum: Any, correction: float,
+    momentum: Any, count: int,
 ) -> None:
     """Move the running moments, in place, towards the batch's."""
-    ready = _RUNNING.get(correction)
+    ready = _RUNNING.get(count)
     if ready is None:
-        ready = _RUNNING[correction] = spec("running_moments", 5, {"correction": correction})
+        ready = _RUNNING[count] = spec("running_moments", 5, {"num": count})
     given = running_mean if running_mean is not None else running_var
     assert given is not None
     kind = given.tensor_type.dtype

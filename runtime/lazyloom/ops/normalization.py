@@ -156,20 +156,20 @@ def batch_norm_infer(
     rules.running_moments, T="floating", source="Ioffe, Szegedy, Batch Normalization, 2015",
     outputs=("mean", "variance"),
     samples=Cases(
-        case((3,), (3,), (3,), (3,), (), correction=1.25), case((0,), (0,), (0,), (0,), ()),
+        case((3,), (3,), (3,), (3,), (), num=5), case((0,), (0,), (0,), (0,), ()),
         low=0.1, high=0.9), linear="mean variance new_mean new_variance",
 )  # fmt: skip
 def running_moments(
-    mean: T, variance: T, new_mean: T, new_variance: T, momentum: T, *, correction: float = 1.0
+    mean: T, variance: T, new_mean: T, new_variance: T, momentum: T, *, num: int = 0
 ) -> Array:  # fmt: skip
     """Means and variances kept over batches: (1 - momentum) * old + momentum * new, of each.
 
-    The new variance is multiplied by ``correction``, which makes a biased one unbiased.
-    Raises ShapeError.
+    Of ``num`` values, 2 or more, the new variance is multiplied by ``num / (num - 1)``, which
+    makes a biased one unbiased. Raises ShapeError.
     """
     share = lax.broadcast_in_dim(momentum, mean.shape, ())
     rest = lax.sub(_like(share, 1.0), share)
-    right = lax.mul(new_variance, _like(share, correction))
+    right = lax.mul(new_variance, _like(share, num / (num - 1))) if num > 1 else new_variance
     return tuple(lax.add(lax.mul(rest, old), lax.mul(share, new))
                  for old, new in ((mean, new_mean), (variance, right)))
 
