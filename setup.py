@@ -21,9 +21,8 @@ CORE = [
     "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/checks",
     "evaluate/collect", "evaluate/cuts", "evaluate/evaluate", "evaluate/overwritten",
     "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",
-    "program/extents", "program/families",
-    "program/plan", "program/program", "program/repetition", "settings", "tensor/operators",
-    "tensor/tensor", "tensor/views",
+    "program/extents", "program/families", "program/plan", "program/program",
+    "program/repetition", "settings", "tensor/operators", "tensor/tensor", "tensor/views",
     "trace/cut_history", "trace/graph", "trace/recording", "trace/scalars", "trace/source",
     "trace/specs", "trace/tape", "types",
 ]  # fmt: skip

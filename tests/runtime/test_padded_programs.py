@@ -172,12 +172,13 @@ def test_another_process_finds_it_on_disk() -> None:
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
         forms.WORTH, forms.SLOWER = 0.0, float("inf")
-        forms.EAGER_FACTOR, forms.START = float("inf"), 0.0
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):
             x = np.random.default_rng(n).normal(size=(2, n, {WIDTH})).astype(np.float32)
-            value = ll.record("matmul", [ll.from_host(x), w])
+            x0 = ll.from_host(x)
+            ll.mark_dynamic(x0, 1)
+            value = ll.record("matmul", [x0, w])
             for _ in range(40):
                 value = ll.record("sin", [value])
             found = ll.record("sum", [value], dict(axes=(1,), keepdims=False)).read()

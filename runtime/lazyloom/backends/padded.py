@@ -309,7 +309,7 @@ def _obtained(
     start = forms.start_seconds()
     # all programs share the start of JAX's client
     if not target.looked and not target.queued and disk.enabled() and (
-        family.spent + run >= start + forms.LOAD + forms.LOAD_PER_OP * ops
+        marked or family.spent + run >= start + forms.LOAD + forms.LOAD_PER_OP * ops
     ):
         with target.lock:
             if programs.look(target, plan.wanted, donate, plan.evaluation) is None:
