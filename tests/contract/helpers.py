@@ -35,6 +35,11 @@ def number(x: float, dtype: ll.DType = F32) -> ll.Scalar:
     return ll.Scalar(x, dtype)
 
 
+def rec(op: str, *operands: Any, **attributes: Any) -> Any:
+    """A recorded op, its attributes by name."""
+    return ll.record(op, operands, attributes)
+
+
 class Delta(dict[str, int]):
     """How much each counter of ``stats()`` grew inside a :func:`counted` block."""
 

@@ -14,7 +14,7 @@ import pytest
 import lazyloom as ll
 from lazyloom.backends import background, forms
 from lazyloom.backends.selection import backend
-from tests.contract.helpers import counted, host, in_threads, number, script
+from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
 
@@ -36,10 +36,6 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
-
-
-def rec(op: str, *operands: Any, **attributes: Any) -> Any:
-    return ll.record(op, operands, attributes)
 
 
 def program(shift: float = 1.5, x: np.ndarray = X) -> Any:

@@ -15,7 +15,7 @@ import lazyloom as ll
 from lazyloom.backends import background, forms, padded
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
-from tests.contract.helpers import counted, host, in_threads, number, script
+from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
 
@@ -37,10 +37,6 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
-
-
-def rec(op: str, *operands: Any, **attributes: Any) -> Any:
-    return ll.record(op, operands, attributes)
 
 
 def of_length(n: int) -> np.ndarray:
@@ -213,22 +209,27 @@ def test_extents_of_0_and_1_and_others_are_programs_of_their_own() -> None:
         assert check(n).form == "pieces"
 
 
-def test_two_extents_change_independently() -> None:
+def of_two_extents(op: str) -> Callable[[int], ll.Evaluation]:
+    """A program of a [b, n] array, whose sum over b is read; called with 100 b + n."""
+
     def run(shape: int) -> ll.Evaluation:
-        b, n = shape // 100, shape % 100
-        x = np.random.default_rng(shape).normal(size=(b, n)).astype(np.float32)
+        x = np.random.default_rng(shape).normal(size=(shape // 100, shape % 100))
+        x = x.astype(np.float32)
         value = host(x)
         for _ in range(12):
-            value = rec("sin", value)
-        y = x
-        for _ in range(12):
-            y = np.sin(y)
-        np.testing.assert_allclose(
-            rec("sum", value, axes=(0,), keepdims=False).read(), y.sum(0), rtol=1e-4, atol=1e-5)
+            value = rec(op, value)
+            x = getattr(np, op)(x)
+        found = rec("sum", value, axes=(0,), keepdims=False).read()
+        np.testing.assert_allclose(found, x.sum(0), rtol=1e-4, atol=1e-5)
         record = ll.last_evaluation()
         assert record is not None
         return record
 
+    return run
+
+
+def test_two_extents_change_independently() -> None:
+    run = of_two_extents("sin")
     becomes_padded([1719, 1820, 2118, 1917, 2020, 1821], run)
     record = run(2313)
     assert record.form == "padded" and sorted(record.padding) == [(13, 24), (23, 24)]
@@ -236,22 +237,7 @@ def test_two_extents_change_independently() -> None:
 
 def test_what_seemed_one_extent_is_told_apart() -> None:
     """Three members whose two extents differ alike, and others whose do not."""
-
-    def run(shape: int) -> ll.Evaluation:
-        b, n = shape // 100, shape % 100
-        x = np.random.default_rng(shape).normal(size=(b, n)).astype(np.float32)
-        value = host(x)
-        for _ in range(12):
-            value = rec("tanh", value)
-        y = x
-        for _ in range(12):
-            y = np.tanh(y)
-        np.testing.assert_allclose(
-            rec("sum", value, axes=(1,), keepdims=False).read(), y.sum(1), rtol=1e-4, atol=1e-5)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
-
+    run = of_two_extents("tanh")
     becomes_padded([1717, 1818, 1919, 2020], run)
     for shape in (1722, 2217, 1822):
         run(shape)
