@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms, padded
+from lazyloom.backends import background, forms, memory_limits, padded
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
@@ -321,6 +321,23 @@ def test_a_structure_with_padding_is_another_one() -> None:
     assert again == structure and again.padding == structure.padding
     assert again.digest == structure.digest != plain.digest
     assert Structure.parse(plain.serialized) == plain
+
+
+def test_without_donation_runs_are_waited_for() -> None:
+    becomes_padded([17, 18, 19, 20])
+    with ll.options(donate=False):
+        becomes_padded([21, 22, 23])
+
+
+def test_where_memory_is_short_it_runs_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    becomes_padded([17, 18, 19, 20])
+
+    def none_left(size: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(memory_limits, "limited", True)
+    monkeypatch.setattr(memory_limits, "to_run", none_left)
+    assert check(22).form == "pieces"
 
 
 def test_threads_share_padded_programs() -> None:

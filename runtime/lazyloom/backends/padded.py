@@ -36,6 +36,8 @@ MEMBERS: Final = 3
 #: extents of members that are remembered to see what varies, and how often that may be mistaken
 REMEMBERED: Final = 6
 MISTAKES: Final = 6
+#: bytes that padding may add to the operands of a run
+MOST_BYTES: Final = 1 << 28
 #: families, and first structures of their size
 KEPT: Final = 1024
 
@@ -47,15 +49,17 @@ class Target:
     Attributes:
         structure: at the bucket, with its padding.
         size: the product of the bucket's extents.
+        leaves: the bytes of its operands.
     """
 
-    __slots__ = ("structure", "donate", "padding", "size")
+    __slots__ = ("structure", "donate", "padding", "size", "leaves")
 
     def __init__(self, structure: Structure, padding: Padding, donate: bool) -> None:
         self.structure: Final = structure
         self.donate: Final = donate
         self.padding: Final = padding
         self.size: Final = math.prod(padding.bucket)
+        self.leaves: Final = sum(t.nbytes for t in structure.leaf_types)
 
     @property
     def entry(self) -> memory.Entry:
@@ -277,6 +281,9 @@ def ready(
             family.refused = str(error)
             return None
         member.state = State(variation, values, own)
+        if own.leaves - sum(t.nbytes for t in entry.structure.leaf_types) > MOST_BYTES:
+            entry.member, entry.alone = None, True
+            return None
     found = variation.serving(values, donate, plan.wanted)
     if found is not own and not forms.stays(own.entry):
         if _obtained(own.entry, entry, plan, donate, family, waits, bool(marks)):

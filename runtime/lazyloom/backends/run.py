@@ -36,8 +36,9 @@ def run(plan: Plan, donate: bool) -> None:
         pieces = forms.in_pieces(entry, plan, donate)
         if pieces or entry.program is None:
             found = padded.ready(entry, plan, donate, not pieces)
-            if found is not None:
-                _run_padded(entry, found[0], found[1], plan, donate, started)
+            if found is not None and _ran_padded(
+                entry, found[0], found[1], plan, donate, started
+            ):
                 return
         if pieces:
             _run_in_pieces(entry, plan, donate, started, forms.may_use_threads(entry, plan))
@@ -91,11 +92,14 @@ def _prepare(
     counters["ops_executed"] += len(plan.nodes)
 
 
-def _run_padded(
+def _ran_padded(
     entry: memory.Entry, target: Any, values: tuple[int, ...], plan: Plan, donate: bool,
     started: float,
-) -> None:  # fmt: skip
-    """Run the padded program of a bucket with the plan's leaves, and take what is asked for."""
+) -> bool:  # fmt: skip
+    """Run the padded program of a bucket with the plan's leaves, and take what is asked for.
+
+    False where there is not the memory for it.
+    """
     from . import padded, programs
 
     evaluation: Evaluation = plan.evaluation
@@ -112,12 +116,16 @@ def _run_padded(
     evaluation.backend = info.backend
     looked = time.perf_counter()
     arguments: list[Any] = []
-    for buffer, own, t in zip(
-        plan.leaves, plan.structure.leaf_types, structure.leaf_types, strict=True
-    ):
-        arguments.append(device_array(buffer) if own is t else padded_array(buffer, t))
-    _prepare(plan, whole, info, arguments)
-    arguments.append(padded.extents(values))
+    try:
+        for buffer, own, t in zip(
+            plan.leaves, plan.structure.leaf_types, structure.leaf_types, strict=True
+        ):
+            arguments.append(device_array(buffer) if own is t else padded_array(buffer, t))
+        _prepare(plan, whole, info, arguments)
+        arguments.append(padded.extents(values))
+    except MemoryError:
+        whole.stays, whole.runs = True, 0
+        return False
     counters["runs_padded"] += 1
     with Deferred(True):
         _launch(plan, info, arguments)
@@ -138,6 +146,7 @@ def _run_padded(
         timings["lookup"] = looked - started
     seconds = timings["dispatch"] = time.perf_counter() - looked
     padded.ran_padded(entry, target, values, seconds)
+    return True
 
 
 def _cut(plan: Plan, structure: Structure) -> None:
@@ -185,8 +194,7 @@ def _try(plan: Plan, entry: memory.Entry, started: float) -> None:
     from . import forms
 
     try:
-        for target in plan.results:
-            backend().wait(target.array)
+        _wait_for(plan)
     except Exception as error:
         reraise_from_handler(error)
         return  # whoever reads them gets the error
@@ -228,11 +236,16 @@ def _check(
     info.unchecked = None
 
 
+def _wait_for(plan: Plan) -> None:
+    for target in plan.results:
+        if target.array is not None:
+            backend().wait(target.array)
+
+
 def _wait(plan: Plan) -> None:
     """Wait for the results, so that a run that fails fails while its inputs are there."""
     try:
-        for target in plan.results:
-            backend().wait(target.array)
+        _wait_for(plan)
     except Exception:
         for target in plan.results:
             target.array = None
