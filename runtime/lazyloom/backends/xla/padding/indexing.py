@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from .dims import Description, NotPadded, is_dynamic, is_static, unified
+from .identities import IDENTITIES
 from .interpret import Rule, Run, Value
 from .moving import moved, part_from
 
@@ -180,12 +181,9 @@ def _scattered(
         tuple(dims), **changed)
 
 
-def indexing(identities: dict[str, Callable[[Any], Any]]) -> dict[str, Rule]:
-    """The rules, given what changes nothing in each fold."""
-    found: dict[str, Rule] = {"gather": _gather, "scatter": _scatter(None)}
-    for name, of in {
-        "add": "sum", "sub": "sum", "mul": "prod", "min": "min", "max": "max",
-    }.items():
-        for joined in "-_":
-            found[f"scatter{joined}{name}"] = _scatter(identities[of])
-    return found
+INDEXING: Final[dict[str, Rule]] = {
+    "gather": _gather, "scatter": _scatter(None),
+    **{f"scatter{joined}{name}": _scatter(IDENTITIES[fold]) for joined in "-_"
+       for name, fold in (("add", "sum"), ("sub", "sum"), ("mul", "prod"), ("min", "min"),
+                          ("max", "max"))},
+}  # fmt: skip

@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from .dims import ANY, Description, NotPadded, is_dynamic, is_static, unified
-from .indexing import indexing
+from .dims import ANY, NotPadded, is_dynamic, is_static, unified
+from .identities import IDENTITIES, lowest, ones
+from .indexing import INDEXING
 from .interpret import Rule, Run, Value
 from .loops import LOOPS
 from .moving import MOVING, moved
+from .windows import WINDOWS
 
 _ELEMENTWISE: Final = (
     "abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e "
@@ -115,39 +117,6 @@ def _dim_as_value(run: Run, step: Any, xs: list[Value]) -> list[Value]:
 # folds
 
 
-def lowest(dtype: Any, sign: int) -> Any:
-    """What no element is below (sign 1) or above (sign -1)."""
-    if dtype.kind == "b":
-        return np.asarray(sign < 0)
-    if np.issubdtype(dtype, np.integer):
-        info = np.iinfo(dtype)
-        return np.asarray(info.min if sign > 0 else info.max, dtype)
-    if np.issubdtype(dtype, np.complexfloating):
-        raise NotPadded("a maximum or minimum of complex numbers")
-    return np.asarray(-sign * np.inf, dtype)
-
-
-def nothing(dtype: Any) -> Any:
-    """What added changes nothing, not the sign of a zero either."""
-    if np.issubdtype(dtype, np.complexfloating):
-        return np.asarray(complex(-0.0, -0.0), dtype)
-    return np.asarray(0 if dtype.kind == "b" or np.issubdtype(dtype, np.integer) else -0.0, dtype)
-
-
-def _ones(dtype: Any) -> Any:
-    return np.asarray(True) if dtype.kind == "b" else np.invert(np.zeros((), dtype))
-
-
-#: what changes nothing in a fold
-IDENTITIES: Final[dict[str, Callable[[Any], Any]]] = {
-    "sum": nothing, "prod": lambda dtype: np.ones((), dtype),
-    "max": lambda dtype: lowest(dtype, 1), "min": lambda dtype: lowest(dtype, -1),
-    "and": _ones, "or": lambda dtype: np.zeros((), dtype),
-    "xor": lambda dtype: np.zeros((), dtype),
-    "logsumexp": lambda dtype: lowest(dtype, 1),
-}  # fmt: skip
-
-
 def _reduce(identity: Callable[[Any], Any]) -> Rule:
     def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         x, axes = xs[0], step.params["axes"]
@@ -232,7 +201,7 @@ def _last(dtype: Any) -> Any:
     """What no element is below in the order of all numbers, in which some NaN are below -inf."""
     if dtype.kind == "b" or np.issubdtype(dtype, np.integer):
         return lowest(dtype, 1)
-    bits = _ones(np.dtype(f"u{dtype.itemsize}"))
+    bits = ones(np.dtype(f"u{dtype.itemsize}"))
     return np.asarray(bits).view(dtype)
 
 
@@ -253,59 +222,6 @@ def _dot_general(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             Value(x.data, tuple(described)), axes, np.zeros((), x.data.dtype)), ()))
         dims += [d for k, d in enumerate(x.dims) if k not in axes and k not in others]
     return run.bound(step, filled, tuple(dims))
-
-
-def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
-    """A convolution over static places: of any number of samples, or that sums over them."""
-    x, w = xs
-    p = step.params
-    numbers = p["dimension_numbers"]
-    lhs, rhs, out = numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
-    if any(is_dynamic(x.dims[d]) for d in lhs[2:]) or any(is_dynamic(w.dims[d]) for d in rhs[2:]):
-        raise NotPadded("conv_general_dilated over a dynamic dimension")
-    grouped = p["feature_group_count"] != 1 or p["batch_group_count"] != 1
-    if grouped and any(is_dynamic(v.dims[d]) for v, d in (
-        (x, lhs[1]), (w, rhs[0]), (w, rhs[1]), *[(x, lhs[0])] * (p["batch_group_count"] != 1))
-    ):
-        raise NotPadded("conv_general_dilated of groups of a dynamic size")
-    along = unified(x.dims[lhs[1]], w.dims[rhs[1]]) if not grouped else x.dims[lhs[1]]
-    if not grouped:
-        x, w = (Value(run.filled(v._replace(dims=tuple(
-            along if k == d else e for k, e in enumerate(v.dims))), [d],
-            np.zeros((), v.data.dtype)), v.dims) for v, d in ((x, lhs[1]), (w, rhs[1])))
-    dims: list[Description] = [
-        (str(run.sizes.at_bucket(n)),) for n in step.outvars[0].aval.shape]
-    dims[out[0]], dims[out[1]] = x.dims[lhs[0]], w.dims[rhs[0]]
-    if p["batch_group_count"] != 1:
-        dims[out[0]] = run.sizes.plain(step.outvars[0].aval.shape[out[0]])
-    return run.bound(step, [x, w], tuple(dims), padding=tuple(
-        (run.sizes.at_bucket(low), run.sizes.at_bucket(high)) for low, high in p["padding"]))
-
-
-#: parameters with one entry a dimension, and the entry that leaves a dimension alone
-_WINDOWS: Final = {
-    "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
-    "window_dilation": 1,
-}  # fmt: skip
-
-
-def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
-    """Windows over static dimensions."""
-    # a window changes how long a static dimension is
-    dims = [
-        functools.reduce(unified, [d for d in each if is_dynamic(d)] or [("1",)])
-        for each in zip(*[x.dims for x in xs if x.dims], strict=True)]
-    changed = {}
-    for key, alone in _WINDOWS.items():
-        if key in step.params:
-            changed[key] = given = tuple(
-                tuple(map(run.sizes.at_bucket, n)) if isinstance(n, tuple) else
-                run.sizes.at_bucket(n) for n in step.params[key])
-            if any(is_dynamic(d) and n != alone for d, n in zip(dims, given, strict=True)):
-                raise NotPadded(f"{step.primitive.name} over a dynamic dimension")
-    results = [tuple(d if is_dynamic(d) else (str(n),)
-                     for d, n in zip(dims, v.aval.shape, strict=True)) for v in step.outvars]
-    return run.bound(step, xs, *results, **changed)
 
 
 #: the dimensions of operands that are not matrices
@@ -342,9 +258,6 @@ def _fft(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.bound(step, xs, dims)
 
 
-_WINDOW_STEPS: Final = (
-    "reduce_window reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add "
-    "select_and_scatter_add").split()
 _LINEAR_ALGEBRA: Final = (
     "cholesky eigh geqrf lu lu_pivots_to_permutation qr svd triangular_solve").split()
 
@@ -352,7 +265,6 @@ RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **{f"reduce_{name}": _reduce(identity) for name, identity in IDENTITIES.items()},
     **{f"cum{name}": _cumulative(identity) for name, identity in IDENTITIES.items()},
-    **dict.fromkeys(_WINDOW_STEPS, _windowed),
     **dict.fromkeys(_LINEAR_ALGEBRA, _batched),
     "reduce": _reduce_by, "argmax": _arg(1), "argmin": _arg(-1), "sort": _sort, "top_k": _top_k,
     "bitcast_convert_type": _bitcast, "optimization_barrier": _each, "stop_gradient": _elementwise,
@@ -360,5 +272,5 @@ RULES: Final[dict[str, Rule]] = {
     "stack": _stack,
     "expand_dims": _reshape, "transpose": _transpose, "iota": _iota,
     "dim_as_value": _dim_as_value, "dot_general": _dot_general,
-    "conv_general_dilated": _convolution, "fft": _fft, **MOVING, **LOOPS, **indexing(IDENTITIES),
+    "fft": _fft, **MOVING, **LOOPS, **INDEXING, **WINDOWS,
 }  # fmt: skip

@@ -1,0 +1,151 @@
+"""Convolutions and folds over windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from .dims import Description, NotPadded, is_dynamic, is_static, unified
+from .identities import IDENTITIES, lowest, nothing
+from .interpret import Rule, Run, Value
+
+
+def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    x, w = xs
+    p = step.params
+    numbers = p["dimension_numbers"]
+    lhs, rhs, out = numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
+    shape = step.outvars[0].aval.shape
+    if p["feature_group_count"] != 1 or p["batch_group_count"] != 1:
+        if any(is_dynamic(v.dims[d]) for v, d in (
+            (x, lhs[1]), (w, rhs[0]), (w, rhs[1]), *[(x, lhs[0])] * (p["batch_group_count"] != 1))
+        ):
+            raise NotPadded("conv_general_dilated of groups of a dynamic size")
+        features = None
+    else:
+        features = unified(x.dims[lhs[1]], w.dims[rhs[1]])
+    dims: list[Description] = [run.sizes.plain(n) for n in shape]
+    if p["batch_group_count"] == 1:
+        dims[out[0]] = x.dims[lhs[0]]
+    dims[out[1]] = w.dims[rhs[0]]
+    padding = []
+    for k, (low, high) in enumerate(p["padding"]):
+        a, b = x.dims[lhs[2 + k]], w.dims[rhs[2 + k]]
+        if not any(map(is_dynamic, (a, b, dims[out[2 + k]]))):
+            padding.append((int(low), int(high)))
+            continue
+        run.first(a)
+        run.first(b)
+        padding.append(edges(
+            run, low, dims[out[2 + k]], _reach(x.data.shape[lhs[2 + k]], p["lhs_dilation"][k]),
+            _reach(w.data.shape[rhs[2 + k]], p["rhs_dilation"][k]), p["window_strides"][k]))
+    # what is summed over: zeros, as what lies around
+    filled = []
+    for v, spec in ((x, lhs), (w, rhs)):
+        described = list(v.dims)
+        if features is not None:
+            described[spec[1]] = features
+        filled.append(Value(run.filled(
+            Value(v.data, tuple(described)), spec[1:], np.zeros((), v.data.dtype)), v.dims))
+    return run.bound(step, filled, tuple(dims), padding=tuple(padding))
+
+
+def _reach(size: int, dilation: int) -> int:
+    """How many elements lie between the first and the last of a dilated dimension, with them."""
+    return (size - 1) * int(dilation) + 1 if size else 0
+
+
+def edges(
+    run: Run, low: Any, description: Description, size: int, window: int, stride: int
+) -> tuple[int, int]:
+    """The padding of a dimension at the bucket, with which windows fit in as often as they should.
+
+    Raises NotPadded where what comes before the first element is dynamic.
+    """
+    before = run.sizes.text(low)
+    if not is_static(before.removeprefix("-")):
+        raise NotPadded("windows with a dynamic number of elements before the first one")
+    times = run.sizes.at_bucket(run.sizes.total(description))
+    return int(before), (times - 1) * int(stride) + window - int(before) - size
+
+
+#: parameters with one entry a dimension, and the entry that leaves a dimension alone
+_WINDOWS: Final = {
+    "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
+    "window_dilation": 1,
+}  # fmt: skip
+#: what changes nothing in a window
+_IN_WINDOWS: Final[dict[str, Callable[[Any], Any]]] = {
+    f"reduce_window_{name}": IDENTITIES[name] for name in ("sum", "max", "min")}
+
+
+def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    name, p = step.primitive.name, step.params
+    # a window changes how long a dimension is: the last operand's is the longer one
+    x = xs[-1] if name == "select_and_scatter_add" else xs[0]
+    shorter = xs[0].dims if name == "select_and_scatter_add" else [
+        run.sizes.plain(n) for n in step.outvars[0].aval.shape]
+    changed: dict[str, Any] = {}
+    for key in _WINDOWS:
+        if key in p:
+            changed[key] = [
+                n if isinstance(n, tuple) else run.sizes.at_bucket(n) for n in p[key]]
+    moved_over = []
+    for d, (a, b) in enumerate(zip(x.dims, shorter, strict=True)):
+        if all(_alone(run, changed[key][d], alone) for key, alone in _WINDOWS.items()
+               if key in changed):
+            changed["padding"][d] = (0, 0)
+        elif is_dynamic(a) or is_dynamic(b):
+            run.first(a)
+            run.first(b)
+            moved_over.append(d)
+            low, _ = changed["padding"][d]
+            changed["padding"][d] = edges(
+                run, low, b, _reach(x.data.shape[d], changed.get("base_dilation", [1] * 99)[d]),
+                _reach(changed["window_dimensions"][d],
+                       changed.get("window_dilation", [1] * 99)[d]),
+                changed["window_strides"][d])
+        else:
+            changed["padding"][d] = tuple(map(run.sizes.at_bucket, changed["padding"][d]))
+    given = list(xs)
+    if moved_over:
+        identity = _IN_WINDOWS.get(name)
+        if name == "select_and_scatter_add":
+            source = Value(run.filled(xs[0], moved_over, nothing(x.data.dtype)), xs[0].dims)
+            sign = {"ge": 1, "le": -1}.get(str(p["select_prim"]))
+            if sign is None:
+                raise NotPadded(f"select_and_scatter_add by {p['select_prim']}")
+            given = [source, Value(
+                run.filled(x, moved_over, lowest(x.data.dtype, sign)), x.dims)]
+        elif identity is not None:
+            given = [Value(run.filled(x, moved_over, identity(x.data.dtype)), x.dims)]
+        else:
+            raise NotPadded(f"{name} over a dynamic dimension")
+    others = [v.dims for v in xs if v.dims and v is not x]
+    dims = list(x.dims)
+    for d in range(len(dims)):
+        if d not in moved_over:
+            for each in others:
+                if is_dynamic(dims[d]) or is_dynamic(each[d]):
+                    dims[d] = unified(dims[d], each[d])
+    results = [
+        tuple(dims[d] if is_dynamic(dims[d]) and d not in moved_over else run.sizes.plain(n)
+              for d, n in enumerate(v.aval.shape)) for v in step.outvars]
+    return run.bound(step, given, *results, **{k: tuple(v) for k, v in changed.items()})
+
+
+def _alone(run: Run, entry: Any, alone: Any) -> bool:
+    """Whether an entry of a step over windows leaves its dimension alone."""
+    if isinstance(entry, tuple):
+        return all(run.sizes.text(n) == "0" for n in entry)
+    return bool(entry == alone)
+
+
+WINDOWS: Final[dict[str, Rule]] = {
+    "conv_general_dilated": _convolution,
+    **dict.fromkeys(
+        ("reduce_window", "reduce_window_max", "reduce_window_min", "reduce_window_sum",
+         "select_and_gather_add", "select_and_scatter_add"), _windowed),
+}  # fmt: skip
