@@ -63,6 +63,7 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.4  loom_mark_dynamic(), loom_mark_static()
      1.3  loom_function, loom_scan(), loom_while_loop(), loom_cond()
      1.2  LOOM_ERROR_STACK, LOOM_ERROR_OUT_OF_MEMORY
      1.1  LOOM_ERROR_INDEX_RANGE
@@ -80,7 +81,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 3
+#define LOOM_ABI_MINOR 4
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -465,6 +466,22 @@ LOOM_API LOOM_CHECK loom_status loom_cond(loom_tensor which, loom_function if_tr
    tensors: in. */
 LOOM_API LOOM_CHECK loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait);
 
+/* Says that an extent of an input changes from run to run. Programs that differ in it alone
+   are then padded to one as soon as a second extent is seen; without it, once that has paid.
+   To be said of each new input; what is pending is computed first. Results are those without
+   padding, up to the order of sums. axis: may count from the end. minimum, maximum: the
+   smallest and the largest extent that there will be, -1 for one that is not known; where the
+   largest is known, one program serves all extents.
+   Errors: LOOM_ERROR_ARGUMENT if there is no such axis, or its extent is not within the
+   bounds. */
+LOOM_API LOOM_CHECK loom_status loom_mark_dynamic(loom_tensor tensor, int64_t axis,
+                                                  int64_t minimum, int64_t maximum);
+
+/* Says that extents of an input are never padded. axes: in, axis_count, or NULL for all.
+   What is pending is computed first. Errors: LOOM_ERROR_ARGUMENT if there is no such axis. */
+LOOM_API LOOM_CHECK loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes,
+                                                 size_t axis_count);
+
 /* ---- observation ------------------------------------------------------------- */
 
 /* The program that computes these pending tensors; LOOM_ERROR_ARGUMENT if none of them is
@@ -658,6 +675,8 @@ static inline loom_attr loom_attr_floats(const char *name, const double *values,
 #define loom_while_loop(...) (LOOM_HERE, loom_while_loop(__VA_ARGS__))
 #define loom_cond(...) (LOOM_HERE, loom_cond(__VA_ARGS__))
 #define loom_sync(...) (LOOM_HERE, loom_sync(__VA_ARGS__))
+#define loom_mark_dynamic(...) (LOOM_HERE, loom_mark_dynamic(__VA_ARGS__))
+#define loom_mark_static(...) (LOOM_HERE, loom_mark_static(__VA_ARGS__))
 #define loom_program_of(...) (LOOM_HERE, loom_program_of(__VA_ARGS__))
 #endif
 

@@ -36,6 +36,10 @@ int loomp_cond(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t)
                const uint64_t *operands, size_t operand_count, uint64_t *results,
                size_t result_count, uintptr_t file, int line);
 int loomp_sync(const uint64_t *tensors, size_t count, int wait, uintptr_t file, int line);
+int loomp_mark_dynamic(uint64_t tensor, int64_t axis, int64_t minimum, int64_t maximum,
+                       uintptr_t file, int line);
+int loomp_mark_static(uint64_t tensor, const int64_t *axes, size_t axis_count, uintptr_t file,
+                      int line);
 int loomp_program_of(const uint64_t *tensors, size_t count, uint64_t *result, uintptr_t file,
                      int line);
 int loomp_last_program(uint64_t *result);

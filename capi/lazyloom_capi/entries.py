@@ -592,6 +592,31 @@ def loomp_sync(given: Any, count: int, wait: int) -> int:
 
 
 @located
+def loomp_mark_dynamic(tensor: int, axis: int, minimum: int, maximum: int) -> int:
+    found = _value(tensor)
+    for name, bound in (("minimum", minimum), ("maximum", maximum)):
+        if bound != -1 and bound < 1:
+            raise ArgumentError(
+                f"loom_mark_dynamic: {name} is {bound}, expected an extent of at least 1, or -1 if "
+                "it is not known")
+    lazyloom.mark_dynamic(
+        found, axis, min=None if minimum == -1 else minimum,
+        max=None if maximum == -1 else maximum)
+    return 1
+
+
+@located
+def loomp_mark_static(tensor: int, axes: Any, axis_count: int) -> int:
+    found = _value(tensor)
+    if axes == ffi.NULL:
+        lazyloom.mark_static(found)
+    elif axis_count:
+        for axis in ffi.unpack(axes, axis_count):
+            lazyloom.mark_static(found, axis)
+    return 1
+
+
+@located
 def loomp_program_of(given: Any, count: int, result: Any) -> int:
     result[0] = handles.give(PROGRAM, lazyloom.program_of(*_values(given, count)))
     return 1

@@ -550,6 +550,18 @@ loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
   return CALL(loomp_sync((uint64_t *)tensors, count, wait, WHERE));
 }
 
+loom_status loom_mark_dynamic(loom_tensor tensor, int64_t axis, int64_t minimum,
+                              int64_t maximum) {
+  READY();
+  return CALL(loomp_mark_dynamic(tensor.bits, axis, minimum, maximum, WHERE));
+}
+
+loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes, size_t axis_count) {
+  READY();
+  NEED_LIST(axes, axis_count);
+  return CALL(loomp_mark_static(tensor.bits, axes, axis_count, WHERE));
+}
+
 loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_program *result) {
   NEED(result);
   result->bits = 0;

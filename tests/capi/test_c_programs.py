@@ -34,6 +34,16 @@ def test_program(name: str, compiled: Compile, bare_environment: dict[str, str])
     assert done.stdout.strip().endswith(("works", "work"))
 
 
+def test_extents_that_are_marked(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Programs of other extents run as one, which no test before it has stored."""
+    done = run([str(compiled(HERE / "extents.c"))], {
+        **bare_environment, "LAZYLOOM_REPRODUCIBLE": "0", "LAZYLOOM_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "extents work\n"
+
+
 LIMITS = [
     "atexit before the start", "atexit after computing", "destructor", "the end of Python",
     "the end of a thread", "a small stack", "fork at the start", "traps", "rounding",
@@ -80,7 +90,7 @@ def test_digits(digits_report: dict[str, Any]) -> None:
 
 def test_every_public_function_is_called_by_a_c_program() -> None:
     """The programs above run, so what they contain is called."""
-    sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in PROGRAMS)]
+    sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in [*PROGRAMS, "extents"])]
     text = "\n".join(re.sub(r"/\*.*?\*/", "", s.read_text(), flags=re.S) for s in sources)
     public = header.functions((header.include_dir() / "lazyloom.h").read_text())
     assert not [name for name in public if not re.search(rf"\b{name}\)?\(", text)]

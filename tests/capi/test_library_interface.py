@@ -45,7 +45,7 @@ def interface() -> str:
 def test_interface_is_the_recorded_one() -> None:
     """A changed or missing line breaks libraries that are built already: raise INTERFACE in
     build.py. A new one needs a new minor version of the ABI, which older libraries then do without.
-    Then: python -m tests.capi.test_interface"""
+    Then: python -m tests.capi.test_library_interface"""
     now, recorded = interface(), RECORD.read_text()
     changes = "\n".join(difflib.unified_diff(
         recorded.splitlines(), now.splitlines(), "recorded", "now", lineterm="", n=0))
