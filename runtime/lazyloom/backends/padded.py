@@ -152,13 +152,21 @@ class Family:
         """Take note of another member."""
         self.members += 1
         known = self.variation
-        if known is not None and known.form.values(numbers) is not None:
+        follows = known is not None and known.form.values(numbers) is not None
+        if follows and self.members > MEMBERS:
             return
         self.examples = [*self.examples[1 - REMEMBERED :], numbers]
+        if known is not None and follows:
+            # three say more than two of what goes together
+            again = form_of(self.examples, affine=True)
+            if again is not None and len(again.bases) < len(known.form.bases):
+                self.refused = ""
+                self.variation = Variation(again)
+            return
         found = None
         for examples in (self.examples, self.examples[-3:], self.examples[-2:]):
             if len(examples) > 1:
-                found = found or form_of(examples)
+                found = found or form_of(examples, affine=True)
         if found is None:
             return
         if known is not None:

@@ -177,11 +177,12 @@ class Form:
         return values
 
 
-def form_of(examples: list[tuple[int, ...]]) -> Form | None:
+def form_of(examples: list[tuple[int, ...]], affine: bool = False) -> Form | None:
     """The form of numbers of which these are examples; None if one that varies is 0 or 1 at last.
 
     Numbers that are equal, multiples, products or apart by as much in all examples have symbols in
-    common. If that is by chance, the next example says so.
+    common, and with ``affine`` those that are a multiple apart by as much: of three examples or
+    more, as any two numbers may be that in two. If that is by chance, the next example says so.
     """
     last = examples[-1]
     varying = [k for k, n in enumerate(last) if any(e[k] != n for e in examples)]
@@ -192,7 +193,10 @@ def form_of(examples: list[tuple[int, ...]]) -> Form | None:
     bases: list[int] = []
     # small ones first: large ones are their multiples
     for k in sorted(varying, key=lambda k: (last[k], k)):
-        term = _derived(columns[k], [columns[b] for b in bases])
+        known = [columns[b] for b in bases]
+        term = _derived(columns[k], known)
+        if term is None and affine and len(examples) > 2:
+            term = _affine(columns[k], known)
         if term is None:
             term = Term(1, (len(bases),), 0)
             bases.append(k)
@@ -215,4 +219,18 @@ def _derived(column: list[int], bases: list[list[int]]) -> Term | None:
         more = column[-1] - base[-1]
         if all(n == b + more for n, b in zip(column, base, strict=True)):
             return Term(1, (s,), more)
+    return None
+
+
+def _affine(column: list[int], bases: list[list[int]]) -> Term | None:
+    for s, base in enumerate(bases):
+        other = next((k for k, n in enumerate(base) if n != base[-1]), -1)
+        if other < 0:
+            continue
+        factor, rest = divmod(column[-1] - column[other], base[-1] - base[other])
+        more = column[-1] - factor * base[-1]
+        if not rest and factor > 1 and all(
+            n == factor * b + more for n, b in zip(column, base, strict=True)
+        ):
+            return Term(factor, (s,), more)
     return None

@@ -9,7 +9,7 @@ from typing import Final
 from ....program.extents import attributes_outline, may_vary
 from ....program.program import Leaf, Result, Structure
 from ...backend import NotPadded
-from .dims import Description, compiled, is_dynamic, named
+from .dims import Description, compiled, is_any, is_dynamic, named
 from .lower import Padded, lower_padded
 
 #: extents at which conditions are looked at, at most: a program for more is not padded
@@ -45,7 +45,7 @@ def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list
         found.append(op)
     for number, index in outputs:
         for description in found[number].dims[index]:
-            if len(description) > 1 and is_dynamic(description):
+            if len(description) > 1 and is_dynamic(description) and not is_any(description):
                 raise NotPadded(
                     f"a result of {structure.instructions[number].spec.op.name} is wanted whose "
                     f"valid elements along a dimension, {'*'.join(description)}, are not the first")
