@@ -1,12 +1,15 @@
 """How many threads NumPy's products use while a program runs in pieces.
 
 Each of NumPy's calls uses one; long products are computed in parts (:mod:`.parts`). NumPy's wheels
-bring an OpenBLAS of their own; with any other library nothing is changed.
+bring an OpenBLAS of their own; with any other library nothing is changed. To change its number of
+threads and back takes OpenBLAS up to 70 us, so that it is left alone where all products are so
+small that it uses one by itself.
 """
 
 from __future__ import annotations
 
 import ctypes
+import enum
 import glob
 import os
 import threading
@@ -18,6 +21,8 @@ from .parts import allowed
 
 #: estimated seconds of a product from which those of its run may use several threads
 LONG: Final = 0.002
+#: and below which OpenBLAS uses one for it: 9,216 multiplications of a matrix with a vector
+SHORT: Final = 0.8e-6
 
 #: a signal's handler may run a program while its thread holds it
 _lock: Final = threading.RLock()
@@ -60,22 +65,33 @@ class _Library:
 _library: Final = _Library()
 
 
-class one_thread:  # noqa: N801 - used as a function
-    """A ``with`` block in which a call of NumPy's uses one thread.
+class Threads(enum.Enum):
+    """How many threads the products of a run use.
 
-    ``several``: long products may be in parts, for as many threads as the program's products use.
+    With ``AS_THEY_ARE`` as many as the program has set, with ``ONE`` one, and with ``SEVERAL`` one
+    a call, while long products may be in parts for as many threads as the program's products use.
     """
 
-    __slots__ = ("_held", "_several", "_before")
+    AS_THEY_ARE = 0
+    ONE = 1
+    SEVERAL = 2
 
-    def __init__(self, several: bool) -> None:
-        self._several = several
+
+class using:  # noqa: N801 - used as a function
+    """A ``with`` block in which NumPy's products use so many threads."""
+
+    __slots__ = ("_held", "_threads", "_before")
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
         self._held = False
         self._before = 1
 
     def __enter__(self) -> None:
         self._before = allowed.threads
         allowed.threads = 1
+        if self._threads is Threads.AS_THEY_ARE:
+            return
         b = _library
         with _lock:
             if not b.looked:
@@ -88,7 +104,7 @@ class one_thread:  # noqa: N801 - used as a function
                 b.before = int(b.get())
                 if b.before > 1:
                     b.set(1)
-            if self._several:
+            if self._threads is Threads.SEVERAL:
                 allowed.threads = b.before
 
     def __exit__(self, *exc: object) -> None:

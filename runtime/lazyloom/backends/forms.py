@@ -23,7 +23,7 @@ from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
 from . import background, programs
-from .blas_threads import LONG
+from .blas_threads import LONG, SHORT, Threads
 from .selection import backend
 
 #: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
@@ -137,9 +137,12 @@ def tried(entry: memory.Entry, seconds: float) -> None:
         entry.dispatches = []
 
 
-def may_use_threads(entry: memory.Entry, plan: Plan) -> bool:
-    """Whether products of matrices in a run of pieces are worth several threads."""
-    return estimated(entry, plan)[1] >= LONG
+def threads_for(entry: memory.Entry, plan: Plan) -> Threads:
+    """How many threads the products of matrices in a run of pieces are worth."""
+    longest = estimated(entry, plan)[1]
+    if longest < SHORT:
+        return Threads.AS_THEY_ARE
+    return Threads.ONE if longest < LONG else Threads.SEVERAL
 
 
 def estimated(entry: memory.Entry, plan: Plan) -> tuple[float, float, float]:
@@ -178,16 +181,16 @@ def run_estimate(plan: Plan) -> tuple[float, float, float]:
         size = n.types[0].nbytes
         if size > 4096:
             seconds += PER_BYTE * size
-            if spec.heavy:
-                # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
-                product = float(n.types[0].size)
-                for item in stream[at + 1 : at + 3]:
-                    if isinstance(item, int):
-                        t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
-                        product *= t.size
-                work = 2 * math.sqrt(product) * PER_FLOP
-                seconds += work
-                products += work
-                longest = max(longest, work)
+        if spec.heavy:
+            # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
+            product = float(n.types[0].size)
+            for item in stream[at + 1 : at + 3]:
+                if isinstance(item, int):
+                    t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
+                    product *= t.size
+            work = 2 * math.sqrt(product) * PER_FLOP
+            seconds += work
+            products += work
+            longest = max(longest, work)
         at += 1 + spec.arity
     return seconds, longest, products

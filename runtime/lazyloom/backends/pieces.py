@@ -24,7 +24,7 @@ from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType, tensor_type
 from .backend import HostKernel, NotLowered
-from .blas_threads import one_thread
+from .blas_threads import Threads, using
 from .data import host_view, scalar_of, scalar_vector
 from .known_steps import Steps, owned, values_of, written_down
 from .reuse import LARGE, call, exclusive, may_write
@@ -123,13 +123,13 @@ def _constant(item: Baked) -> Any:
     return found
 
 
-def run_pieces(plan: Plan, entry: memory.Entry, alone: bool, donate: bool) -> None:
+def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
-    ``alone``: long products may use several threads. ``donate``: results may be written over
-    operands that end with the plan.
+    ``threads`` are for products. ``donate``: results may be written over operands that end with
+    the plan.
     """
-    with np.errstate(all="ignore"), one_thread(alone):
+    with np.errstate(all="ignore"), using(threads):
         known: Steps | None = entry.steps
         if known is None or not known.code or known.wanted != plan.wanted:
             pieces = _ready_pieces(plan, donate and entry.runs < 2)

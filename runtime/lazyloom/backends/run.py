@@ -41,7 +41,7 @@ def run(plan: Plan, donate: bool) -> None:
             ):
                 return
         if pieces:
-            _run_in_pieces(entry, plan, donate, started, forms.may_use_threads(entry, plan))
+            _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))
             return
         info = programs.prepared(entry, plan, donate)
     else:
@@ -163,7 +163,7 @@ def _cut(plan: Plan, structure: Structure) -> None:
 
 
 def _run_in_pieces(
-    entry: memory.Entry, plan: Plan, donate: bool, started: float, alone: bool
+    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Any
 ) -> None:
     """Run the plan op by op, and count what that costs."""
     evaluation: Evaluation = plan.evaluation
@@ -172,7 +172,7 @@ def _run_in_pieces(
     counters["runs_in_pieces"] += 1
     counters["ops_executed"] += len(plan.nodes)
     looked = time.perf_counter()
-    run_pieces(plan, entry, alone, donate)
+    run_pieces(plan, entry, threads, donate)
     took = time.perf_counter() - looked
     entry.runs += 1
     # what had to be prepared is ready the next time
