@@ -275,26 +275,32 @@ def test_a_storm_of_interrupts_leaves_right_values_and_no_hang() -> None:
         ll.record("add", [base, ll.Scalar(2.0, F)]).read()
         stop = time.time() + 8
         while time.time() < stop:
-            x, e = base, np.arange(4, dtype=np.float32)
             try:
-                signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.003)
-                for k in range(rng.randrange(1, 30)):
-                    y = ll.record("add", [x, ll.Scalar(2.0 + k, F)])
-                    x, e = y, e + np.float32(2.0 + k)
-                x.read()
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                x, e = base, np.arange(4, dtype=np.float32)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.003)
+                    for k in range(rng.randrange(1, 30)):
+                        y = ll.record("add", [x, ll.Scalar(2.0 + k, F)])
+                        x, e = y, e + np.float32(2.0 + k)
+                    x.read()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    hits += 1
+                try:
+                    # SIGINT follows the alarm, a few instructions later
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    got = x.read()
+                    assert (got == e).all() or (got == e + np.float32(0)).all(), (got, e)
+                    good += 1
+                except ll.LoomError as error:
+                    lost += 1
+                except KeyboardInterrupt:
+                    hits += 1
             except KeyboardInterrupt:
+                # CPython may run the alarm's handler long after the alarm, where another thread
+                # has looked for signals in between
                 hits += 1
-            try:
-                # SIGINT follows the alarm, a few instructions later
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                got = x.read()
-                assert (got == e).all() or (got == e + np.float32(0)).all(), (got, e)
-                good += 1
-            except ll.LoomError as error:
-                lost += 1
-            except KeyboardInterrupt:
-                hits += 1
+        time.sleep(0.1)
         ll.sync(wait=True)
         print(hits, good, lost)
         """.replace("import random, signal", "import faulthandler; "

@@ -228,6 +228,66 @@ def of_two_extents(op: str) -> Callable[[int], ll.Evaluation]:
     return run
 
 
+def test_extents_below_a_buckets_smallest_are_not_its() -> None:
+    """What a definition decides by the extent was decided for the others."""
+
+    def run(n: int) -> ll.Evaluation:
+        x = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
+        value = rec("roll", host(x), shifts=(3,), axes=(0,))
+        for _ in range(12):
+            value = rec("sin", value)
+            x = np.sin(x)
+        np.testing.assert_allclose(value.read(), np.roll(x, 3, 0), rtol=1e-5, atol=1e-6)
+        record = ll.last_evaluation()
+        assert record is not None
+        return record
+
+    becomes_padded([5, 6, 7], run)
+    padded.clear()
+    for n in (5, 6, 7, 2, 3, 2, 3):
+        record = run(n)
+        assert n > 3 or record.form == "pieces"
+
+
+def test_a_bucket_ends_where_a_static_extent_does() -> None:
+    table = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
+
+    def run(n: int) -> ll.Evaluation:
+        x = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
+        value = rec("slice", host(table), starts=(0, 0), stops=(n, 3), strides=(1, 1))
+        y = table[:n]
+        for _ in range(12):
+            value = rec("sin", value)
+            y = np.sin(y)
+        np.testing.assert_allclose(
+            rec("add", value, host(x)).read(), y + x, rtol=1e-5, atol=1e-6)
+        record = ll.last_evaluation()
+        assert record is not None
+        return record
+
+    becomes_padded([17, 18, 19, 20], run)
+    run(97)
+    assert run(21).form == "padded"
+    becomes_padded([97, 98, 99, 100], run)
+    assert run(100).padding == [(100, 100)]
+
+
+def test_what_fails_to_be_padded_where_it_would_wait_runs_at_its_extents(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(structure: Structure, *_: Any) -> Any:
+        raise TypeError("a rule's mistake")
+
+    monkeypatch.setattr("lazyloom.backends.xla.assemble.padded_ops", broken)
+    x = np.random.default_rng(1).normal(size=(4, 300_000)).astype(np.float32)
+    with ll.options(compiled_beside=0):
+        for n in range(200_000, 200_012):
+            value = host(x[:, :n])
+            for _ in range(12):
+                value = rec("sin", value)
+            rec("sum", value, axes=(1,), keepdims=False).read()
+
+
 def test_two_extents_change_independently() -> None:
     run = of_two_extents("sin")
     becomes_padded([1719, 1820, 2118, 1917, 2020, 1821], run)
@@ -274,6 +334,23 @@ def test_a_static_extent_is_not_padded() -> None:
     assert record is not None and record.form == "pieces"
 
 
+def test_a_static_extent_keeps_what_is_made_of_it_from_padding() -> None:
+    def run(n: int) -> ll.Evaluation:
+        x, y = host(np.full(n, 0.5)), host(np.full(2 * n, 0.25))
+        ll.mark_static(y, np.int64(0))
+        for _ in range(12):
+            x, y = rec("sin", x), rec("sin", y)
+        rec("concatenate", x, y, axis=0).read()
+        record = ll.last_evaluation()
+        assert record is not None
+        return record
+
+    for n in range(17, 24):
+        run(n)
+    background.wait(LONG)
+    assert all(run(n).form != "padded" for n in range(17, 24))
+
+
 @pytest.mark.parametrize(("axis", "bounds", "text"), [
     (3, {}, "mark_dynamic: axis 3 of float32[2,5,8], expected an integer from -3 to 2"),
     (1, {"min": 6}, "has 5 elements, expected at least min=6"),
@@ -307,14 +384,18 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
     background.wait(LONG)
     for n in range(17, 25):
         assert run(n).form == "pieces"
-    assert any("fft" in family.refused for family in padded.known())
+    assert any("fft" in target.refused for family in padded.known()
+               if family.variation is not None
+               for target in family.variation.targets.values() if target is not None)
     assert not background.failures() or "fft" not in str(background.failures()[-1])
 
 
 def test_a_structure_with_padding_is_another_one() -> None:
     becomes_padded([17, 18, 19, 20])
     (variation,) = [f.variation for f in padded.known() if f.variation is not None]
-    structure = next(iter(variation.targets.values())).structure
+    target = next(iter(variation.targets.values()))
+    assert target is not None
+    structure = target.structure
     plain = Structure(structure.stream, structure.leaf_types)
     assert structure.padding is not None and plain != structure
     again = Structure.parse(structure.serialized)

@@ -26,7 +26,7 @@ class Mark(NamedTuple):
 
 
 def of_symbols(leaves: Sequence[Buffer], ranks: Sequence[int], form: Form) -> dict[int, Mark]:
-    """The marks of a form's symbols: those of extents that are a symbol and nothing else.
+    """The marks of a form's symbols, of which marked extents are made.
 
     A static mark goes before others, and narrow bounds before wide ones.
     """
@@ -35,18 +35,14 @@ def of_symbols(leaves: Sequence[Buffer], ranks: Sequence[int], form: Form) -> di
     for buffer, rank in zip(leaves, ranks, strict=True):
         for axis, mark in (buffer.marks or {}).items():
             term = form.terms[at + axis]
-            if len(term.symbols) != 1 or term.factor != 1:
-                continue
-            symbol = term.symbols[0]
-            low = None if mark.low is None else mark.low - term.more
-            high = None if mark.high is None else mark.high - term.more
-            known = found.get(symbol)
-            if known is None:
-                found[symbol] = Mark(mark.dynamic, low, high)
-                continue
-            found[symbol] = Mark(
-                known.dynamic and mark.dynamic,
-                max((n for n in (low, known.low) if n is not None), default=None),
-                min((n for n in (high, known.high) if n is not None), default=None))
+            for symbol in term.symbols:
+                own = mark if len(term.symbols) == 1 else mark._replace(low=None, high=None)
+                low = None if own.low is None else -((term.more - own.low) // term.factor)
+                high = None if own.high is None else (own.high - term.more) // term.factor
+                known = found.get(symbol, Mark(True, None, None))
+                found[symbol] = Mark(
+                    known.dynamic and mark.dynamic,
+                    max((n for n in (low, known.low) if n is not None), default=None),
+                    min((n for n in (high, known.high) if n is not None), default=None))
         at += rank
     return found

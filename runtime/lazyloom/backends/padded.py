@@ -2,12 +2,13 @@
 
 Structures that differ in extents alone are a family. Once three members were seen, what they cost
 in pieces adds up by bucket, and earns the compilation of a padded program for all extents of the
-bucket, beside the program, as forms.py has it for one structure. On disk it is looked for at once.
+bucket, beside the program, as forms.py has it for one structure.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -15,13 +16,14 @@ import numpy as np
 from .. import settings
 from ..cache import disk, memory
 from ..errors import LoomError
+from ..interrupts import reraise_from_handler
 from ..program import families
 from ..program.extents import Form, form_of
 from ..program.loops import compile_seconds
 from ..program.padding import Padding
 from ..program.plan import Plan
 from ..program.program import Structure
-from . import background, extent_marks, forms, programs, waiting
+from . import background, extent_marks, forms, programs
 from .backend import NotPadded
 from .data import given
 from .extent_marks import Mark
@@ -36,8 +38,11 @@ MEMBERS: Final = 3
 #: extents of members that are remembered to see what varies, and how often that may be mistaken
 REMEMBERED: Final = 6
 MISTAKES: Final = 6
-#: bytes that padding may add to the operands of a run
-MOST_BYTES: Final = 1 << 28
+#: bytes that padding may add to all values of a run together
+MOST_BYTES: Final = 1 << 29
+#: buckets that a family may have, and how many are refused before all are
+TARGETS: Final = 64
+REFUSALS: Final = 3
 #: families, and first structures of their size
 KEPT: Final = 1024
 
@@ -49,17 +54,20 @@ class Target:
     Attributes:
         structure: at the bucket, with its padding.
         size: the product of the bucket's extents.
-        leaves: the bytes of its operands.
+        values: the bytes of all its values.
+        refused: why there is no such program, or "".
     """
 
-    __slots__ = ("structure", "donate", "padding", "size", "leaves")
+    __slots__ = ("structure", "donate", "padding", "size", "values", "refused")
 
     def __init__(self, structure: Structure, padding: Padding, donate: bool) -> None:
         self.structure: Final = structure
         self.donate: Final = donate
         self.padding: Final = padding
         self.size: Final = math.prod(padding.bucket)
-        self.leaves: Final = sum(t.nbytes for t in structure.leaf_types)
+        self.values: Final = sum(t.nbytes for t in structure.leaf_types) + sum(
+            t.nbytes for i in structure.instructions for t in i.types)
+        self.refused: str = ""
 
     @property
     def entry(self) -> memory.Entry:
@@ -67,9 +75,10 @@ class Target:
         return memory.entry_of(self.structure, self.donate)
 
     def returns(self, wanted: list[tuple[int, int]]) -> bool:
-        """Whether the program is there and gives these results."""
-        entry = self.entry
-        return entry.program is not None and all(p in entry.position for p in wanted)
+        """Whether the program is there, gives these results and is not slower than pieces."""
+        entry = memory.known(self.structure, self.donate)
+        return entry is not None and entry.program is not None and not forms.stays(entry) and all(
+            p in entry.position for p in wanted)
 
 
 @final
@@ -85,18 +94,20 @@ class Variation:
 
     def __init__(self, form: Form) -> None:
         self.form: Final = form
-        self.targets: Final[dict[tuple[bool, tuple[int, ...], tuple[int, ...]], Target]] = {}
+        self.targets: Final[dict[tuple[bool, tuple[int, ...], tuple[int, ...]], Target | None]] = {}
 
     def target(
         self, structure: Structure, donate: bool, values: tuple[int, ...], marks: dict[int, Mark]
-    ) -> Target:
-        """The padded program of the bucket of these values. Raises LoomError if there is none."""
+    ) -> Target | None:
+        """The padded program of the bucket of these values; None if there is none."""
         bucket = []
         lowest = []
         for symbol, n in enumerate(values):
             mark = marks.get(symbol)
             if mark is not None and mark.high is not None:
-                high, low = mark.high, 2
+                high = mark.high
+                # what definitions decide by the extent they do for small ones
+                low = min(families.SMALLEST // 2, n)
             else:
                 high = families.bucket_of(n)
                 low = high // 2
@@ -104,11 +115,36 @@ class Variation:
                 low = max(low, mark.low)
             bucket.append(high)
             lowest.append(max(2, low))
+        if not all(map(operator.le, lowest, values)) or not all(map(operator.le, values, bucket)):
+            return None
         key = (donate, tuple(bucket), tuple(lowest))
         found = self.targets.get(key)
-        if found is None:
-            padded, padding = families.padded(structure, self.form, bucket, lowest)
-            found = self.targets[key] = Target(padded, padding, donate)
+        if found is None and key not in self.targets and len(self.targets) < TARGETS:
+            found = self.targets[key] = self._made(structure, donate, values, bucket, lowest)
+        return found
+
+    def _made(
+        self, structure: Structure, donate: bool, values: tuple[int, ...], bucket: list[int],
+        lowest: list[int],
+    ) -> Target | None:  # fmt: skip
+        """The program of that bucket, or of the largest part of it at which the shapes fit.
+
+        A table of 100 rows has no 128, of which the first so many are taken.
+        """
+        try:
+            return Target(*families.padded(structure, self.form, bucket, lowest), donate)
+        except LoomError:
+            if len(bucket) > 1:
+                return None
+        found: Target | None = None
+        fits, fails = values[0], bucket[0]
+        while fits < fails:
+            middle = (fits + fails) // 2
+            try:
+                found = Target(*families.padded(structure, self.form, [middle], lowest), donate)
+                fits = middle + 1
+            except LoomError:
+                fails = middle
         return found
 
     def serving(
@@ -117,12 +153,21 @@ class Variation:
         """The smallest padded program in memory that is for these values."""
         best: Target | None = None
         for target in list(self.targets.values()):
-            if target.donate == donate and (best is None or target.size < best.size) and (
-                target.padding.serves(values) and target.returns(wanted)
-                and not forms.stays(target.entry)
+            if target is not None and target.donate == donate and (
+                (best is None or target.size < best.size)
+                and target.padding.serves(values) and target.returns(wanted)
             ):
                 best = target
         return best
+
+    def refusal(self) -> str:
+        """Why no program is to be expected any more: several were refused, and none is there."""
+        reasons = [t.refused for t in list(self.targets.values()) if t is not None and t.refused]
+        if len(reasons) < REFUSALS or any(
+            t is not None and t.returns([]) for t in list(self.targets.values())
+        ):
+            return ""
+        return reasons[-1]
 
 
 @final
@@ -135,7 +180,7 @@ class Family:
         variation: how these go together, or None before that was seen.
         spent: seconds that members have run in pieces.
         mistakes: how often another variation was needed.
-        refused: why there are no padded programs, or "".
+        refused: why there are no padded programs at all, or "".
     """
 
     __slots__ = ("members", "examples", "variation", "spent", "mistakes", "refused")
@@ -171,8 +216,8 @@ class Family:
             return
         if known is not None:
             self.mistakes += 1
-            if self.mistakes > MISTAKES:
-                self.refused = "what varies does so in too many ways"
+        self.refused = "" if self.mistakes <= MISTAKES else (
+            "what varies does so in too many ways")
         self.variation = Variation(found)
 
 
@@ -283,22 +328,28 @@ def ready(
     if not all(mark.dynamic for mark in marks.values()):
         return None
     if own is None or marks:
-        try:
-            own = variation.target(entry.structure, donate, values, marks)
-        except LoomError as error:
-            family.refused = str(error)
+        own = variation.target(entry.structure, donate, values, marks)
+        if own is not None and own.values - _bytes(plan) > MOST_BYTES:
+            own = None
+        # without one there is nothing to be had until what varies is seen to be something else
+        member.state = State(variation, values if own is not None or marks else None, own)
+        if own is None:
             return None
-        member.state = State(variation, values, own)
-        if own.leaves - sum(t.nbytes for t in entry.structure.leaf_types) > MOST_BYTES:
-            entry.member, entry.alone = None, True
-            return None
+    if not own.padding.serves(values):
+        return None
     found = variation.serving(values, donate, plan.wanted)
-    if found is not own and not forms.stays(own.entry):
-        if _obtained(own.entry, entry, plan, donate, family, waits, bool(marks)):
+    if found is not own and not own.refused and not forms.stays(own.entry):
+        if _obtained(own, entry, plan, donate, family, waits, bool(marks)):
             return own, values
-        if family.refused:
-            return None
+        if own.refused:
+            family.refused = variation.refusal()
     return None if found is None else (found, values)
+
+
+def _bytes(plan: Plan) -> int:
+    """The size of all values of a plan."""
+    return sum(t.nbytes for t in plan.structure.leaf_types) + sum(
+        t.nbytes for n in plan.nodes for t in n.types)
 
 
 def _marks(entry: memory.Entry, plan: Plan, form: Form) -> dict[int, Mark]:
@@ -310,12 +361,13 @@ def _marks(entry: memory.Entry, plan: Plan, form: Form) -> dict[int, Mark]:
 
 
 def _obtained(
-    target: memory.Entry, entry: memory.Entry, plan: Plan, donate: bool, family: Family,
-    waits: bool, marked: bool,
+    own: Target, entry: memory.Entry, plan: Plan, donate: bool, family: Family, waits: bool,
+    marked: bool,
 ) -> bool:  # fmt: skip
     """Whether the padded program is there now; it may be asked for, at once if it is ``marked``."""
+    target = own.entry
     if target.unpadded:
-        family.refused = target.unpadded
+        own.refused = target.unpadded
         return False
     ops = len(plan.nodes)
     if target.estimate == 0.0:
@@ -331,23 +383,33 @@ def _obtained(
                 return True
     if target.queued or (family.members < MEMBERS and not marked):
         return False
-    donatable = unchanged(plan, target.structure)
     if waits:
-        try:
-            with target.lock, waiting.told(target.structure, plan.evaluation):
-                programs.find(target, plan.wanted, donatable, donate, plan.evaluation)
-            return True
-        except NotPadded as error:
-            target.unpadded = family.refused = str(error)
-            return False
-    if family.spent < start and not marked:
+        return _compiled(own, target, plan, donate)
+    if not marked and (family.spent < start or target.spent < forms.WORTH * target.runs):
         return False
-    estimate = target.estimate
-    if marked or target.spent >= estimate or (
-        forms.is_early(target, estimate) and background.idle()
+    earned = target.spent >= target.estimate
+    if (marked or earned or (forms.is_early(target, target.estimate) and background.idle())) and (
+        not background.request(
+            target, plan.wanted, unchanged(plan, own.padding), donate, plan.evaluation.site)
+        and earned
     ):
-        background.request(target, plan.wanted, donatable, donate, plan.evaluation.site)
+        return _compiled(own, target, plan, donate)
     return False
+
+
+def _compiled(own: Target, target: memory.Entry, plan: Plan, donate: bool) -> bool:
+    """Compile the padded program, and wait for it; False where that cannot be done."""
+    try:
+        with target.lock:
+            programs.find(
+                target, plan.wanted, unchanged(plan, own.padding), donate, plan.evaluation)
+        return True
+    except Exception as error:
+        # the program at its own extents can do without
+        reraise_from_handler(error)
+        named = str(error) if isinstance(error, NotPadded) else f"{type(error).__name__}: {error}"
+        own.refused = target.unpadded = named
+        return False
 
 
 def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
@@ -376,14 +438,12 @@ def ran_padded(
     state = None if member is None else member.state
     if state is not None and state.target is not None and state.target is not target:
         own = state.target.entry
-        own.runs += 1
         own.spent += seconds * max(0.0, 1 - state.target.size / target.size)
 
 
-def unchanged(plan: Plan, structure: Structure) -> list[int]:
-    """The leaves that may be donated, of those that are not padded."""
-    own, others = plan.structure.leaf_types, structure.leaf_types
-    return [k for k in plan.donatable if own[k] is others[k]]
+def unchanged(plan: Plan, padding: Padding) -> list[int]:
+    """The leaves that may be donated, of those that are not padded at any extent."""
+    return [k for k in plan.donatable if all(map(str.isdigit, padding.leaves[k]))]
 
 
 #: the extents of runs on the device, of the newest ones

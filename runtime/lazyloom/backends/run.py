@@ -105,7 +105,7 @@ def _ran_padded(
     evaluation: Evaluation = plan.evaluation
     whole: memory.Entry = target.entry
     structure = target.structure
-    donatable = padded.unchanged(plan, structure)
+    donatable = padded.unchanged(plan, target.padding)
     info = whole.dispatch_info(plan.wanted, donatable)
     if info is None:
         with whole.lock:

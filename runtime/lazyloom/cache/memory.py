@@ -199,6 +199,11 @@ def entry_of(structure: Structure, donate: bool) -> Entry:
     return found
 
 
+def known(structure: Structure, donate: bool) -> Entry | None:
+    """The entry of a structure if there is one; asking does not count as a use."""
+    return _entries[1 if donate else 0].get(structure)
+
+
 def _forget(table: dict[Structure, Entry]) -> None:
     """Drop the eighth of the entries that was used least recently."""
     oldest = sorted(table.values(), key=_by_use)

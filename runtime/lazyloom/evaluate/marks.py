@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ..backends import extent_marks
@@ -13,24 +14,38 @@ from .evaluate import materialize
 
 def _axis(value: Value, axis: Any, function: str) -> int:
     ndim = len(value.type.shape)
-    if isinstance(axis, bool) or not isinstance(axis, int) or not -ndim <= axis < ndim:
+    number = _integer(axis)
+    if number is None or not -ndim <= number < ndim:
         raise ArgumentError(
             f"{function}: axis {axis!r} of {value.type.text}, expected an integer from {-ndim} to "
             f"{ndim - 1}")
-    return axis % ndim
+    return number % ndim
 
 
-def _bound(name: str, bound: Any) -> None:
-    if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or bound < 1):
+def _integer(x: Any) -> int | None:
+    """An int of Python's, NumPy's or any other that is exact; None for what is no number."""
+    if isinstance(x, bool):
+        return None
+    try:
+        return operator.index(x)
+    except TypeError:
+        return None
+
+
+def _bound(name: str, bound: Any) -> int | None:
+    if bound is None:
+        return None
+    number = _integer(bound)
+    if number is None or number < 1:
         raise ArgumentError(
             f"mark_dynamic: {name} is {bound!r}, expected an integer of at least 1, or None")
+    return number
 
 
 def mark_dynamic(value: Value, axis: int, low: int | None, high: int | None) -> None:
     """Say that an extent changes; see :func:`lazyloom.mark_dynamic`. Raises ArgumentError."""
     axis = _axis(value, axis, "mark_dynamic")
-    _bound("min", low)
-    _bound("max", high)
+    low, high = _bound("min", low), _bound("max", high)
     extent = value.type.shape[axis]
     expected = ""
     if low is not None and extent < low:
