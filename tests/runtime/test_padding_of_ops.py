@@ -46,6 +46,7 @@ MOST_REFUSED = 14
 REASONS = (
     r"(cholesky|eig|eigh|geqrf|householder_product|lu|qr|svd|triangular_solve) of |a reshape of |"
     r"reduce by a function of its own|integer_pow with a dynamic y|a slice of every |a pad between|"
+    r"a convolution with a dynamic kernel |windows that are dynamic|"
     r"\w+(\.vjp)?: (Type|Value|TracerBoolConversion|InconclusiveDimensionOperation)")
 
 

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 from lazyloom.backends.xla import jax_compat
+from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.backends.xla.padding.dims import (
     ANY,
@@ -22,12 +24,23 @@ from lazyloom.backends.xla.padding.dims import (
     with_padding,
     without_padding,
 )
-from lazyloom.backends.xla.padding.lower import Padded, lower_padded, padded_function
+from lazyloom.backends.xla.padding.lower import (
+    Function,
+    Padded,
+    lower_padded,
+    padded_function,
+)
+from lazyloom.backends.xla.padding.program import padded_ops
+from lazyloom.backends.xla.padding.rules import RULES
+from lazyloom.backends.xla.padding.sizes import Sizes
+from lazyloom.dtypes import float32
 from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
 from lazyloom.ops.samples import random_source
 from lazyloom.ops.spec import lookup
+from lazyloom.program.padding import Padding
+from lazyloom.program.program import Instruction, Leaf, Structure
 from lazyloom.trace.specs import Spec, spec_of
-from lazyloom.types import TensorType
+from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import FAST, type_of
 from tests.runtime.garbage import padded_with_garbage
 from tests.runtime.kernel_cases import difference
@@ -366,6 +379,10 @@ def test_a_cache_that_grows() -> None:
     for start in (0, 2, 7):
         run("dynamic_slice", new, known(np.int64(start)), zero, sizes=(1, 4),
             numbers=("1", "4"))
+    for start in (-9, -5, -1, 3):
+        # along an axis that is not padded, which a start may lie before
+        run("dynamic_slice", new, zero, known(np.int64(start)), sizes=(3, 2),
+            numbers=("e0", "2"))
 
 
 def test_draws_are_those_without_padding(run: Extents) -> None:
@@ -442,6 +459,53 @@ def test_windows_over_any_length() -> None:
             run.vjp(name, (0,), x, out, **attributes)
 
 
+def test_an_infinite_element_stays_where_it_is() -> None:
+    run = Extents((7, 6), (10, 8))
+    attributes = {"strides": (1, 1), "padding_low": (1, 0), "padding_high": (0, 0),
+                  "dilation": (1, 1), "input_dilation": (1, 2)}
+    w = known(floats(4, 2, 3, 2), "4", "2", "3", "2")
+    for place in ((0, 0), (6, 5), (3, 2)):
+        data = floats(3, 2, 7, 6)
+        data[(1, 1, *place)] = np.inf
+        x = known(data, "3", "2", "e0", "e1")
+        out = run("conv", x, w, **attributes)
+        # of the kernel's derivative some elements are infinite, and the others are finite
+        run.vjp("conv", (1,), x, w, known(floats(*out.data.shape), *out.dims), **attributes)
+    run = Extents((5,), (6,))
+    kernel = known(floats(4, 2, 5), "4", "2", "e0")
+    attributes = {"strides": (1,), "dilation": (1,), "input_dilation": (1,), "padding_high": (0,)}
+    data = floats(3, 2, 15)
+    data[0, 0, 6] = np.inf
+    with pytest.raises(NotPadded, match="with a dynamic kernel to a dynamic size"):
+        run("conv", known(data, "3", "2", "3*e0"), kernel, **attributes, padding_low=(0,))
+
+
+def test_windows_of_a_dynamic_size() -> None:
+    x = floats(3, 5)
+
+    def padded(window: int, stride: int) -> np.ndarray:
+        """The sums over windows of e0 + ``window`` at every ``stride``-th element."""
+        def attempt(symbols: Sequence[Any], _: Sequence[str]) -> Function:
+            (n,) = symbols
+            closed = trace(lambda x: (lax.reduce_window(
+                x, np.float32(0), lax.add, (1, n + window), (1, stride), [(0, 0), (0, 0)]),),
+                [((3, n), np.float32)])
+            return Function(closed, Sizes(symbols, (8,)), [(("3",), ("e0",))], [x.dtype], ())
+
+        with jax.enable_x64(True):
+            function = jax_compat.with_symbols(attempt, {"e0": 8})
+            (found,) = jax.jit(function.call)(
+                np.array([5]), padded_with_garbage(x, [("3",), ("e0",)], (8,), (5,), RNG))
+        assert function.dims == ((("3",), ("1",)),)
+        return np.asarray(found)
+
+    for stride in (1, 2):
+        np.testing.assert_allclose(padded(0, stride), x.sum(1, keepdims=True), rtol=1e-5)
+    # one as well, but not over all elements
+    with pytest.raises(NotPadded, match="windows that are dynamic"):
+        padded(-1, 3)
+
+
 def test_a_value_that_does_not_vary_takes_any_description(run: Extents) -> None:
     (n,) = run.extents
     ones = run("full", known(np.float32(1)), shape=(3 * n, 4), numbers=("3*e0", "4"))
@@ -478,6 +542,45 @@ def test_text_runs_and_says_whether_it_takes_extents() -> None:
         [jax_compat.upload(np.array([5])), jax_compat.upload(padded)]
     ).disassemble_into_single_device_arrays()[0]
     np.testing.assert_allclose(np.asarray(got), x.data.sum(0), rtol=1e-5)
+
+
+def test_a_rule_that_fails_pads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise KeyError("size")
+
+    def stops(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    run = Extents((5,), (8,))
+    monkeypatch.setitem(RULES, "sinh", fails)
+    with pytest.raises(NotPadded, match="KeyError: 'size'"):
+        lowered(run, "sinh", known(floats(5, 19), "e0", "19"))
+    monkeypatch.setitem(RULES, "sinh", stops)
+    with pytest.raises(KeyboardInterrupt):
+        lowered(run, "sinh", known(floats(5, 23), "e0", "23"))
+
+
+def program(
+    name: str, sizes: Sequence[str], lowest: Sequence[int], bucket: Sequence[int],
+    **attributes: Any,
+) -> Structure:
+    """A padded program of one op of one operand."""
+    spec = spec_of(lookup(name), attributes, 1)
+    x = tensor_type(tuple(size_at(s, named(bucket)) for s in sizes), float32)
+    made = Structure((), (x,), Padding(tuple(bucket), tuple(lowest), (tuple(sizes),), ()))
+    made._instructions = [Instruction(spec, (Leaf(0),), (x,), spec.infer((x,)))]
+    return made
+
+
+def test_conditions_hold_for_all_extents_of_a_program() -> None:
+    # a window has to fit in
+    pool = {"window": (3,), "strides": (2,), "padding_low": (0,), "padding_high": (0,)}
+    # far more extents than are looked at, of which the condition names one
+    sizes, bucket = ("e1", "e2", "e0"), (64, 512, 512)
+    (op,) = padded_ops(program("max_pool", sizes, (5, 2, 2), bucket, **pool), [(0, 0)])
+    assert any("floordiv" in c for c in op.conditions)
+    with pytest.raises(NotPadded, match=r"for extents \{'e0': 2\}, .* does not hold"):
+        padded_ops(program("max_pool", sizes, (2, 2, 2), bucket, **pool), [(0, 0)])
 
 
 def test_what_cannot_be_padded_says_why() -> None:

@@ -126,13 +126,29 @@ def _traced(
     shaped: list[tuple[tuple[int, ...], Any]] = [
         (t.shape, t.dtype.numpy) for t in types if t is not None]
     try:
-        text, results = text_of(lambda *xs: found.call(None, *xs), shaped, name)
+        text, results = _text(lambda *xs: found.call(None, *xs), shaped, name)
         takes = False
     except NeedsExtents:
         takes = True
         shaped.insert(0, ((len(bucket),), np.dtype(np.int64)))
-        text, results = text_of(found.call, shaped, name)
+        text, results = _text(found.call, shaped, name)
     return Padded(Lowered(name, text, results), found.dims, found.conditions, takes)
+
+
+def _text(
+    call: Callable[..., Any], shaped: list[tuple[tuple[int, ...], Any]], name: str
+) -> tuple[str, tuple[str, ...]]:
+    """The function's text. Raises NeedsExtents; NotPadded where a rule fails, however it does.
+
+    The op works without padding, so a rule that is wrong must not keep it from running.
+    """
+    try:
+        return text_of(call, shaped, name)
+    except (NotPadded, NeedsExtents):
+        raise
+    except Exception as error:
+        reraise_from_handler(error)
+        raise NotPadded(f"{type(error).__name__}: {error}") from error
 
 
 class Function:

@@ -117,6 +117,13 @@ def clipped(run: Run, start: Any, description: Description, size: str) -> Any:
                    np.zeros(start.shape, np.int64))
 
 
+def clamped(start: Any, last: int) -> Any:
+    """A start from 0 to ``last``; JAX's functions take a negative one as counted from the end."""
+    from jax import lax
+
+    return lax.clamp(np.int64(0), lax.convert_element_type(start, np.int64), np.int64(last))
+
+
 def part_from(run: Run, x: Value, axis: int, start: Any, size: Any) -> Value:
     """A slice along one axis from a start that is data."""
     described, text = x.dims[axis], run.sizes.text(size)
@@ -124,7 +131,7 @@ def part_from(run: Run, x: Value, axis: int, start: Any, size: Any) -> Value:
         return x
     many, found = run.sizes.at_bucket(size), run.sizes.plain(size)
     if is_static(text) and not is_dynamic(described):
-        data = cut(x.data, axis, start, many, inside=True)
+        data = cut(x.data, axis, clamped(start, x.data.shape[axis] - many), many, inside=True)
     else:
         run.first(described)
         data = cut(x.data, axis, clipped(run, start, described, text), many,
@@ -151,9 +158,7 @@ def _dynamic_update_slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             continue
         dims[axis] = run.varying(a)
         if not is_dynamic(a) and not is_dynamic(b):
-            at[axis] = lax.clamp(
-                np.int64(0), lax.convert_element_type(start.data, np.int64),
-                np.int64(int(a[0]) - int(b[0])))
+            at[axis] = clamped(start.data, int(a[0]) - int(b[0]))
         else:
             run.first(a)
             run.first(b)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from ....program.extents import attributes_outline, may_vary
 from ....program.program import Leaf, Result, Structure
 from ...backend import NotPadded
-from .dims import Description, compiled, is_any, is_dynamic, named
+from .dims import FUNCTIONS, Description, compiled, is_any, is_dynamic
 from .lower import Padded, lower_padded
 
-#: extents at which conditions are looked at, at most: a program for more is not padded
+#: extents at which a condition is looked at, at most: a program for more is not padded
 MOST: Final = 20_000
 
 
@@ -55,15 +56,15 @@ def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list
 
 def _check(conditions: set[str], lowest: Sequence[int], bucket: Sequence[int]) -> None:
     """Raise NotPadded unless the conditions hold for all extents from ``lowest`` to ``bucket``."""
-    if not conditions:
-        return
-    ranges = [range(low, high + 1) for low, high in zip(lowest, bucket, strict=True)]
-    count = 1
-    for each in ranges:
-        count *= len(each)
-    if count > MOST:
-        raise NotPadded(f"it holds for some extents alone, by {', '.join(sorted(conditions))}")
-    for values in itertools.product(*ranges):
-        for text in conditions:
-            if not eval(compiled(text), named(values)):
-                raise NotPadded(f"for extents {values}, {text} does not hold")
+    ranges = {f"e{k}": range(low, high + 1)
+              for k, (low, high) in enumerate(zip(lowest, bucket, strict=True))}
+    for text in sorted(conditions):
+        code = compiled(text)
+        # the extents that it does not name change nothing
+        names = [name for name in ranges if name in code.co_names]
+        if math.prod(len(ranges[name]) for name in names) > MOST:
+            raise NotPadded(f"it holds for some extents alone, by {text}")
+        for values in itertools.product(*[ranges[name] for name in names]):
+            at = dict(zip(names, values, strict=True))
+            if not eval(code, {**FUNCTIONS, **at}):
+                raise NotPadded(f"for extents {at}, {text} does not hold")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -42,14 +43,76 @@ def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             run, low, dims[out[2 + k]], _reach(x.data.shape[lhs[2 + k]], p["lhs_dilation"][k]),
             _reach(w.data.shape[rhs[2 + k]], p["rhs_dilation"][k]), p["window_strides"][k]))
     # what is summed over: zeros, as what lies around
-    filled = []
+    filled: list[Value] = []
     for v, spec in ((x, lhs), (w, rhs)):
         described = list(v.dims)
         if features is not None:
             described[spec[1]] = features
         filled.append(Value(run.filled(
             Value(v.data, tuple(described)), spec[1:], np.zeros((), v.data.dtype)), v.dims))
+    axes = [k for k in range(len(padding)) if is_dynamic(w.dims[rhs[2 + k]])]
+    if axes:
+        return _by_position(run, step, filled[0], filled[1], dims, padding, axes)
     return run.bound(step, filled, tuple(dims), padding=tuple(padding))
+
+
+#: positions at which a kernel of a dynamic size is applied one by one, at most: 7 by 7
+MOST_POSITIONS: Final = 49
+
+
+def _by_position(
+    run: Run, step: Any, x: Value, w: Value, dims: Sequence[Description],
+    padding: Sequence[tuple[int, int]], axes: Sequence[int],
+) -> list[Value]:
+    """A convolution whose kernel is dynamic along these spatial axes, as by-weight derivatives are.
+
+    The padding of the kernel meets valid elements of ``x``, other ones at each position, and zeros
+    there are not enough: times an infinite element they are NaN. So at each position, the part of
+    ``x`` that the kernel covers is cut out, with zeros where the kernel is padding.
+    """
+    from jax import lax
+
+    p = step.params
+    lhs, rhs, out = (getattr(p["dimension_numbers"], f"{each}_spec") for each in
+                     ("lhs", "rhs", "out"))
+    if any(is_dynamic(dims[out[2 + k]]) for k in axes):
+        raise NotPadded("a convolution with a dynamic kernel to a dynamic size")
+    counts = {k: int(dims[out[2 + k]][0]) for k in axes}
+    if not 0 < math.prod(counts.values()) <= MOST_POSITIONS:
+        raise NotPadded(
+            f"a convolution with a dynamic kernel at {tuple(counts.values())} positions")
+    changed = {key: list(p[key]) for key in ("window_strides", "lhs_dilation", "rhs_dilation")}
+    changed["padding"] = list(padding)
+    steps, data, zero = {}, x.data, np.zeros((), x.data.dtype)
+    for k in axes:
+        axis, low = lhs[2 + k], padding[k][0]
+        stride, dilation = int(p["window_strides"][k]), int(p["rhs_dilation"][k])
+        reach = _reach(w.data.shape[rhs[2 + k]], dilation)
+        between = int(p["lhs_dilation"][k])
+        high = (counts[k] - 1) * stride + reach - low - _reach(data.shape[axis], between)
+        data = lax.pad(data, zero, [
+            (low, high, between - 1) if d == axis else (0, 0, 0) for d in range(data.ndim)])
+        steps[k] = stride, reach, dilation
+        for key in changed:
+            changed[key][k] = (0, 0) if key == "padding" else 1
+
+    def part(data: Any, k: int, i: int) -> Any:
+        stride, reach, dilation = steps[k]
+        axis = lhs[2 + k]
+        data = lax.slice_in_dim(data, i * stride, i * stride + reach, dilation, axis)
+        valid = lax.broadcast_in_dim(run.valid(w.dims[rhs[2 + k]]), data.shape, (axis,))
+        return lax.select(valid, data, lax.broadcast(zero, data.shape))
+
+    def applied(data: Any, axes: Sequence[int]) -> Any:
+        if not axes:
+            (found,) = run.bound(step, [Value(data, x.dims), w], tuple(dims),
+                                 **{key: tuple(each) for key, each in changed.items()})
+            return found.data
+        k, *others = axes
+        return lax.concatenate(
+            [applied(part(data, k, i), others) for i in range(counts[k])], out[2 + k])
+
+    return [Value(applied(data, axes), tuple(dims))]
 
 
 def _reach(size: int, dilation: int) -> int:
@@ -94,10 +157,13 @@ def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
                 n if isinstance(n, tuple) else run.sizes.at_bucket(n) for n in p[key]]
     moved_over = []
     for d, (a, b) in enumerate(zip(x.dims, shorter, strict=True)):
-        if all(_alone(run, changed[key][d], alone) for key, alone in _WINDOWS.items()
-               if key in changed):
+        entries = {key: p[key][d] for key in changed}
+        if all(_alone(run, entry, _WINDOWS[key]) for key, entry in entries.items()):
             changed["padding"][d] = (0, 0)
-        elif is_dynamic(a) or is_dynamic(b):
+            continue
+        if not _as_at_bucket(run, entries, a, b):
+            raise NotPadded("windows that are dynamic")
+        if is_dynamic(a) or is_dynamic(b):
             run.first(a)
             run.first(b)
             moved_over.append(d)
@@ -137,10 +203,23 @@ def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
 
 
 def _alone(run: Run, entry: Any, alone: Any) -> bool:
-    """Whether an entry of a step over windows leaves its dimension alone."""
+    """Whether an entry of a step over windows leaves its dimension alone, whatever the extents."""
     if isinstance(entry, tuple):
         return all(run.sizes.text(n) == "0" for n in entry)
-    return bool(entry == alone)
+    return run.sizes.text(entry) == str(alone)
+
+
+def _as_at_bucket(run: Run, entries: dict[str, Any], a: Description, b: Description) -> bool:
+    """Whether windows over a dimension ``a``, ``b`` of them, are at the bucket as they should be.
+
+    They are where nothing about them is dynamic, and where there is one, over the whole dimension.
+    """
+    texts = {key: run.sizes.text(n) for key, n in entries.items() if key != "padding"}
+    if all(map(is_static, texts.values())):
+        return True
+    return (b == ("1",) and texts["window_dimensions"] == run.sizes.total(a)
+            and all(run.sizes.text(n) == "0" for n in entries["padding"])
+            and all(texts.get(key, "1") == "1" for key in ("base_dilation", "window_dilation")))
 
 
 WINDOWS: Final[dict[str, Rule]] = {
