@@ -120,10 +120,10 @@ class Variation:
         key = (donate, tuple(bucket), tuple(lowest))
         found = self.targets.get(key)
         if found is None and key not in self.targets and len(self.targets) < TARGETS:
-            found = self.targets[key] = self._made(structure, donate, values, bucket, lowest)
+            found = self.targets[key] = self._fitting(structure, donate, values, bucket, lowest)
         return found
 
-    def _made(
+    def _fitting(
         self, structure: Structure, donate: bool, values: tuple[int, ...], bucket: list[int],
         lowest: list[int],
     ) -> Target | None:  # fmt: skip
