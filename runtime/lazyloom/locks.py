@@ -8,8 +8,8 @@ fields must agree. What is not in the table needs none, each for its reason:
   nothing interrupts; whoever sees zero looks again under the lock (:mod:`lazyloom.trace.graph`).
 - ``Trace.released`` is a list to which that adds, and appending to a list is one step.
 - ``Buffer.host`` and ``array`` are written by the run that computes them, before it says that it is
-  dispatched, by uploads, one at a time (``backends/run.py``), and emptied where no node or plan has
-  the buffer any more.
+  dispatched, by uploads, one at a time (``backends/data.py``), and emptied where no node or plan
+  has the buffer any more.
 - ``Entry.scalars``, ``Entry.used`` and counters may lose one of two writes, which costs an upload,
   or a number that is one too small.
 - Tensors and storages belong to the program, which orders its own writes; only the change from one

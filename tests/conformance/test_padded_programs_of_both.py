@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import lazyloom
-from lazyloom.backends import background, forms, padded
+from lazyloom.backends import background, forms
+from lazyloom.backends.padded import members
 from tests.conformance import programs_numpy, programs_torch
 from tests.conformance.frontends import NumPy, Torch
 
@@ -24,7 +25,7 @@ MOST = 24
 def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No program is known, and what is compiled is never too slow to be used."""
     assert fresh_cache
-    padded.clear()
+    members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     with lazyloom.options(compiled_beside=64):
@@ -56,7 +57,7 @@ def test_a_padded_program_is_the_same_in_both() -> None:
     n = 0
     while run(NumPy(), programs_numpy, 7 + n % 4).form != "padded":
         n += 1
-        assert time.monotonic() < end, [f.refused for f in padded.known()]
+        assert time.monotonic() < end, [f.refused for f in members.known()]
         background.wait(120)
     before = lazyloom.stats()
     for n in (11, 17, 24, 5):

@@ -12,7 +12,7 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_torch as torch
-from lazyloom.backends.run import scalar_vector
+from lazyloom.backends.data import scalar_vector
 from lazyloom.backends.xla import jax_compat, layout_assignment
 from lazyloom.backends.xla.assemble import module_text
 from lazyloom.backends.xla.layouts import channels_last, identity

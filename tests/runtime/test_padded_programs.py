@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms, memory_limits, padded
+from lazyloom.backends import background, forms, memory_limits
+from lazyloom.backends.padded import members
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
@@ -31,7 +32,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No program is known, and what is compiled is never too slow to be used."""
     assert fresh_cache
     assert background.wait(LONG)
-    padded.clear()
+    members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
@@ -82,7 +83,7 @@ def becomes_padded(lengths: list[int], run: Callable[[int], ll.Evaluation] = che
     k = 0
     while run(lengths[k % len(lengths)]).form != "padded":
         k += 1
-        assert time.monotonic() < end and k < 2000, [f.refused for f in padded.known()]
+        assert time.monotonic() < end and k < 2000, [f.refused for f in members.known()]
         if k > 8:
             background.wait(LONG)
 
@@ -243,7 +244,7 @@ def test_extents_below_a_buckets_smallest_are_not_its() -> None:
         return record
 
     becomes_padded([5, 6, 7], run)
-    padded.clear()
+    members.clear()
     for n in (5, 6, 7, 2, 3, 2, 3):
         record = run(n)
         assert n > 3 or record.form == "pieces"
@@ -384,7 +385,7 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
     background.wait(LONG)
     for n in range(17, 25):
         assert run(n).form == "pieces"
-    assert any("fft" in target.refused for family in padded.known()
+    assert any("fft" in target.refused for family in members.known()
                if family.variation is not None
                for target in family.variation.targets.values() if target is not None)
     assert not background.failures() or "fft" not in str(background.failures()[-1])
@@ -392,7 +393,7 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
 
 def test_a_structure_with_padding_is_another_one() -> None:
     becomes_padded([17, 18, 19, 20])
-    (variation,) = [f.variation for f in padded.known() if f.variation is not None]
+    (variation,) = [f.variation for f in members.known() if f.variation is not None]
     target = next(iter(variation.targets.values()))
     assert target is not None
     structure = target.structure

@@ -85,15 +85,14 @@ class Entry:
         stays: the program was slower: it runs in pieces for the time being.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
-            :class:`~lazyloom.backends.padded.Member`, or None.
-        alone: it is not looked for any such.
+            :class:`~lazyloom.backends.padded.members.Member`, or None.
         unpadded: why a structure with padding has no program, or "".
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "quickest", "trials", "whole", "stays", "searched",
-                 "member", "alone", "unpadded")
+                 "member", "unpadded")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -121,7 +120,6 @@ class Entry:
         self.stays = False
         self.searched = False
         self.member: Any = None
-        self.alone = False
         self.unpadded = ""
 
     def dispatch_info(

@@ -1,0 +1,1 @@
+"""Padded programs: one for structures that differ in extents alone."""

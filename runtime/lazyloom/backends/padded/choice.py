@@ -1,0 +1,169 @@
+"""Which padded program a run takes, and when one is compiled.
+
+Once three members of a family were seen, what they cost in pieces adds up by bucket, and earns the
+compilation of a padded program for all extents of the bucket, beside the program, as
+:mod:`~lazyloom.backends.forms` has it for one structure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+from ... import settings
+from ...cache import disk, memory
+from ...interrupts import reraise_from_handler
+from ...program.extents import Form
+from ...program.loops import compile_seconds
+from ...program.plan import Plan
+from .. import background, extent_marks, forms, programs
+from ..backend import NotPadded
+from ..extent_marks import Mark
+from .members import MEMBERS, Family, Member, State, member_of
+from .targets import Target
+
+#: structures of fewer ops run in pieces as quickly as one is padded
+LEAST_OPS: Final = 12
+#: bytes that padding may add to all values of a run together
+MOST_BYTES: Final = 1 << 29
+
+
+class Chosen(NamedTuple):
+    """A padded program, and the extents of a run of it."""
+
+    target: Target
+    values: tuple[int, ...]
+
+    def donatable(self, plan: Plan) -> list[int]:
+        """The leaves that may be donated, of those that are not padded at any extent."""
+        leaves = self.target.padding.leaves
+        return [k for k in plan.donatable if all(map(str.isdigit, leaves[k]))]
+
+
+def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen | None:
+    """The padded program that a run of the plan takes, and its extents; None if there is none yet.
+
+    It may be loaded from disk, or have to be compiled beside the program; if that ``waits`` for a
+    compiler anyhow, for this one.
+    """
+    if settings.reproducible() or entry.refused or len(plan.nodes) < LEAST_OPS:
+        return None
+    member = member_of(entry)
+    if member is None or member.family.refused:
+        return None
+    family = member.family
+    state = member.current()
+    if state is None:
+        return None
+    variation, values, own = state
+    if values is None:
+        return None
+    marks = _marks(entry, plan, variation.form)
+    if not all(mark.dynamic for mark in marks.values()):
+        return None
+    if own is None or marks:
+        own = variation.target(entry.structure, donate, values, marks)
+        if own is not None and own.values - _bytes(plan) > MOST_BYTES:
+            own = None
+        # without one there is nothing to be had until what varies is seen to be something else
+        member.state = State(variation, values if own is not None or marks else None, own)
+        if own is None:
+            return None
+    if not own.padding.serves(values):
+        return None
+    found = variation.serving(values, donate, plan.wanted)
+    if found is not own and not own.refused and not forms.stays(own.entry):
+        chosen = Chosen(own, values)
+        if _loaded(chosen, entry, plan, donate, family, bool(marks)) or _compiled(
+            chosen, plan, donate, family, waits, bool(marks)
+        ):
+            return chosen
+        if own.refused:
+            family.refused = variation.refusal()
+    return None if found is None else Chosen(found, values)
+
+
+def _bytes(plan: Plan) -> int:
+    """The size of all values of a plan."""
+    return sum(t.nbytes for t in plan.structure.leaf_types) + sum(
+        t.nbytes for n in plan.nodes for t in n.types)
+
+
+def _marks(entry: memory.Entry, plan: Plan, form: Form) -> dict[int, Mark]:
+    """What the program says of the symbols, by the marks on the plan's leaves."""
+    if not extent_marks.used:
+        return {}
+    ranks = [len(t.shape) for t in entry.structure.leaf_types]
+    return extent_marks.of_symbols(plan.leaves, ranks, form)
+
+
+def _loaded(
+    chosen: Chosen, entry: memory.Entry, plan: Plan, donate: bool, family: Family, marked: bool
+) -> bool:
+    """Whether the padded program was on disk; it is looked for there once that has paid."""
+    target = chosen.target.entry
+    if target.looked or target.queued or not disk.enabled():
+        return False
+    # all programs share the start of JAX's client
+    load = forms.start_seconds() + forms.LOAD + forms.LOAD_PER_OP * len(plan.nodes)
+    if not marked and family.spent + forms.estimated(entry, plan)[0] < load:
+        return False
+    with target.lock:
+        return programs.look(target, plan.wanted, donate, plan.evaluation) is None
+
+
+def _compiled(
+    chosen: Chosen, plan: Plan, donate: bool, family: Family, waits: bool, marked: bool
+) -> bool:
+    """Whether the padded program is there now, compiled; it may be requested beside the program.
+
+    That is done at once where it is ``marked``, and waited for where the program ``waits``.
+    """
+    target = chosen.target.entry
+    if target.estimate == 0.0:
+        target.estimate = forms.COMPILE + compile_seconds(len(plan.nodes))
+    if target.queued or (family.members < MEMBERS and not marked):
+        return False
+    if waits:
+        return _compiled_now(chosen, target, plan, donate)
+    if not marked and (
+        family.spent < forms.start_seconds() or target.spent < forms.WORTH * target.runs
+    ):
+        return False
+    earned = target.spent >= target.estimate
+    if not (marked or earned or (forms.is_early(target, target.estimate) and background.idle())):
+        return False
+    if background.request(
+        target, plan.wanted, chosen.donatable(plan), donate, plan.evaluation.site
+    ):
+        return False
+    return earned and _compiled_now(chosen, target, plan, donate)
+
+
+def _compiled_now(chosen: Chosen, target: memory.Entry, plan: Plan, donate: bool) -> bool:
+    """Compile the padded program, and wait for it; False where that cannot be done."""
+    try:
+        with target.lock:
+            programs.find(target, plan.wanted, chosen.donatable(plan), donate, plan.evaluation)
+        return True
+    except Exception as error:
+        # the program at its own extents can do without
+        reraise_from_handler(error)
+        target.unpadded = (
+            str(error) if isinstance(error, NotPadded) else f"{type(error).__name__}: {error}")
+        return False
+
+
+def ran_padded(entry: memory.Entry, chosen: Chosen, seconds: float) -> None:
+    """Take account of the work that a run has done in vain.
+
+    It counts for the structure's own program, and for that of its own bucket.
+    """
+    target = chosen.target
+    entry.runs += 1
+    entry.spent += seconds * (1 - math.prod(chosen.values) / target.size)
+    member: Member | None = entry.member
+    state = None if member is None else member.state
+    if state is not None and state.target is not None and state.target is not target:
+        own = state.target.entry
+        own.spent += seconds * max(0.0, 1 - state.target.size / target.size)
