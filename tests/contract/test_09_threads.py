@@ -346,7 +346,10 @@ def test_a_time_limit_during_steps_in_place_loses_nothing() -> None:
             except Expired:
                 hits += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
-            found = x.read()[0]
+            try:
+                found = x.read()[0]
+            except Expired:  # the interpreter calls the handler some time after the signal
+                found = x.read()[0]
             assert found in (steps, steps + 1), (found, steps)
             steps, good = int(found), good + 1
         print(hits, good)

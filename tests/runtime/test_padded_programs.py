@@ -40,6 +40,13 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         assert background.wait(LONG)
 
 
+def newest() -> ll.Evaluation:
+    """The record of the last run."""
+    record = ll.last_evaluation()
+    assert record is not None
+    return record
+
+
 def of_length(n: int) -> np.ndarray:
     return np.random.default_rng(n).normal(size=(2, n, WIDTH)).astype(np.float32)
 
@@ -73,9 +80,7 @@ def check(n: int) -> ll.Evaluation:
     x = of_length(n)
     found = attend(host(x), host(W)).read()
     np.testing.assert_allclose(found, attended(x), rtol=2e-5, atol=2e-5)
-    record = ll.last_evaluation()
-    assert record is not None
-    return record
+    return newest()
 
 
 def becomes_padded(lengths: list[int], run: Callable[[int], ll.Evaluation] = check) -> None:
@@ -117,9 +122,7 @@ def test_garbage_beyond_the_extents_reaches_nothing() -> None:
             with np.errstate(all="ignore"):
                 y = np.abs(1 / np.log(y))
         np.testing.assert_allclose(found, y.max(1), rtol=1e-3)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     becomes_padded([9, 10, 11], run)
     for n in (12, 9, 7):
@@ -222,9 +225,7 @@ def of_two_extents(op: str) -> Callable[[int], ll.Evaluation]:
             x = getattr(np, op)(x)
         found = rec("sum", value, axes=(0,), keepdims=False).read()
         np.testing.assert_allclose(found, x.sum(0), rtol=1e-4, atol=1e-5)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     return run
 
@@ -239,9 +240,7 @@ def test_extents_below_a_buckets_smallest_are_not_its() -> None:
             value = rec("sin", value)
             x = np.sin(x)
         np.testing.assert_allclose(value.read(), np.roll(x, 3, 0), rtol=1e-5, atol=1e-6)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     becomes_padded([5, 6, 7], run)
     members.clear()
@@ -262,9 +261,7 @@ def test_a_bucket_ends_where_a_static_extent_does() -> None:
             y = np.sin(y)
         np.testing.assert_allclose(
             rec("add", value, host(x)).read(), y + x, rtol=1e-5, atol=1e-6)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     becomes_padded([17, 18, 19, 20], run)
     run(97)
@@ -311,9 +308,7 @@ def test_marks_have_it_compiled_at_the_second_extent() -> None:
         ll.mark_dynamic(x, 1, **bounds)
         found = attend(x, host(W)).read()
         np.testing.assert_allclose(found, attended(of_length(n)), rtol=2e-5, atol=2e-5)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     run(5, max=30)
     run(9, max=30)
@@ -342,9 +337,7 @@ def test_a_static_extent_keeps_what_is_made_of_it_from_padding() -> None:
         for _ in range(12):
             x, y = rec("sin", x), rec("sin", y)
         rec("concatenate", x, y, axis=0).read()
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     for n in range(17, 24):
         run(n)
@@ -376,9 +369,7 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
         for _ in range(12):
             y = np.sin(y)
         np.testing.assert_allclose(found, np.fft.fft(y), rtol=1e-3, atol=1e-4)
-        record = ll.last_evaluation()
-        assert record is not None
-        return record
+        return newest()
 
     for n in range(17, 25):
         run(n)

@@ -23,7 +23,6 @@ from lazyloom.backends.xla.padding.dims import (
     Description,
     NotPadded,
     named,
-    without_padding,
 )
 from lazyloom.backends.xla.padding.lower import Function, padded_function
 from lazyloom.ops.samples import random_source, samples
@@ -32,7 +31,7 @@ from lazyloom.program.extents import form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType
 from tests.ops.checks import FAST, type_of
-from tests.runtime.garbage import padded_with_garbage
+from tests.runtime.garbage import padded_with_garbage, without_padding
 from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
 from tests.runtime.other_extents import at, variants
 

@@ -21,8 +21,6 @@ from lazyloom.backends.xla.padding.dims import (
     elements,
     named,
     size_at,
-    with_padding,
-    without_padding,
 )
 from lazyloom.backends.xla.padding.lower import (
     Function,
@@ -42,7 +40,7 @@ from lazyloom.program.program import Instruction, Leaf, Structure
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import FAST, type_of
-from tests.runtime.garbage import padded_with_garbage
+from tests.runtime.garbage import padded_with_garbage, with_padding, without_padding
 from tests.runtime.kernel_cases import difference
 from tests.runtime.other_extents import at
 

@@ -32,6 +32,14 @@ class Lowered(NamedTuple):
     text: str
     results: tuple[str, ...]
 
+    @classmethod
+    def of_json(cls, fields: Any) -> Lowered:
+        """From what JSON has made of one. Raises ValueError or TypeError for anything else."""
+        name, text, results = fields
+        if not (isinstance(text, str) and isinstance(results, list)):
+            raise TypeError(f"{fields!r:.60} is no lowering")
+        return cls(str(name), text, tuple(map(str, results)))
+
 
 class Placed(NamedTuple):
     """An op lowered at operands in given layouts (see :mod:`.layouts`).
@@ -138,9 +146,9 @@ def _placed_from_disk_or_jax(
 
 def _unpack_placed(data: bytes) -> Placed | None:
     try:
-        (name, text, results), layouts, moved, wanted = json.loads(data)
+        lowered, layouts, moved, wanted = json.loads(data)
         return Placed(
-            Lowered(str(name), str(text), tuple(map(str, results))),
+            Lowered.of_json(lowered),
             tuple(tuple(map(int, f)) for f in layouts), int(moved),
             tuple((int(n), tuple(map(int, f))) for n, f in wanted))
     except (ValueError, TypeError):
@@ -179,14 +187,13 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     text, results = text_of(function_of(spec, types), shaped, name)
     lowered = Lowered(name, text, results)
     if storable:
-        fingerprint.store("lowering", description, json.dumps([name, results, text]).encode())
+        fingerprint.store("lowering", description, json.dumps(lowered).encode())
     return lowered
 
 
 def _unpack(data: bytes) -> Lowered | None:
     try:
-        name, results, text = json.loads(data)
-        return Lowered(str(name), str(text), tuple(map(str, results)))
+        return Lowered.of_json(json.loads(data))
     except (ValueError, TypeError):
         counters["disk_errors"] += 1
         return None

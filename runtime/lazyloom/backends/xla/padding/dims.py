@@ -20,8 +20,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from ...backend import NotPadded as NotPadded
 
 #: the factors of a dimension, row-major; or ANY and its size
@@ -29,7 +27,7 @@ Description = tuple[str, ...]
 
 ANY: Final = "any"
 
-_SYMBOL: Final = re.compile(r"\be\d+\b")
+SYMBOL: Final = re.compile(r"\be\d+\b")
 _POWER: Final = re.compile(r"\^")
 #: extents that no relation of sizes holds for by chance
 _GENERIC: Final = ((1009, 9973, 31337), (7, 5, 11))
@@ -101,7 +99,7 @@ def check_grows(text: str) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _grows(text: str) -> bool:
-    lowest = dict.fromkeys(set(_SYMBOL.findall(text)), 2)
+    lowest = dict.fromkeys(set(SYMBOL.findall(text)), 2)
     return _direction(ast.parse(python(text), mode="eval").body, lowest) in (0, 1)
 
 
@@ -156,47 +154,3 @@ def unified(a: Description, b: Description) -> Description:
     if is_any(a):
         return b
     raise NotPadded(f"a dimension that is padded as {a} in one operand and as {b} in another")
-
-
-# on the host
-
-
-def positions(
-    description: Description, bucket: Sequence[int], extents: Sequence[int]
-) -> np.ndarray[Any, Any]:
-    """Where the valid elements of a dimension at the bucket are, in order, int64."""
-    if is_any(description):
-        description = description[1:]
-    at, actual = named(bucket), named(extents)
-    found = np.zeros(1, np.int64)
-    for factor in description:
-        found = (found[:, None] * size_at(factor, at)
-                 + np.arange(size_at(factor, actual), dtype=np.int64)).reshape(-1)
-    return found
-
-
-def without_padding(
-    array: np.ndarray[Any, Any], dims: Sequence[Description], bucket: Sequence[int],
-    extents: Sequence[int],
-) -> np.ndarray[Any, Any]:
-    """The valid part of an array at the bucket; a view where that can be."""
-    for axis, description in enumerate(dims):
-        if not is_dynamic(description) and not any(map(_SYMBOL.search, description)):
-            continue
-        if is_any(description) or len(description) == 1:
-            size = size_at(description[-1], named(extents))
-            array = array[(slice(None),) * axis + (slice(size),)]
-        else:
-            array = array.take(positions(description, bucket, extents), axis)
-    return array
-
-
-def with_padding(
-    array: np.ndarray[Any, Any], dims: Sequence[Description], bucket: Sequence[int],
-    extents: Sequence[int], fill: Any = 0,
-) -> np.ndarray[Any, Any]:
-    """An array at the bucket with that valid part, and ``fill`` elsewhere."""
-    shape = [elements(description, named(bucket)) for description in dims]
-    found = np.full(shape, fill, array.dtype)
-    found[np.ix_(*[positions(d, bucket, extents) for d in dims])] = array
-    return found

@@ -108,9 +108,9 @@ def _from_disk_or_jax(
 
 def _unpack(data: bytes) -> Padded | None:
     try:
-        (name, text, results), dims, conditions, takes = json.loads(data)
+        lowered, dims, conditions, takes = json.loads(data)
         return Padded(
-            Lowered(str(name), str(text), tuple(map(str, results))),
+            Lowered.of_json(lowered),
             tuple(tuple(tuple(map(str, d)) for d in each) for each in dims),
             tuple(map(str, conditions)), bool(takes))
     except (ValueError, TypeError):
