@@ -251,7 +251,7 @@ def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
     monkeypatch.setattr(forms, "SLOWER", 0.0)
     with counted() as delta:
         becomes_whole(program, expected())
-        for k in range(3):
+        for k in range(5):
             assert check(program(k + 0.5), expected(k + 0.5)).form == "whole"
         for k in range(20):
             record = check(program(k + 0.5), expected(k + 0.5))
@@ -266,7 +266,7 @@ def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(forms, "SLOWER", 0.0)
     monkeypatch.setattr(forms, "AGAIN", 20)
     becomes_whole(program, expected())
-    for _ in range(3):
+    for _ in range(5):
         check(program(), expected())
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     found = [check(program(), expected()).form for _ in range(40)]

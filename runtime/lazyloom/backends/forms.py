@@ -17,7 +17,6 @@ from typing import Final
 
 from .. import settings
 from ..cache import disk, memory
-from ..cache.memory import TRIALS
 from ..counters import counters
 from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
@@ -52,11 +51,12 @@ EAGER_SECONDS: Final = 1.0
 #: or that ran so often, if compiling is estimated to take so many seconds at most
 STEADY_RUNS: Final = 10
 STEADY_SECONDS: Final = 60.0
-#: it runs in pieces again where it takes so many times as long as they did: while it runs, the
-#: program could go on recording (no constant either)
-SLOWER = 1.25
-#: and is compared again after so many runs
-AGAIN = 500
+#: it runs in pieces again where it takes so many times as long as they did (no constant either),
+#: and so many times that where its results are not read at once: while it runs, the program goes on
+SLOWER = 1.0
+AHEAD: Final = 1.25
+#: and is compared again after so many runs, and twice as many each time
+AGAIN = 100
 
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
@@ -120,21 +120,32 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN:
+    if entry.stays and entry.runs >= AGAIN << entry.demotions >> 1:
         # the machine may have had much to do when they were compared
-        entry.stays, entry.trials, entry.whole, entry.runs = False, TRIALS, 0.0, 0
+        entry.stays, entry.runs = False, 0
+        entry.try_again()
     return entry.stays
 
 
-def tried(entry: memory.Entry, seconds: float) -> None:
-    """Take account of a run of the compiled program; it may be in pieces from the next one on."""
-    left = entry.trials = entry.trials - 1
-    if left < TRIALS - 1 and (entry.whole == 0.0 or seconds < entry.whole):
-        entry.whole = seconds
-    if left == 0 and entry.whole > SLOWER * entry.quickest:
+def tried(entry: memory.Entry, seconds: float, read: bool) -> None:
+    """Take account of a run of the compiled program; it may be in pieces from the next one on.
+
+    ``read``: its results are read at once.
+    """
+    entry.trials -= 1
+    entry.tried.append(seconds)
+    # medians: what it takes to wake a thread varies with what else the machine does
+    if entry.trials == 0 and _median(entry.tried[1:]) > _median(entry.recent) * (
+        SLOWER if read else SLOWER * AHEAD
+    ):
         counters["demotions"] += 1
+        entry.demotions += 1
         entry.stays = True
         entry.dispatches = []
+
+
+def _median(seconds: list[float]) -> float:
+    return sorted(seconds)[len(seconds) // 2]
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:

@@ -99,13 +99,11 @@ def _run_in_pieces(
     looked = time.perf_counter()
     run_pieces(plan, entry, threads, donate)
     took = time.perf_counter() - looked
-    entry.runs += 1
     # what had to be prepared is ready the next time
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
     if entry.member is not None:
         entry.member.ran_in_pieces(seconds)
-    entry.spent += seconds
-    entry.quickest = min(entry.quickest, seconds)
+    entry.ran_in_pieces(seconds)
     evaluation.spent = entry.spent
     evaluation.estimate = -1.0 if entry.stays else entry.estimate
     _lookup_took(plan, looked - started)

@@ -6,7 +6,6 @@ so that temporaries which happen to be alive cost at most one compile a position
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import Any, Final
 
@@ -14,9 +13,9 @@ from ..locks import new_lock
 from ..program.program import Program, Structure
 from ..settings import tuning
 
-#: runs of a compiled program that are waited for, to compare them with the runs in pieces that
-#: there were; the first is not counted
-TRIALS: Final = 4
+#: the newest runs in pieces, and the first ones of the compiled program after its very first, which
+#: are compared
+COMPARED: Final = 5
 
 
 class DispatchInfo:
@@ -80,9 +79,10 @@ class Entry:
         work: what a run in pieces is estimated to take (:mod:`lazyloom.backends.forms`), or None.
         steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
         refused: it cannot run in pieces.
-        quickest: seconds of the quickest run in pieces, infinite before there was one.
-        trials, whole: runs of the program yet to be compared with that, and the quickest so far.
+        recent: seconds of the newest runs in pieces, in no order.
+        trials, tried: runs of the program yet to be waited for, and the seconds of those that were.
         stays: the program was slower: it runs in pieces for the time being.
+        demotions: how often it was.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
@@ -91,8 +91,8 @@ class Entry:
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused", "steps", "work", "quickest", "trials", "whole", "stays", "searched",
-                 "member", "unpadded")
+                 "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
+                 "searched", "member", "unpadded")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -114,10 +114,11 @@ class Entry:
         self.refused = False
         self.steps: Any = None
         self.work: Any = None
-        self.quickest = math.inf
+        self.recent: list[float] = []
         self.trials = 0
-        self.whole = 0.0
+        self.tried: list[float] = []
         self.stays = False
+        self.demotions = 0
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
@@ -145,8 +146,23 @@ class Entry:
         self.outputs = outputs
         self.program = program
         self.steps = None
-        self.trials = TRIALS if self.quickest < math.inf else 0
-        self.whole = 0.0
+        if self.recent:
+            self.try_again()
+
+    def try_again(self) -> None:
+        """Have the program's next runs compared with those in pieces."""
+        # the first is not counted
+        self.trials = COMPARED + 1
+        self.tried = []
+
+    def ran_in_pieces(self, seconds: float) -> None:
+        """Count a run in pieces, and what it has cost."""
+        if len(self.recent) < COMPARED:
+            self.recent.append(seconds)
+        else:
+            self.recent[self.runs % COMPARED] = seconds
+        self.runs += 1
+        self.spent += seconds
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them

@@ -115,8 +115,8 @@ class Member:
             target.runs += 1
             target.spent += seconds
             self.family.spent += seconds
-            # not the quickest, which would be of the smallest extents
-            target.quickest = target.spent / target.runs
+            # on average, whatever the extents of the newest
+            target.recent = [target.spent / target.runs]
 
     def goes_first(self) -> bool:
         """Whether a padded program is to be compiled before the structure's own."""
