@@ -41,8 +41,8 @@ OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 _UNKNOWN: Final = "<unknown>:0"
 
 _files: dict[int, str] = {}
-#: ``outer``: the file and line of the call that this thread is in
-_place: Final = threading.local()
+#: ``since``: the newest node that is not of the function that this thread records once
+_own: Final = threading.local()
 _op_names: list[Any] = []
 
 
@@ -131,17 +131,11 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
         if name is None:
             name = _files[file] = ffi.string(ffi.cast("char *", file)).decode("utf-8", "replace")
         # a loop calls functions of the caller's, which call us
-        before = getattr(_place, "outer", None)
-        _place.outer = (name, arguments[-1])
-        lazyloom.set_site(name, arguments[-1])
+        before = lazyloom.set_site(name, arguments[-1])
         try:
             return function(*arguments[:-2])
         finally:
-            _place.outer = before
-            if before is None:
-                lazyloom.clear_site()
-            else:
-                lazyloom.set_site(*before)
+            lazyloom.clear_site(before)
 
     return at
 
@@ -375,7 +369,7 @@ def loomp_assign(target: int, value: int) -> int:
 
 def _refuse_outside(target: int) -> None:
     """Raise AliasError for a tensor that is older than the function that a loop records."""
-    since = getattr(_place, "since", None)
+    since = getattr(_own, "since", None)
     found = handles.find(TENSOR, target)
     # one that was written before knows itself when it was made
     if since is not None and not isinstance(found, Tensor) and found.node.seq <= since:
@@ -493,9 +487,9 @@ class _Given:
     def __call__(self, tensors: list[lazyloom.Tensor]) -> list[lazyloom.Tensor]:
         count = self._results
         inputs = [_give(t.value) for t in tensors]
-        before = getattr(_place, "since", None)
+        before = getattr(_own, "since", None)
         # the newest node that is not the function's own
-        _place.since = min(
+        _own.since = min(
             [lazyloom.last_sequence(), *(t.value.node.seq - 1 for t in tensors)])
         outputs = ffi.new("uint64_t[]", max(count, 1))
         given: list[int] = []
@@ -512,7 +506,7 @@ class _Given:
                         "expected a tensor")
             return [lazyloom.Tensor(_value(bits)) for bits in given]
         finally:
-            _place.since = before
+            _own.since = before
             # one that was given back is there once
             used = sorted({*inputs, *given} - {0})
             if used:

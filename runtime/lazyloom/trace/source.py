@@ -89,25 +89,27 @@ def _is_internal(file: str) -> bool:
     return found
 
 
-def set_site(file: str, line: int) -> None:
+def set_site(file: str, line: int) -> Site | None:
     """Name the place of what this thread records from now on, until :func:`clear_site`.
 
-    For bindings of other languages, whose frames Python cannot see.
+    For bindings of other languages, whose frames Python cannot see. Returns what was named before,
+    for :func:`clear_site` where calls nest.
     """
-    _name(Site(None, 0, file, line))
+    return _name(Site(None, 0, file, line))
 
 
-def clear_site() -> None:
-    """Take the place from the Python stack again."""
-    _name(None)
+def clear_site(before: Site | None = None) -> None:
+    """Take the place from the Python stack again, or from what was named ``before``."""
+    _name(before)
 
 
-def _name(site: Site | None) -> None:
-    before = getattr(_thread, "site", None)
+def _name(site: Site | None) -> Site | None:
+    before: Site | None = getattr(_thread, "site", None)
     _thread.site = site
     if (before is None) != (site is None):
         with _counting:
             _known.named += -1 if site is None else 1
+    return before
 
 
 def user_place() -> tuple[Any, int]:
