@@ -38,8 +38,8 @@ def _piecewise(operands: str) -> Any:
     samples=Cases(
         case((4, 5), integers(1), integers(2), sizes=(2, 3)), case((), sizes=()),
         case((4, 5), integers(-2), integers(9), sizes=(2, 3)),
-        case((4,), integers(3, np.int32), sizes=(0,))), linear="x", offset_reads=True,
-    data_movement=True,
+        case((4,), integers(3, np.int32), sizes=(0,)), case((5,), integers(-7), sizes=(2,))),
+    linear="x", offset_reads=True, data_movement=True,
 )  # fmt: skip
 def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     """A block of attribute ``sizes`` that begins at the 0-d operands ``starts``.
@@ -49,7 +49,7 @@ def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     """
     if not starts:  # the text of a 0-d stablehlo.dynamic_slice cannot be parsed back
         return x
-    return lax.dynamic_slice(x, _starts(starts, x.shape), sizes)
+    return lax.dynamic_slice(x, _starts(starts, x.shape), sizes, allow_negative_indices=False)
 
 
 @op(
@@ -57,7 +57,8 @@ def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     "update"),
     samples=Cases(
         case((4, 5), (2, 3), integers(1), integers(2)), case((), ()),
-        case((4, 5), (2, 3), integers(-2), integers(9)), case((4,), (0,), integers(3, np.int32))),
+        case((4, 5), (2, 3), integers(-2), integers(9)), case((4,), (0,), integers(3, np.int32)),
+        case((5,), (2,), integers(-7))),
     linear="x update",
 )  # fmt: skip
 def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
@@ -68,7 +69,8 @@ def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
     """
     if not starts:  # as above, in the derivative
         return update
-    return lax.dynamic_update_slice(x, update, _starts(starts, x.shape))
+    return lax.dynamic_update_slice(
+        x, update, _starts(starts, x.shape), allow_negative_indices=False)
 
 
 @op(
@@ -328,7 +330,7 @@ def _wrapped(indices: Array, size: int) -> Array:
 
 def _starts(starts: tuple[Array, ...], shape: Ints) -> list[Array]:
     # one dtype for all of them, as XLA asks for
-    wide = "int64" if any(s.dtype.name == "int64" for s in starts) else "int32"
+    wide = "int64" if any(s.dtype.name in ("int64", "uint32") for s in starts) else "int32"
     return [_wrapped(lax.convert_element_type(s, wide), d)
             for s, d in zip(starts, shape, strict=True)]
 
