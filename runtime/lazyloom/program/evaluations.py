@@ -83,7 +83,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent", "padding",
+        "estimate", "spent", "padding", "unpadded",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -96,6 +96,8 @@ class Evaluation:
         self.form = ""
         #: of a padded run each extent and that of the program
         self.padding: list[tuple[int, int]] = []
+        #: why a program whose extents change is not padded, where that is known
+        self.unpadded = ""
         #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
         #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
@@ -165,6 +167,8 @@ class Evaluation:
                 "the compiled program was slower" if self.estimate < 0 else
                 f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")
+        if self.unpadded:
+            lines.append(f"  padding  none: {self.unpadded}")
         if self.form == "padded":
             sizes = ", ".join(f"{n} to {size}" for n, size in self.padding)
             lines.append(f"  form     whole, with extents padded from {sizes}")

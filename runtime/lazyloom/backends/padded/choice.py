@@ -19,7 +19,7 @@ from ...program.plan import Plan
 from .. import background, extent_marks, forms, programs
 from ..backend import NotPadded
 from ..extent_marks import Mark
-from .members import MEMBERS, Family, Member, State, member_of
+from .members import ALONE, MEMBERS, Family, Member, State, member_of
 from .targets import Target
 
 #: structures of fewer ops run in pieces as quickly as one is padded
@@ -49,9 +49,12 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     if settings.reproducible() or entry.refused or len(plan.nodes) < LEAST_OPS:
         return None
     member = member_of(entry)
-    if member is None or member.family.refused:
+    if member is None or member is ALONE:
         return None
     family = member.family
+    if family.refused:
+        plan.evaluation.unpadded = family.refused
+        return None
     state = member.current()
     if state is None:
         return None
@@ -80,7 +83,10 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
             return chosen
         if own.refused:
             family.refused = variation.refusal()
-    return None if found is None else Chosen(found, values)
+    if found is None:
+        plan.evaluation.unpadded = own.refused
+        return None
+    return Chosen(found, values)
 
 
 def _bytes(plan: Plan) -> int:

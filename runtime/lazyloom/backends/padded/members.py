@@ -127,7 +127,6 @@ class Member:
 
 #: what no other is like, or nobody looks whether one is
 ALONE: Final = Member(Family(), ())
-ALONE.family.refused = "it is not looked for any such"
 
 #: of each size of a structure the first one, or None once there were others
 _first: Final[dict[tuple[int, int, bool], Structure | None]] = {}
