@@ -55,14 +55,5 @@ def scaled_dot_product_attention(
         row = lax.broadcasted_iota("int32", scores.shape, scores.ndim - 2)
         column = lax.broadcasted_iota("int32", scores.shape, scores.ndim - 1)
         scores = lax.select(lax.le(column, row), scores, nothing)
-    if mask is not None and source:
-        # a row of -inf would be NaN; its weights are zero instead
-        best = lax.reduce_max(lax.stop_gradient(scores), (scores.ndim - 1,))
-        blind = lax.broadcast_in_dim(
-            lax.eq(best, lax.full_like(best, -math.inf)), scores.shape, range(scores.ndim - 1))
-        scores = lax.select(blind, lax.full_like(scores, 0.0), scores)
-        weights = stable_softmax(scores, scores.ndim - 1)
-        weights = lax.select(blind, lax.full_like(weights, 0.0), weights)
-    else:
-        weights = stable_softmax(scores, scores.ndim - 1)
+    weights = stable_softmax(scores, scores.ndim - 1, mask is not None and source > 0)
     return product_of(lax.convert_element_type(weights, v.dtype), v)

@@ -6,6 +6,7 @@ variance is the biased one, of the distance from the mean, not of squares.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._helpers import in_float32, widened
@@ -174,13 +175,23 @@ def running_moments(
                  for old, new in ((mean, new_mean), (variance, right)))
 
 
-def stable_softmax(x: Array, axis: int) -> Array:
-    """softmax along an axis counted from 0, with the derivative in terms of the result."""
+def stable_softmax(x: Array, axis: int, zeros: bool = False) -> Array:
+    """softmax along an axis counted from 0, with the derivative in terms of the result.
+
+    ``zeros``: a row of -inf only gives zeros, not NaN.
+    """
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]
     def f(x: Array) -> Array:
-        e = lax.exp(lax.sub(x, row_max(x, axis)))
-        return lax.div(e, _spread(lax.reduce_sum(e, (axis,)), x.shape, (axis,)))
+        best = lax.reduce_max(x, (axis,))
+        if zeros:
+            empty = lax.eq(best, _like(best, -math.inf))
+            best = lax.select(empty, _like(best, 0.0), best)
+        e = lax.exp(lax.sub(x, _spread(best, x.shape, (axis,))))
+        total = lax.reduce_sum(e, (axis,))
+        if zeros:
+            total = lax.select(empty, _like(total, 1.0), total)
+        return lax.div(e, _spread(total, x.shape, (axis,)))
 
     @f.defjvp  # type: ignore[untyped-decorator]
     def f_jvp(primals: Any, tangents: Any) -> Any:

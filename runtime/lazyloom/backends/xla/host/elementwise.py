@@ -85,7 +85,7 @@ def call(
     if sign is not None:
         # a tenth of the ufunc's time for NumPy's scalars
         text = f"{sign}{names[0]}" if len(names) == 1 else f"{names[0]} {sign} {names[1]}"
-    elif function == "where" and not operands[0].actual and (
+    elif function == "choose" and not operands[0].actual and (
         operands[1].actual == operands[2].actual
     ):
         return w.let(f"{names[1]} if {names[0]} else {names[2]}", shape, dtype, actual, True)
@@ -176,12 +176,12 @@ def _select(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: A
     if len(cases) == 1:
         return cases[0]
     if which.dtype.kind == "b":
-        return call(w, "where", [which, cases[1], cases[0]], shape, dtype)
+        return call(w, "choose", [which, cases[1], cases[0]], shape, dtype)
     found = cases[-1]
     for number in range(len(cases) - 2, -1, -1):
         at = w.literal(number, which.dtype)
         below = call(w, "less_equal", [which, at], which.shape, np.dtype(bool))
-        found = call(w, "where", [below, cases[number], found], shape, dtype)
+        found = call(w, "choose", [below, cases[number], found], shape, dtype)
     return found
 
 

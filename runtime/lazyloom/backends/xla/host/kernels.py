@@ -353,7 +353,7 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     w.line(f"while ({going} := {condition}(*{of_condition}, *{carry})[0]).any():")
     w.line(f"    {made} = {body}(*{of_body}, *{carry})")
     chosen = [
-        f"where({going}.reshape({(*shape, *[1] * (len(v.aval.shape) - len(shape)))}), "
+        f"choose({going}.reshape({(*shape, *[1] * (len(v.aval.shape) - len(shape)))}), "
         f"{made}[{k}], {carry}[{k}])" for k, v in enumerate(step.outvars)]
     w.line(f"    {carry} = ({''.join(c + ', ' for c in chosen)})")
     return _results(w, carry, step.outvars, True)

@@ -29,6 +29,55 @@ def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     return found
 
 
+#: integers of an element's size; elements from which a choice by their bits is quicker
+_BITS: Final = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+_MANY: Final = 512
+
+
+def choose(which: Array, x: Array, y: Array) -> Array:
+    """where(which, x, y), which takes five nanoseconds for an element that nobody can foresee.
+
+    So many are chosen by masks of bits.
+    """
+    kind = _BITS.get(x.dtype.itemsize)
+    if which.size < _MANY or kind is None:
+        return np.where(which, x, y)
+    dtype = x.dtype
+    x, y = x.view(kind), y.view(kind)
+    mask = which.astype(kind)
+    if x.ndim == 0 and not x:
+        mask -= kind(1)
+        return np.bitwise_and(mask, y).view(dtype)
+    np.negative(mask, mask)
+    if y.ndim == 0 and not y:
+        return np.bitwise_and(mask, x).view(dtype)
+    found = np.bitwise_xor(x, y)
+    if found.shape == mask.shape:
+        found &= mask
+        found ^= y
+    else:
+        found = found & mask
+        found = found ^ y
+    return found.view(dtype)
+
+
+#: rows from which, and elements of a row up to which, these are better turned into columns
+_ROWS: Final = 64
+_ROW: Final = 64
+
+
+def along_rows(function: np.ufunc, x: Array) -> Array:
+    """function.reduce(x, -1), for functions that give the same in any order.
+
+    NumPy takes 50 ns for a row beside its elements, and goes through columns side by side.
+    """
+    size = x.shape[-1]
+    if size > _ROW or x.size < size * _ROWS:
+        return function.reduce(x, -1)
+    columns = np.ascontiguousarray(x.reshape(-1, size).T)
+    return function.reduce(columns, 0).reshape(x.shape[:-1])
+
+
 def rsqrt(x: Array) -> Array:
     return np.reciprocal(np.sqrt(x))
 
@@ -210,7 +259,7 @@ _NUMPY: Final = (
     "divide dot empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert "
     "isfinite left_shift less less_equal log log1p logical_and logical_or logical_xor matmul "
     "maximum minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh "
-    "sqrt square stack subtract take tan tanh where zeros"
+    "sqrt square stack subtract take tan tanh zeros"
 ).split()
 
 #: what the text of a kernel may refer to
@@ -218,11 +267,11 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     **{f.__name__: f for f in (
-        broadcast, rsqrt, logistic, float_sign, round_away, integer_power, int_divide,
-        int_remainder, logical_right_shift, population_count, float_to_int, make_complex, erf,
-        erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter, scatter_rows, convolution,
-        reduce_window, select_and_scatter, cholesky, lu, pivots_to_permutation,
-        triangular_solve, total_order, in_blocks, product, floordiv,
-        mod, true_positions,
+        broadcast, choose, along_rows, rsqrt, logistic, float_sign, round_away, integer_power,
+        int_divide, int_remainder, logical_right_shift, population_count, float_to_int,
+        make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter,
+        scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
+        pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
+        true_positions,
     )},
 }  # fmt: skip

@@ -234,7 +234,10 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
         return w.reshaped(x, shape, shape)
     where: Any = axes[0] if len(axes) == 1 else axes
     left = tuple(n for d, n in enumerate(x.shape) if d not in axes)
-    found = w.let(f"{function}.reduce({x.text}, {where}{extra})", left, x.dtype)
+    text = f"{function}.reduce({x.text}, {where}{extra})"
+    if name in ("reduce_max", "reduce_min") and left and axes == (len(x.shape) - 1,) and not extra:
+        text = f"along_rows({function}, {x.text})"
+    found = w.let(text, left, x.dtype)
     found = w.local(found, "reduce", [x], axes)
     return w.reshaped(found, shape, shape)
 
