@@ -162,7 +162,7 @@ def _body(
                 results = _step(w, step, given)
         elif parts:
             aval = step.outvars[0].aval
-            results = [assembled(w, [(w.full(read(a)), starts) for a, starts in parts],
+            results = [assembled(w, [part._replace(of=w.full(read(part.of))) for part in parts],
                                  tuple(aval.shape), _dtype(aval))]
         else:
             continue

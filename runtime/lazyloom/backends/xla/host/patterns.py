@@ -1,20 +1,29 @@
 """Steps that take less time together: sums of pads, and functions of several slices of one array.
 
-Derivatives of slices are sums of pads into places that do not overlap; the gates of a recurrent
-cell are functions of slices.
+Derivatives of slices are sums of pads, mostly into places that do not overlap; the gates of a
+recurrent cell are functions of slices.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..jaxprs import is_literal
 from .writer import extent
 
-#: what is padded, and where it begins
-Parts: TypeAlias = "list[tuple[Any, list[int]]]"
+
+class Part(NamedTuple):
+    """What is padded: by axis its size, its first element in the result, how far they are apart."""
+
+    of: Any
+    sizes: list[int]
+    starts: list[int]
+    strides: list[int]
+
+
+Parts: TypeAlias = list[Part]
 
 
 def sums_of_pads(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, Parts]:
@@ -39,8 +48,11 @@ def sums_of_pads(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, Parts]:
                 uses[a] != 1 or uses[b] != 1
             ):
                 continue
+            if len(parts_of[a]) == 1 < len(parts_of[b]):
+                a, b = b, a
             parts = parts_of[a] + parts_of[b]
-            if _apart(parts):
+            # one after the other they are added in the same order
+            if len(parts_of[b]) == 1 or apart(parts):
                 found[id(makers[a])] = found[id(makers[b])] = []
                 found[id(step)] = parts
                 parts_of[step.outvars[0]] = parts
@@ -53,20 +65,24 @@ def _padded(step: Any) -> Parts | None:
     x, value = step.invars
     if is_literal(x) or not is_literal(value) or value.val != 0:
         return None
-    starts = []
-    for low, high, between in step.params["padding_config"]:
-        if low < 0 or high < 0 or between:
+    sizes, starts, strides = [], [], []
+    for (low, high, between), n in zip(step.params["padding_config"], x.aval.shape, strict=True):
+        if low < 0 or high < 0 or between and not n:
             return None
+        sizes.append(extent(n))
         starts.append(extent(low))
-    return [(x, starts)]
+        strides.append(int(between) + 1)
+    return [Part(x, sizes, starts, strides)]
 
 
-def _apart(parts: Parts) -> bool:
-    """Whether no two parts overlap."""
-    for k, (x, at) in enumerate(parts):
-        for y, where in parts[:k]:
-            if not any(a + n <= b or b + m <= a for a, n, b, m in zip(
-                at, x.aval.shape, where, y.aval.shape, strict=True)
+def apart(parts: Parts) -> bool:
+    """Whether no two parts overlap, nor lie between each other."""
+    ends = [[a + (n - 1) * step + 1 for n, a, step in zip(
+        sizes, starts, strides, strict=True)] for _, sizes, starts, strides in parts]
+    for k, part in enumerate(parts):
+        for j in range(k):
+            if not any(end <= b or last <= a for a, end, b, last in zip(
+                part.starts, ends[k], parts[j].starts, ends[j], strict=True)
             ):
                 return False
     return True

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from .elementwise import call, converted
+from .patterns import Part, Parts, apart
 from .writer import (
     CONSTANT,
     Unsupported,
@@ -139,26 +140,29 @@ def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     if xs[1].text in w.names.zeros and all(
         low >= 0 and high >= 0 and not between for low, high, between in config
     ):
-        return assembled(w, [(x, [low for low, _, _ in config])], _shape(out), x.dtype)
+        part = Part(x, list(x.shape), [low for low, _, _ in config], [1] * len(config))
+        return assembled(w, [part], _shape(out), x.dtype)
     return w.let(f"pad({x.text}, {xs[1].text}, {config}, {_shape(out)})", _shape(out), x.dtype)
 
 
-def assembled(
-    w: Writer, parts: list[tuple[Value, list[int]]], shape: tuple[int, ...], dtype: Any
-) -> Value:
-    """An array with values at these starts, which do not overlap, and zeros elsewhere."""
-    along = [d for d, n in enumerate(shape) if any(x.shape[d] != n for x, _ in parts)]
-    if len(along) == 1:
+def assembled(w: Writer, parts: Parts, shape: tuple[int, ...], dtype: Any) -> Value:
+    """The sum of parts, which are values, in an array of zeros."""
+    along = [d for d, n in enumerate(shape) if any(part.sizes[d] != n for part in parts)]
+    separate = apart(parts)
+    if len(along) == 1 and separate:
         axis = along[0]
-        parts = sorted(parts, key=lambda part: part[1][axis])
-        if sum(x.shape[axis] for x, _ in parts) == shape[axis]:
-            return joined(w, [x for x, _ in parts], axis, shape, dtype)
+        parts = sorted(parts, key=lambda part: part.starts[axis])
+        if sum(part.sizes[axis] for part in parts) == shape[axis]:
+            return joined(w, [part.of for part in parts], axis, shape, dtype)
     found = w.let(f"zeros({shape}, {dtype_text(dtype)})", shape, dtype, written=True)
-    for x, starts in parts:
-        index = [":" if x.shape[d] == n else f"{a}:{a + x.shape[d]}"
-                 for d, (a, n) in enumerate(zip(starts, shape, strict=True))]
+    sign = "=" if separate else "+="
+    for x, sizes, starts, strides in parts:
+        index = [
+            ":" if size == n else f"{a}:{a + (size - 1) * step + 1}" + (
+                f":{step}" if step > 1 else "")
+            for size, a, step, n in zip(sizes, starts, strides, shape, strict=True)]
         if x.size:
-            w.line(f"{found.text}[{w.index(index)}] = {x.text}")
+            w.line(f"{found.text}[{w.index(index)}] {sign} {x.text}")
     return found
 
 
