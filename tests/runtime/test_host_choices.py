@@ -1,4 +1,4 @@
-"""Choices by bits and extremes by columns are what NumPy's own functions give, bit by bit."""
+"""What is computed in another way than NumPy's own functions would gives the same bits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyloom.backends.xla.host.routines import along_rows, choose
+from lazyloom.backends.xla.host.routines import along_rows, choose, int_divide, int_remainder
 
 RNG = np.random.default_rng(3)
 DTYPES = [bool, np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float32, np.float64,
@@ -56,3 +56,20 @@ def test_extremes_of_rows(function: Any, shape: tuple[int, ...]) -> None:
         found = along_rows(function, x)
         np.testing.assert_array_equal(found, function.reduce(x, -1))
         assert found.dtype == x.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+def test_quotients_by_one_number(dtype: Any) -> None:
+    """As by an array of it: towards zero, with the remainder's sign the dividend's."""
+    info = np.iinfo(dtype)
+    x = np.array([info.min, info.max, 0, 1, 7, info.max - 1, info.min + 1], dtype)
+    for y in {-128, -3, -1, 0, 1, 2, 5, 127} | {info.min, info.max}:
+        if info.min <= y <= info.max:
+            one, many = dtype(y), np.full(x.shape, y, dtype)
+            with np.errstate(all="ignore"):
+                assert same_bits(int_divide(x, one), int_divide(x, many))
+                assert same_bits(int_remainder(x, one), int_remainder(x, many))
+                assert int_divide(x[4], one) == int_divide(x, many)[4]
+            if y not in (0, -1):
+                whole = [int(a) // y if (int(a) < 0) == (y < 0) else -(-int(a) // y) for a in x]
+                assert int_divide(x, one).tolist() == whole

@@ -128,8 +128,15 @@ def integer_power(x: Array, y: int) -> Array:
     return np.reciprocal(found) if y < 0 else found
 
 
+def _plain(y: Array) -> bool:
+    """Whether a divisor is one number, by which NumPy divides as XLA does."""
+    return y.ndim == 0 and bool(y != 0 and (y.dtype.kind == "u" or y != -1))
+
+
 def int_divide(x: Array, y: Array) -> Array:
     """Towards zero; by zero it is -1 (all bits), and the least by -1 is itself."""
+    if _plain(y):
+        return x // y if x.dtype.kind == "u" else (x - np.fmod(x, y)) // y
     x, y = np.asarray(x), np.asarray(y)
     zero = y == 0
     if x.dtype.kind == "u":
@@ -146,6 +153,8 @@ def int_divide(x: Array, y: Array) -> Array:
 
 def int_remainder(x: Array, y: Array) -> Array:
     """With the sign of the dividend; by zero it is the dividend."""
+    if _plain(y):
+        return np.fmod(x, y)
     x, y = np.asarray(x), np.asarray(y)
     zero = y == 0
     by = np.where(zero, x.dtype.type(1), y)
