@@ -19,13 +19,14 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick array-api torch-models bench lint docs site env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench lint docs site env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
 	@echo "make test-interpreted  the core's tests with the core interpreted"
-	@echo "make test-quick  a part of the tests that takes a minute or two"
+	@echo "make test-quick  a part of the tests that takes a few minutes"
+	@echo "make test-thorough  all tests, with all samples of ops at all extents"
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make torch-models  example models at full size beside PyTorch and transformers"
 	@echo "make bench       measure; writes docs/benchmarks/"
@@ -103,6 +104,9 @@ test-interpreted: env-test
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
+
+test-thorough: lint capi
+	@$(PY) -m pytest -n $(WORKERS) --thorough $(TESTS)
 
 # SUITE is a checkout of github.com/data-apis/array-api-tests with its submodule: see docs/array_api.md
 EXAMPLES ?= 50

@@ -1,8 +1,12 @@
-"""One private disk cache per test run, shared by its workers; forms; Ctrl-C; and ``--quick``."""
+"""One private disk cache per test run, shared by its workers; forms; Ctrl-C; how much is run.
+
+``--quick`` leaves out what is slow, and most of what goes through every op. What multiplies all
+samples of all ops by extents and derivatives takes, of each op, samples that are spread over all,
+and other extents at each; ``--thorough`` has it take them all, and fuses ops as for users.
+"""
 
 from __future__ import annotations
 
-import functools
 import os
 import random
 import shutil
@@ -15,13 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from tests import forms
+from tests import forms, quick_options
 
 # SciPy reads it when it is imported: its functions, and scikit-learn's, then keep our arrays
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-#: Of tests that exist once for every op or function, ``--quick`` runs one in this many.
-SAMPLE = 18
+#: Of tests that exist once for every op or function, and of others that have parameters,
+#: ``--quick`` runs one in this many.
+SAMPLE, SAMPLE_OF_OTHERS = 18, 8
 SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")
 
 
@@ -29,6 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick", action="store_true",
         help=f"leave out slow tests, and all but one in {SAMPLE} of those that go through every op",
+    )  # fmt: skip
+    parser.addoption(
+        "--thorough", action="store_true",
+        help="take all samples at all extents where a part of them is taken otherwise",
     )  # fmt: skip
     parser.addoption(
         "--op", action="append", metavar="NAME",
@@ -65,6 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # as in what a script starts in the background, and in all that it starts in turn
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    quick_options.thorough = bool(config.getoption("--thorough"))
     is_worker = hasattr(config, "workerinput")
     if not is_worker and "LAZYLOOM_CACHE_DIR" not in os.environ:
         folder = tempfile.mkdtemp(prefix="lazyloom-tests-")
@@ -80,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=f"is about XLA, the backend is {backend}"))
     if not config.getoption("--quick"):
         return
-    chosen = [item for item in items if _is_quick(item)]
+    chosen = _quick(items)
     left_out = set(items) - set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = chosen
@@ -92,42 +102,36 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     forms.use(forms.form_of(item))
 
 
-def _is_quick(item: pytest.Item) -> bool:
-    if item.get_closest_marker("slow") is not None:
-        return False
-    # the same sample every time, and in every worker
-    sampled = item.nodeid.startswith(SAMPLED) and "[" in item.nodeid
-    return not sampled or zlib.crc32(item.nodeid.encode()) % SAMPLE == 0
+def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of each test that is not slow at least one item: the same every time, in every worker."""
+    found: list[pytest.Item] = []
+    ranked: dict[str, list[tuple[int, int, pytest.Item]]] = {}
+    for place, item in enumerate(items):
+        if item.get_closest_marker("slow") is not None:
+            continue
+        callspec = getattr(item, "callspec", None)
+        parameters = dict(callspec.params) if callspec is not None else {}
+        name = item.nodeid.partition("[")[0]
+        form = parameters.pop("form", None)
+        # half of the tests in one form, half in the other
+        if form is not None and (zlib.crc32(name.encode()) % 2 == 0) != (form == "whole"):
+            continue
+        if parameters:
+            rank = zlib.crc32(item.nodeid.encode())
+            ranked.setdefault(name, []).append((rank, place, item))
+        else:
+            found.append(item)
+    for name, some in ranked.items():
+        count = SAMPLE if name.startswith(SAMPLED) else SAMPLE_OF_OTHERS
+        found += [item for *_, item in sorted(some)[: -(-len(some) // count)]]
+    kept = set(found)
+    return [item for item in items if item in kept]
 
 
-#: XLA's options for tests whose programs run once: compiling takes a quarter of the processor
-#: time. Those that this version of XLA does not know are left out.
-QUICK_OPTIONS = [
-    ("xla_backend_optimization_level", "0"),
-    ("xla_llvm_disable_expensive_passes", "True"),
-    ("xla_cpu_use_fusion_emitters", "False"),
-    ("xla_cpu_parallel_codegen_split_count", "1"),
-]
-SMALLEST = """func.func public @main() -> tensor<i1> {
-  %0 = stablehlo.constant dense<true> : tensor<i1>
-  return %0 : tensor<i1>
-}"""
-
-
-@functools.lru_cache(maxsize=1)
-def _quick_options() -> list[tuple[str, str]]:
-    from lazyloom.backends.xla import jax_compat
-
-    known = list(jax_compat.XLA_OPTIONS)
-    for option in QUICK_OPTIONS:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(jax_compat, "XLA_OPTIONS", [option])
-            try:
-                jax_compat.compile_text(SMALLEST)
-            except RuntimeError:
-                continue
-        known.append(option)
-    return known
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether all samples of an op are to be taken, at all extents."""
+    return bool(request.config.getoption("--thorough"))
 
 
 @pytest.fixture(autouse=True)
@@ -168,13 +172,13 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 def quick_compiler() -> Iterator[None]:
     """For modules whose programs run once: XLA leaves out what makes code fast.
 
-    No other test finds these programs. Every op is also compiled as for users, by tests/ops.
+    No other test finds these programs. With --thorough, tests/ops fuse every op as for users.
     """
     from lazyloom.backends.xla import jax_compat
     from lazyloom.cache import memory
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jax_compat, "XLA_OPTIONS", _quick_options())
+        patch.setattr(jax_compat, "XLA_OPTIONS", [*jax_compat.XLA_OPTIONS, *quick_options.known()])
         patch.setenv("LAZYLOOM_CACHE_DIR", os.path.join(os.environ["LAZYLOOM_CACHE_DIR"], "quick"))
         memory.clear()
         yield

@@ -34,6 +34,7 @@ def test_program(name: str, compiled: Compile, bare_environment: dict[str, str])
     assert done.stdout.strip().endswith(("works", "work"))
 
 
+@pytest.mark.slow
 def test_extents_that_are_marked(
     compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_hello(
     assert re.search(r"evaluation 1: read at .*hello\.c:\d+", lines[2])
 
 
+@pytest.mark.slow
 def test_digits(digits_report: dict[str, Any]) -> None:
     """The demo's C program learns, and a step of it is one run of one program."""
     report = digits_report

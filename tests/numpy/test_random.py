@@ -143,6 +143,7 @@ def test_no_draw_reads() -> None:
     assert counted("reads") == before
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_a_draw_in_a_loop_settles_at_once() -> None:
     rng = np.random.default_rng(0)
@@ -215,6 +216,7 @@ def test_parameters_of_the_device_outside_their_domain(name: str, parameters: An
     assert (x == -1).all() if x.dtype.kind == "i" else onp.isnan(x).all()
 
 
+@pytest.mark.slow
 def test_limits() -> None:
     inf, ones = float("inf"), [1] * 4
     x = rows("geometric", [1e-300, 1, 1, 1])

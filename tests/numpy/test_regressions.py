@@ -51,6 +51,7 @@ def test_elements_cannot_be_deleted() -> None:
             del a[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["qr(a)[1]", "svd(a)[1]", "inv(a)", "cholesky(a)", "eigh(a)[0]"])
 @pytest.mark.whole
 def test_a_factorization_that_another_process_compiled(
@@ -67,6 +68,7 @@ def test_a_factorization_that_another_process_compiled(
     assert runs[0][0] == runs[1][0] and int(runs[0][1]) > 0 and int(runs[1][1]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_a_factorization_that_another_process_lowered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

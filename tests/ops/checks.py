@@ -16,13 +16,12 @@ from lazyloom.dtypes import as_dtype, complex128, float64
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, lookup, table
 from lazyloom.types import TensorType, tensor_type
+from tests import quick_options
 
 Reference = Callable[..., Any]
 STEP = 1e-6
 #: ops that read one triangle of a Hermitian operand, whose derivative is that of Hermitian matrices
 HERMITIAN = ("cholesky", "eigh", "eigvalsh")
-#: samples are tiny: compiling is all the time these tests take
-FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def ops_of(*modules: str) -> list[str]:
@@ -94,7 +93,7 @@ def run_all(name: str) -> list[Run]:
 
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
         given = jax.tree.map(jax.numpy.asarray, [r.sample.operands for r in runs])
-        compiled = jax.jit(everything, compiler_options=FAST)
+        compiled = quick_options.jit(everything)
         found = jax.device_get(compiled(given, directions, weights))
     for r, (results, slopes) in zip(runs, found, strict=True):
         r.results = list(results)

@@ -54,6 +54,7 @@ def test_gradients_of_clamped_positions_reach_the_clamped_element() -> None:
     np.testing.assert_array_equal(slope("index", np.zeros(3), where, axes=(0,)), [1, 0, 2])
 
 
+@pytest.mark.slow
 def test_gradient_of_set_is_zero_where_it_was_overwritten() -> None:
     where = np.array([2, 2])
     np.testing.assert_array_equal(
@@ -150,6 +151,7 @@ def test_half_statistics_are_computed_in_float32(dtype: str) -> None:
     assert np.isfinite(power).all() and float((power**2).mean()) == pytest.approx(1.0, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_second_derivatives_exist() -> None:
     def curvature(name: str, *rest: Any, **attributes: Any) -> Any:
         def loss(x: Any) -> Any:

@@ -30,6 +30,7 @@ def test_numbers_do_not_depend_on_jax_configuration() -> None:
         np.testing.assert_array_equal(run("random_normal", KEY, shape=(4,)), usual)
 
 
+@pytest.mark.slow
 def test_bits_are_those_of_jax() -> None:
     with jax.threefry_partitionable(True), jax.enable_x64(True):
         key = jax.random.wrap_key_data(KEY, impl="threefry2x32")
@@ -77,6 +78,7 @@ def test_moments(name: str, params: list[float], mean: float, std: float) -> Non
     assert abs(drawn.std() - std) < 0.05 * std
 
 
+@pytest.mark.slow
 def test_ranges() -> None:
     drawn = run("random_integers", KEY, np.int8(-3), np.int8(4), shape=(2000,))
     assert sorted(set(drawn.tolist())) == list(range(-3, 4))
@@ -100,6 +102,7 @@ def test_ranges() -> None:
     assert abs(complex_.real.std() - math.sqrt(0.5)) < 0.03
 
 
+@pytest.mark.slow
 def test_random_numbers_have_gradients_in_their_parameters() -> None:
     def of(name: str, *params: float) -> list[float]:
         op = lookup(name)

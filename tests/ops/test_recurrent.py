@@ -11,6 +11,7 @@ import pytest
 
 from lazyloom.errors import ArgumentError, ShapeError
 from lazyloom.ops.spec import lookup
+from tests import quick_options
 from tests.ops import checks
 
 MINE = checks.ops_of("recurrent")
@@ -103,6 +104,7 @@ def _arrays(gates: int) -> tuple[list[np.ndarray], int]:
     return [rng.uniform(-1, 1, s) for s in shapes], len(shapes) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "gates"), [("gru", 3), ("lstm", 4)])
 def test_second_derivatives(name: str, gates: int) -> None:
     """The derivative of the gradient along a direction, against central differences."""
@@ -120,7 +122,7 @@ def test_second_derivatives(name: str, gates: int) -> None:
         d = jax.numpy.asarray(np.random.default_rng(1).normal(size=arrays[at].shape))
         found, ahead, behind = jax.jit(lambda w: (
             jax.jvp(gradient, (w,), (d,))[1], gradient(w + 1e-5 * d), gradient(w - 1e-5 * d)),
-            compiler_options=checks.FAST)(arrays[at])
+            compiler_options=quick_options.AS_FUSED)(arrays[at])
         np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-7)
 
 

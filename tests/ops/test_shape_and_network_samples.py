@@ -503,6 +503,7 @@ def test_dropout_keeps_what_a_bernoulli_of_the_same_key_keeps() -> None:
     assert 0.7 < keep.mean() < 0.8
 
 
+@pytest.mark.slow
 def test_labels_outside_the_classes_are_nan() -> None:
     import jax
 

@@ -17,7 +17,7 @@ import pytest
 
 from lazyloom.ops.samples import Host, Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, lookup, table
-from tests.ops.checks import FAST
+from tests import quick_options
 
 #: the ops of the package: other tests add some of their own
 OPS = sorted(name for name, op in table().items() if op.version == lookup("add").version)
@@ -91,7 +91,7 @@ class Definition:
         self.call = call
         with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
             given = list(sample.operands)
-            self.compiled = jax.jit(call, compiler_options=FAST).lower(given).compile()
+            self.compiled = quick_options.jit(call).lower(given).compile()
 
     def __call__(self, operands: Sequence[Any]) -> list[Host]:
         with jax.enable_x64(True):
@@ -232,11 +232,12 @@ def is_piecewise_linear(op: OpDef, sample: Sample, group: Sequence[int]) -> bool
     at = [sample.operands[p] for p in group]
     directions = [other(rng, x) for x in at]
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
-        compiled = jax.jit(moved, compiler_options=FAST)
+        compiled = quick_options.jit(moved)
         here, there = compiled(0.0, at, directions), compiled(1e-4, at, directions)
     return all(np.allclose(h, t, rtol=1e-9, atol=1e-9) for h, t in zip(here, there, strict=True))
 
 
+@pytest.mark.slow
 def test_what_is_declared_linear_piece_by_piece_has_constant_derivatives() -> None:
     looked_at: set[str] = set()
     for name in OPS:
@@ -377,7 +378,7 @@ def test_no_derivative_depends_on_what_is_not_said_to_matter(chain: tuple[str, .
         depends = entry.dependences(attrs, len(operands), False)
         with jax.enable_x64(True):
             slopes = slopes_of(results_of(entry, attrs), len(operands))
-            compiled = jax.jit(slopes, compiler_options=FAST)
+            compiled = quick_options.jit(slopes)
             before = compiled(operands)
             for p, x in enumerate(operands):
                 # near enough for what chooses to choose the same

@@ -34,6 +34,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_workload_gives_figures_page_and_picture(quick: Path) -> None:
     results = json.loads((quick / "results.json").read_text())
     assert results["machine"]["cores"] >= 1 and results["versions"]["jax"]

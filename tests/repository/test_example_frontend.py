@@ -11,6 +11,7 @@ import pytest
 from docs.pages import EXAMPLES, ROOT, Block, blocks
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass() -> None:
     path = os.pathsep.join([p for p in (os.environ.get("PYTHONPATH"), str(EXAMPLES)) if p])
     done = subprocess.run(

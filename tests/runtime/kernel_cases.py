@@ -14,7 +14,8 @@ from lazyloom.ops.samples import Sample, random_source
 from lazyloom.ops.spec import OpDef
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType
-from tests.ops.checks import FAST, type_of
+from tests import quick_options
+from tests.ops.checks import type_of
 
 #: samples of an op whose vjp is compared
 VJPS = 4
@@ -80,7 +81,7 @@ def by_definition(all_cases: list[Case]) -> list[list[np.ndarray]]:
         return [list(f) if isinstance(f, (tuple, list)) else [f] for f in found]
 
     with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
-        compiled = jax.jit(everything, compiler_options=FAST)
+        compiled = quick_options.jit(everything)
         found = jax.device_get(compiled([c.operands for c in all_cases]))
     return [[np.asarray(x) for x in f] for f in found]
 

@@ -8,6 +8,7 @@ is written over it, so that whoever still uses that leaf sees it. Run any test w
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from lazyloom.backends.backend import (
     ScalarSlot,
 )
 from lazyloom.dtypes import dtype_named
+from lazyloom.trace.specs import Spec
 
 
 def _axes(axes: Any) -> Any:
@@ -58,8 +60,25 @@ def _by_definition(i: Instruction, operands: Sequence[Any]) -> Any:
     import jax
 
     with jax.enable_x64(True):
-        out = i.spec.op.fn(*operands, **i.spec.attrs)
+        out = _function(i.spec)(*operands)
         return jax.tree_util.tree_map(np.asarray, out)
+
+
+#: derived ops by how often they ran, and then as one program: a trace of each is far slower
+_derived: dict[Spec, int | Callable[..., Any]] = {}
+OFTEN = 16
+
+
+def _function(spec: Spec) -> Callable[..., Any]:
+    import jax
+
+    fn = functools.partial(spec.op.fn, **spec.attrs)
+    if spec.op.base is None:
+        return fn
+    found = _derived.get(spec, 0)
+    if isinstance(found, int):
+        found = _derived[spec] = found + 1 if found < OFTEN else jax.jit(fn)
+    return fn if isinstance(found, int) else found
 
 
 def _types_by_definition(

@@ -57,6 +57,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 def test_programs_of_both_frontends_give_the_same_numbers_on_it(tmp_path: Path) -> None:
     found = []
     for name in ("xla", NUMPY):

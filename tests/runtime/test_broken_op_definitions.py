@@ -69,6 +69,7 @@ def test_a_rule_that_gives_no_types_is_named_at_the_call(given):
         lazyloom.apply(name, [x])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("versions", [(None, None), ("1", "2")])
 def test_another_definition_in_another_process_is_another_program(versions, tmp_path, monkeypatch):
     program = """

@@ -370,6 +370,7 @@ def test_what_a_body_does_is_part_of_the_key() -> None:
     assert len(keys) == len(functions)
 
 
+@pytest.mark.slow
 def test_a_loop_is_loaded_from_disk_without_a_trace(tmp_path: Any) -> None:
     code = """
         import lazyloom as ll, lazyloom_numpy as np
@@ -385,6 +386,7 @@ def test_a_loop_is_loaded_from_disk_without_a_trace(tmp_path: Any) -> None:
     assert second[0] == first[0] and second[1:] == ["0", "0"] and int(first[2]) > 0
 
 
+@pytest.mark.slow
 def test_a_version_of_an_op_inside_is_part_of_what_is_stored(tmp_path: Any) -> None:
     code = """
         from __future__ import annotations
@@ -460,6 +462,7 @@ def step_of_numpy(c: Any, x: Any) -> Any:
     return c, out
 
 
+@pytest.mark.slow
 def test_each_step_draws_anew() -> None:
     rng = lnp.random.default_rng(5)
 

@@ -105,6 +105,7 @@ def test_64_bit_types_whatever_jax_is_set_to(way: str, dtype: str) -> None:
     in_threads([loop, loop])
 
 
+@pytest.mark.slow
 def test_programs_from_disk_run_the_same_way(tmp_path: Any) -> None:
     code = """
         import numpy as np, lazyloom as ll
@@ -317,6 +318,7 @@ def test_an_array_that_was_read_is_the_readers_own(way: str) -> None:
     np.testing.assert_array_equal(v.read(), np.full(100, 5.0))
 
 
+@pytest.mark.slow
 def test_steps_overlap(fresh_cache: Any) -> None:
     """A step is handed over while those before it run, although it takes over their results."""
     n = 1500

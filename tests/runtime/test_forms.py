@@ -143,6 +143,7 @@ def test_reproducible_is_of_the_thread() -> None:
     assert forms == {"whole": "whole", "pieces": "pieces"}
 
 
+@pytest.mark.slow
 def test_a_program_whose_run_takes_longer_than_compiling_is_compiled_first() -> None:
     x = np.linspace(0.0, 1.0, 5_000_000)
     value, wanted = host(x, np.float64), x
@@ -175,6 +176,7 @@ def test_without_compiling_beside_a_program_waits_for_its_compiler_once_it_has_p
     assert delta.background_compiles == 0 and delta.programs_compiled == 1
 
 
+@pytest.mark.slow
 def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
@@ -335,6 +337,7 @@ def test_a_failed_compilation_is_noted_and_the_program_goes_on_in_pieces(
     assert "compiling failed" in record.text()
 
 
+@pytest.mark.slow
 def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
     code = """
         import os, signal, numpy as np, lazyloom as ll
@@ -432,6 +435,7 @@ def test_an_exit_in_the_middle() -> None:
     assert begun("print('end')") == ["end"]
 
 
+@pytest.mark.slow
 def test_an_exit_in_the_middle_of_compiling_on_the_thread() -> None:
     assert begun("""
     assert background.wait(100)
@@ -451,6 +455,7 @@ def test_an_error_that_ends_the_process_in_the_middle() -> None:
     """) == ["ArgumentError"]
 
 
+@pytest.mark.slow
 def test_a_fork_in_the_middle() -> None:
     assert begun("""
     pid = os.fork()
@@ -468,6 +473,7 @@ def test_a_fork_in_the_middle() -> None:
     """) == ["refused", "whole"]
 
 
+@pytest.mark.slow
 def test_a_forked_child_does_not_keep_the_compiler_process() -> None:
     assert begun("""
     while background._compiler.process.child is None:
@@ -491,6 +497,7 @@ def test_a_forked_child_does_not_keep_the_compiler_process() -> None:
     """) == ["ended"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle() -> None:
     hits, form = begun("""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -512,6 +519,7 @@ def test_ctrl_c_in_the_middle() -> None:
     assert int(hits) >= 1 and form == "whole"
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full() -> None:
     assert begun("""
     assert background.wait(100)

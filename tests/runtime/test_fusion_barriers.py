@@ -177,6 +177,7 @@ def test_reshapes_of_transposed_values_compile_in_steps() -> None:
     onp.testing.assert_array_equal(x, host)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh_cache")
 def test_a_training_step_of_a_small_network_is_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     # an optimizer's results are as many as its parameters, and each has readers of its own

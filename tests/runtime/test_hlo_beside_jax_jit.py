@@ -129,6 +129,7 @@ def net_by_hand() -> Compiled:
     return by_hand(step, p, state, jnp.ones((2, 16, 16, 3)), jnp.zeros(2, "int32"))
 
 
+@pytest.mark.slow
 def test_a_convolutional_net() -> None:
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
@@ -225,6 +226,7 @@ def transformer_by_hand() -> Compiled:
     return by_hand(step, p, state, words, words)
 
 
+@pytest.mark.slow
 def test_a_transformer() -> None:
     net = Transformer()
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)

@@ -51,6 +51,7 @@ def test_positions_and_counts_take_one_function_of_numpy() -> None:
             assert "count_nonzero(" in text and "reduce" not in text
 
 
+@pytest.mark.slow
 def test_selections_of_any_size() -> None:
     rng = np.random.default_rng(0)
     for n in (41, 43, 47, 20_011, 30_011):

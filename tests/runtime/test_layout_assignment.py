@@ -21,9 +21,9 @@ from lazyloom.dtypes import as_dtype
 from lazyloom.ops import lookup
 from lazyloom.ops.samples import samples
 from lazyloom.types import tensor_type
+from tests import quick_options
 
 F = torch.nn.functional
-FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 #: an op of every kind that a step of a replay is
 REPLAYED = [
@@ -76,7 +76,7 @@ def test_an_op_means_the_same_in_every_form(name: str) -> None:
         return results
 
     with jax.enable_x64(True):
-        compiled = jax.jit(everything, compiler_options=FAST)
+        compiled = quick_options.jit(everything)
         for got, expected in jax.device_get(compiled([given for _, given, _ in cases])):
             for a, b in zip(got, expected, strict=True):
                 assert a.dtype == b.dtype and a.shape == b.shape
@@ -206,6 +206,7 @@ def test_two_readers_of_an_input_share_its_turn(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(arranged[-1], plain[-1])
 
 
+@pytest.mark.slow
 def test_a_convolution_before_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = leaf(2, 3, 6, 5, requires_grad=True), leaf(4, 3, 3, 3, requires_grad=True)
     for drop in (F.dropout, F.dropout2d, F.alpha_dropout,
@@ -243,6 +244,7 @@ class Block(torch.nn.Module):
         return self.last(torch.flatten(F.adaptive_avg_pool2d(x, (1, 1)), 1))
 
 
+@pytest.mark.slow
 def test_a_training_step_turns_its_image_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     x = torch.rand(2, 3, 12, 12)

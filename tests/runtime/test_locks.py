@@ -66,6 +66,7 @@ print(ll.stats()["executions"] >= 10, ll.stats()["cuts"] >= 1)
 """
 
 
+@pytest.mark.slow
 def test_threads_write_nothing_without_its_lock(tmp_path: Path) -> None:
     assert run(THREADS, tmp_path) == ["0 [] 0 []", "True True"]
 

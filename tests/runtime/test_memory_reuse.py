@@ -116,6 +116,7 @@ def live() -> int:
     return sum(a.nbytes for a in jax.live_arrays())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [True, False])
 def test_steps_keep_nothing_of_those_before(read: bool, fresh_cache: Any) -> None:
     # what other tests left goes now, not while it is counted
@@ -178,6 +179,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not memory.mappings(), reason="the system does not tell of mappings")
 def test_programs_go_before_the_process_has_no_mappings_left(tmp_path: Path) -> None:
     done = script(MANY_PROGRAMS, cache=tmp_path)

@@ -167,6 +167,7 @@ def test_a_result_goes_on_as_an_operand() -> None:
         rec("exp", value).read(), np.exp(attended(x)), rtol=5e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_another_process_finds_it_on_disk() -> None:
     code = f"""
         import numpy as np, lazyloom as ll

@@ -30,7 +30,8 @@ from lazyloom.ops.spec import OpDef, lookup
 from lazyloom.program.extents import form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType
-from tests.ops.checks import FAST, type_of
+from tests import quick_options
+from tests.ops.checks import type_of
 from tests.runtime.garbage import padded_with_garbage, without_padding
 from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
 from tests.runtime.other_extents import at, variants
@@ -39,6 +40,17 @@ pytestmark = pytest.mark.xla
 
 #: cases in one compilation
 TOGETHER = 60
+
+
+class Amount(NamedTuple):
+    """What is taken of an op: samples, spread over all; vjps of them; other extents of each."""
+
+    samples: int
+    vjps: int
+    extents: int
+
+
+QUICK, USUAL, ALL = Amount(1, 1, 1), Amount(3, 2, 1), Amount(6, 4, 4)
 #: ops and vjps of a part of the table that may be refused at their first sample
 MOST_REFUSED = 14
 #: why: an algorithm on a whole matrix, elements that move, a definition that cannot be traced
@@ -86,13 +98,16 @@ def described(term: Any, merged: bool) -> Description:
 
 def cases_at(
     label: str, spec: Spec, operands: Sequence[Any], ulps: float, counts: Counter[str],
-    reasons: dict[str, list[str]], most: int,
+    reasons: dict[str, list[str]], most: int, first: int = 0,
 ) -> Iterator[Case]:
+    """Cases of an op at ``most`` variants of its extents, from the one at ``first`` on."""
     types: tuple[TensorType | None, ...] = tuple(type_of(o) for o in operands)
     _, numbers = outline(spec, types)
     if any(t is not None and 0 in t.shape for t in types):
         return
-    for others in list(variants(numbers))[:most]:
+    found_variants = list(variants(numbers))
+    for k in range(min(most, len(found_variants))):
+        others = found_variants[(first + k) % len(found_variants)]
         form = form_of([others[0], numbers])
         if form is None:
             continue
@@ -140,27 +155,29 @@ def cases_at(
 
 
 def cases(
-    op: OpDef, counts: Counter[str], reasons: dict[str, list[str]], of_samples: int, vjps: int,
-    most: int,
+    op: OpDef, counts: Counter[str], reasons: dict[str, list[str]], amount: Amount
 ) -> Iterator[Case]:
+    """Cases of an op; ``reasons`` are those for which its first sample is refused."""
     derived = 0
     given = list(samples(op))
     single = [s for s in given if s.operands and s.operands[0] is not None
               and s.operands[0].dtype == np.float32]
     given = single or given
-    for sample in given[:: -(-len(given) // of_samples)]:
+    for k, sample in enumerate(given[:: -(-len(given) // amount.samples)]):
         spec = spec_of(op, sample.attributes, len(sample.operands))
         if not may_vary(spec):
             break
         label = f"{op.name}: {sample!r}"
         yield from cases_at(
-            label, spec, sample.operands, ULPS * op.tolerance, counts, reasons, most)
-        if derived < vjps and op.differentiable and sample.smooth:
+            label, spec, sample.operands, ULPS * op.tolerance, counts, reasons, amount.extents, k)
+        if derived < amount.vjps and op.differentiable and sample.smooth:
             found = vjp_of(op, spec, sample)
             if found is not None:
                 derived += 1
                 yield from cases_at(
-                    f"{label} vjp", *found, VJP_ULPS * op.tolerance, counts, reasons, most)
+                    f"{label} vjp", *found, VJP_ULPS * op.tolerance, counts, reasons,
+                    amount.extents, k)
+        reasons = defaultdict(list)
 
 
 def wrong_ones(some: list[Case]) -> list[str]:
@@ -178,7 +195,7 @@ def wrong_ones(some: list[Case]) -> list[str]:
                 for c, e, x, y in zip(some, extents, padded, plain, strict=True)]
 
     with jax.enable_x64(True):
-        compiled = jax.jit(everything, compiler_options=FAST)
+        compiled = quick_options.jit(everything)
         found = jax.device_get(compiled(extents, padded, [c.operands for c in some]))
     wrong = []
     for c, (results, expected) in zip(some, found, strict=True):
@@ -190,13 +207,20 @@ def wrong_ones(some: list[Case]) -> list[str]:
     return wrong
 
 
-def check(names: list[str], of_samples: int, vjps: int, most: int) -> dict[str, list[str]]:
+def op_of(label: str) -> str:
+    return label.split(":")[0] + (" vjp" if label.endswith(" vjp") else "")
+
+
+def test_padded_ops_give_what_definitions_give(
+    op_names: list[str], thorough: bool, request: pytest.FixtureRequest
+) -> None:
+    amount = ALL if thorough else QUICK if request.config.getoption("--quick") else USUAL
     counts: Counter[str] = Counter()
     reasons: dict[str, list[str]] = defaultdict(list)
     wrong: list[str] = []
     waiting: list[Case] = []
-    for name in names:
-        waiting += cases(lookup(name), counts, reasons, of_samples, vjps, most)
+    for name in op_names:
+        waiting += cases(lookup(name), counts, reasons, amount)
         while len(waiting) >= TOGETHER:
             wrong += wrong_ones(waiting[:TOGETHER])
             del waiting[:TOGETHER]
@@ -205,21 +229,7 @@ def check(names: list[str], of_samples: int, vjps: int, most: int) -> dict[str, 
     for reason, which in sorted(reasons.items(), key=lambda r: -len(r[1])):
         print(len(which), reason, "|", sorted(set(map(op_of, which))))
     assert not wrong, f"{len(wrong)} wrong\n" + "\n".join(wrong)
-    return reasons
-
-
-def op_of(label: str) -> str:
-    return label.split(":")[0] + (" vjp" if label.endswith(" vjp") else "")
-
-
-def test_padded_ops_give_what_definitions_give(op_names: list[str]) -> None:
-    reasons = check(op_names, 1, 1, 1)
     for reason, which in reasons.items():
         assert re.match(REASONS, reason), (reason, which)
     refused = {op_of(label) for which in reasons.values() for label in which}
     assert len(refused) <= MOST_REFUSED, refused
-
-
-@pytest.mark.slow
-def test_padded_ops_give_what_definitions_give_at_all_samples(op_names: list[str]) -> None:
-    check(op_names, 6, 4, 4)

@@ -173,6 +173,7 @@ def leaves(tree: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_every_nesting_is_jaxs() -> None:
     ours, theirs = over(ll, Runtime()), over(jax, Jax())
     with jax.enable_x64(True):
@@ -522,6 +523,7 @@ def live_nodes() -> int:
         return sum(len(c.nodes) - c.dead for c in graph.trace.components)
 
 
+@pytest.mark.slow
 def test_results_keep_no_tape_alive() -> None:
     before = live_nodes()
     x = tensor(A)

@@ -39,7 +39,8 @@ from lazyloom.program.padding import Padding
 from lazyloom.program.program import Instruction, Leaf, Structure
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
-from tests.ops.checks import FAST, type_of
+from tests import quick_options
+from tests.ops.checks import type_of
 from tests.runtime.garbage import padded_with_garbage, with_padding, without_padding
 from tests.runtime.kernel_cases import difference
 from tests.runtime.other_extents import at
@@ -136,7 +137,7 @@ class Extents:
                 list(found) if isinstance(found, (tuple, list)) else [found])
 
         with jax.enable_x64(True):
-            results, expected = jax.device_get(jax.jit(both, compiler_options=FAST)(
+            results, expected = jax.device_get(quick_options.jit(both)(
                 np.asarray(self.extents, np.int64), padded, [x.data for x in present]))
         self.conditions = function.conditions
         assert all(eval(c, {**FUNCTIONS, **named(self.extents)}) for c in self.conditions), (
@@ -213,6 +214,7 @@ def test_the_sign_of_zero_stays() -> None:
         assert np.array_equal(np.signbit(np.asarray(got)[:, :5]), np.signbit(found.data))
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_and_orders_of_them() -> None:
     run = Extents((5,), (8,))
     values = np.array([[np.nan, -np.nan, -np.inf, 1, -np.inf], [-np.inf] * 5], np.float32)
@@ -403,6 +405,7 @@ def test_derivatives_from_residuals(run: Extents) -> None:
     run.by_residuals("top_k", (0,), x, k=2, numbers=("2",))
 
 
+@pytest.mark.slow
 def test_recurrent_layers_over_any_number_of_steps() -> None:
     run = Extents((5, 3), (8, 4))
     x = known(floats(5, 3, 4), "e0", "e1", "4")
@@ -436,6 +439,7 @@ def test_windows_of_any_number_of_samples(run: Extents) -> None:
         run.vjp(name, (0,), x, known(floats(n, 3, 4), *out.dims), **attributes)
 
 
+@pytest.mark.slow
 def test_windows_over_any_length() -> None:
     run = Extents((11, 3), (16, 4))
     x = known(RNG.permutation(3 * 2 * 11).reshape(3, 2, 11).astype(np.float32), "e1", "2", "e0")

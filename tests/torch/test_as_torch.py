@@ -184,6 +184,7 @@ def test_what_the_command_says(tmp_path: Path, given: Any, code: int, said: str)
     assert said in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_worker_processes_have_it_too(tmp_path: Path, method: str) -> None:
     check(run(tmp_path, f"""

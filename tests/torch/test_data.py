@@ -175,6 +175,7 @@ def test_generators_copy_travel_and_repeat() -> None:
     assert torch.rand(2).tolist() == first
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_which_samples_a_batch_is_made_of_compiles_nothing() -> None:
     weight = torch.ones(2, requires_grad=True)

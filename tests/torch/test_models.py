@@ -73,6 +73,7 @@ def test_resuming_gives_what_training_on_gives(tmp_path: Path, monkeypatch: Any)
     assert rest == whole[3:]
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_gpt2_samples_with_one_program_a_token() -> None:
     gpt2 = either.load(FOLDER / "gpt2.py", "lazyloom_torch")

@@ -48,6 +48,7 @@ def test_names_are_pytorchs() -> None:
         assert {n for n in dir(other) if not n.startswith("_")} - set(dir(mine)) <= missing, part
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_no_length_of_a_sequence_is_part_of_a_program() -> None:
     """Training on batches of other lengths compiles nothing once the first steps have run."""

@@ -40,6 +40,7 @@ def test_the_posterior_is_that_of_the_closed_form() -> None:
     assert np.mean(found["bounds"][-20:]) > np.mean(found["bounds"][:5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "gan", "style"])
 @pytest.mark.whole
 def test_a_second_run_compiles_nothing(name: str) -> None:

@@ -70,6 +70,7 @@ def test_every_step_is_one_execution_of_one_program() -> None:
     assert np.isfinite(losses).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.whole
 def test_steps_between_two_reads_are_not_one_program(scaled: bool) -> None:
