@@ -52,8 +52,8 @@ SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name 
   -o -name '*.json' -o -name py.typed \) -not -path 'capi/lazyloom_capi/lib/*') setup.py pyproject.toml
 
 $(VENV)/.base: $(SOURCES) | $(PY)
-	@$(PIP) install 'setuptools>=77' 'mypy>=2.1'
-	@echo "installing lazyloom, its core compiled"
+	@$(PIP) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2'
+	@echo "installing lazyloom, its core compiled, with kernels of the usual ops"
 	@rm -rf build/lib
 	@touch $@.begun  # what is edited from now on is newer than what is installed
 	@$(PIP) install --no-build-isolation '.[build]'
@@ -137,6 +137,7 @@ site: env-site
 	@echo "out/site/docs/index.html"
 
 clean:
+	rm -f runtime/lazyloom/kernels.bin
 	rm -rf $(VENV) build dist out capi/lazyloom_capi/lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find runtime -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

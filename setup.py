@@ -1,4 +1,4 @@
-"""Builds the core with mypyc; everything else about the package is in ``pyproject.toml``.
+"""Builds the core with mypyc and makes kernels; all else is in ``pyproject.toml``.
 
 A module of ``CORE`` that is compiled is used in place of its ``.py`` file. Where there is no C
 compiler, or LAZYLOOM_CORE=interpreted is set, the install goes on without: the same modules run
@@ -8,10 +8,12 @@ interpreted, several times slower; ``python -m lazyloom info`` says which.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import Any
 
 from setuptools import setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 #: the modules on the path of every recorded op, from the operator to the run
@@ -113,4 +115,33 @@ def core_extensions() -> list[Any]:
         return []
 
 
-setup(ext_modules=core_extensions(), cmdclass={"build_ext": OptionalBuild})
+class BuildWithKernels(build):
+    """Makes the kernels of the host that come with the package, by what was built.
+
+    They are right for the versions of jax, jaxlib and NumPy that are there while it is built, and
+    are not used with others. Where jax is missing, or LAZYLOOM_KERNELS=0 is set, there are none.
+    """
+
+    def run(self) -> None:
+        super().run()
+        place = os.path.abspath(self.build_lib)
+        made = os.path.join(place, "lazyloom", "kernels.bin")
+        if os.path.exists(made):
+            os.remove(made)
+        if os.environ.get("LAZYLOOM_KERNELS", "1").lower() in ("0", "off", "no", "false"):
+            return
+        environment = {**os.environ, "PYTHONPATH": place, "LAZYLOOM_CACHE": "0",
+                       "JAX_PLATFORMS": "cpu"}  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "lazyloom", "kernels"], cwd=place, env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            why = (done.stdout.strip().splitlines() or ["no reason was given"])[-1]
+            print(f"warning: the package comes without kernels of the host, which are made when "
+                  f"they are met: {why}", file=sys.stderr)
+        else:
+            print(done.stdout, end="")
+
+
+setup(ext_modules=core_extensions(),
+      cmdclass={"build": BuildWithKernels, "build_ext": OptionalBuild})

@@ -1,13 +1,15 @@
-"""``python -m lazyloom info`` and ``python -m lazyloom cache {info,clear}``."""
+"""``python -m lazyloom info``, ``cache {info,clear}`` and ``kernels``."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 
 from . import __version__, ops
+from .backends import fingerprint, shipped
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
@@ -24,7 +26,14 @@ def main(arguments: list[str] | None = None) -> int:
     info.add_argument("--json", action="store_true", help="print JSON")
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
+    kernels = commands.add_parser(
+        "kernels", help="make the kernels that come with the package, as its build does")
+    kernels.add_argument(
+        "--output", default=shipped.path(), help="another file (default: %(default)s)")
+    kernels.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     given = parser.parse_args(arguments)
+    if given.command == "kernels":
+        return _kernels(given.output, given.processes)
     if given.command == "cache":
         if given.action == "clear":
             print(f"removed {disk.clear()} bytes from {disk.folder()}")
@@ -43,6 +52,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _kernels(path: str, processes: int) -> int:
+    # brings the whole table and JAX
+    from .backends.xla.host.build import build
+
+    made = build(path, processes)
+    print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
+          f"{os.path.getsize(path)} bytes in {path}")
+    return 0
+
+
 def _info() -> dict[str, object]:
     return {
         "lazyloom": __version__,
@@ -51,6 +70,7 @@ def _info() -> dict[str, object]:
         "backend": backend().name,
         **{k: v for k, v in description().items() if k != "platform"},
         "ops": len(ops.names()),
+        "kernels": shipped.described(fingerprint.host_fingerprint()),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from lazyloom.backends.xla.host import build
 from lazyloom.ops.samples import Sample, random_source
 from lazyloom.ops.spec import OpDef
-from lazyloom.trace.specs import Spec, spec_of
+from lazyloom.trace.specs import Spec
 from lazyloom.types import TensorType
 from tests import quick_options
 from tests.ops.checks import type_of
@@ -50,27 +51,21 @@ class Case(NamedTuple):
 
 def vjp_of(op: OpDef, spec: Spec, sample: Sample) -> tuple[Spec, list[Any]] | None:
     """The op's vjp by all operands that have one, and its operands."""
-    last = len(op.operands) - 1
-    named = op.differentiable
-    argnums = tuple(
-        i for i, o in enumerate(sample.operands) if o is not None and o.dtype.kind in "fc"
-        and (named is True or op.operands[min(i, last)].name in named))  # type: ignore[operator]
-    results = spec.infer(tuple(type_of(o) for o in sample.operands))
-    outnums = tuple(i for i, t in enumerate(results) if t.dtype.kind in "fc")
-    if not argnums or not outnums:
+    types = tuple(None if o is None else type_of(o) for o in sample.operands)
+    argnums = build.vjp_operands(op, types)
+    derived = build.vjp_of(spec, types, argnums[0]) if argnums else None
+    if derived is None:
         return None
+    vjp, all_types = derived
     rng = random_source(op.name + " cotangent")
     given = list(sample.operands)
-    for i in outnums:
-        t = results[i]
+    for t in all_types[len(types) :]:
+        assert t is not None
         cotangent = rng.uniform(-1, 1, t.shape)
         if t.dtype.kind == "c":
             cotangent = cotangent + 1j * rng.uniform(-1, 1, t.shape)
         given.append(np.asarray(cotangent, t.dtype.numpy))
-    vjp = op.derive("vjp")
-    attributes = {**sample.attributes, "primals1": len(sample.operands), "argnums1": argnums,
-                  "outnums1": outnums}
-    return spec_of(vjp, attributes, len(given)), given
+    return vjp, given
 
 
 def by_definition(all_cases: list[Case]) -> list[list[np.ndarray]]:

@@ -26,7 +26,7 @@ from lazyloom.dtypes import float32
 from lazyloom.ops.kinds import T
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup
-from lazyloom.program.extents import form_of, may_vary, outline
+from lazyloom.program.extents import at_numbers, form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests.ops.checks import type_of
@@ -40,7 +40,7 @@ from tests.runtime.kernel_cases import (
     problems,
     vjp_of,
 )
-from tests.runtime.other_extents import at, variants
+from tests.runtime.other_extents import variants
 
 pytestmark = pytest.mark.xla
 
@@ -63,7 +63,7 @@ def cases_at(
     if only is not None and all_others:
         all_others = [all_others[only % len(all_others)]]
     for others in all_others:
-        found = at(spec, types, others[0])
+        found = at_numbers(spec, types, others[0])
         form = form_of([numbers, others[0]])
         if found is None or form is None:
             continue
@@ -81,7 +81,7 @@ def cases_at(
         of, shared = load_family(form.text)
         for other in dict.fromkeys(others):
             values = form.values(other)
-            found = at(spec, types, other)
+            found = at_numbers(spec, types, other)
             if values is None or found is None:
                 continue
             run = of(*values)

@@ -27,14 +27,14 @@ from lazyloom.backends.xla.padding.dims import (
 from lazyloom.backends.xla.padding.lower import Function, padded_function
 from lazyloom.ops.samples import random_source, samples
 from lazyloom.ops.spec import OpDef, lookup
-from lazyloom.program.extents import form_of, may_vary, outline
+from lazyloom.program.extents import at_numbers, form_of, may_vary, outline
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType
 from tests import quick_options
 from tests.ops.checks import type_of
 from tests.runtime.garbage import padded_with_garbage, without_padding
 from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
-from tests.runtime.other_extents import at, variants
+from tests.runtime.other_extents import variants
 
 pytestmark = pytest.mark.xla
 
@@ -118,7 +118,7 @@ def cases_at(
             if merged and all(len(t.symbols) < 2 and t.factor == 1 for t in form.terms):
                 continue
             bucket = tuple(n + 1 + 2 * k for k, n in enumerate(extents))
-            found = at(spec, types, tuple(t.of(bucket) for t in form.terms))
+            found = at_numbers(spec, types, tuple(t.of(bucket) for t in form.terms))
             if found is None:
                 continue
             try:

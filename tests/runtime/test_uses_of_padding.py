@@ -35,6 +35,7 @@ from lazyloom.dtypes import float32
 from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
 from lazyloom.ops.samples import random_source
 from lazyloom.ops.spec import lookup
+from lazyloom.program.extents import at_numbers
 from lazyloom.program.padding import Padding
 from lazyloom.program.program import Instruction, Leaf, Structure
 from lazyloom.trace.specs import Spec, spec_of
@@ -43,7 +44,6 @@ from tests import quick_options
 from tests.ops.checks import type_of
 from tests.runtime.garbage import padded_with_garbage, with_padding, without_padding
 from tests.runtime.kernel_cases import difference
-from tests.runtime.other_extents import at
 
 pytestmark = pytest.mark.xla
 
@@ -113,7 +113,7 @@ class Extents:
         self, spec: Spec, operands: Sequence[Known | None], numbers: Sequence[str]
     ) -> tuple[Spec, tuple[TensorType | None, ...]]:
         values = named(self.bucket)
-        found = at(spec, tuple(None if x is None else type_of(x.data) for x in operands), (
+        found = at_numbers(spec, tuple(None if x is None else type_of(x.data) for x in operands), (
             *[elements(d, values) for x in operands if x is not None for d in x.dims],
             *[size_at(n, values) if not n.startswith("-") else int(n) for n in numbers]))
         assert found is not None

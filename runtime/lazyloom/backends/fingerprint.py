@@ -12,6 +12,7 @@ from typing import Final
 
 from ..cache import disk
 from ..errors import type_name
+from . import shipped
 from .returned import wrong
 from .selection import backend
 
@@ -65,11 +66,14 @@ def host_fingerprint() -> bytes:
 def load(kind: str, description: bytes, host: bool = False) -> bytes | None:
     """The payload stored for that description in this environment, or None.
 
-    ``host``: what it is made of is known without the device.
+    ``host``: what it is made of is known without the device, and may have come with the package.
     """
-    if not disk.enabled():
-        return None
-    return disk.load(kind, (host_fingerprint() if host else fingerprint()) + description)
+    found: bytes | None = None
+    if disk.enabled():
+        found = disk.load(kind, (host_fingerprint() if host else fingerprint()) + description)
+    if found is None and host:
+        found = shipped.load(kind, description, host_fingerprint())
+    return found
 
 
 def store(kind: str, description: bytes, payload: bytes, host: bool = False) -> None:

@@ -97,7 +97,7 @@ class OpDef:
         "root", "own", "linear",
         "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
-        "dependence", "bodies", "irreversible", "_derived",
+        "dependence", "bodies", "irreversible", "messages", "_derived",
     )  # fmt: skip
 
     def __init__(
@@ -114,7 +114,7 @@ class OpDef:
         optional_outputs: Mapping[str, str] | None = None,
         output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
         dependence: DependenceRule | None = None, bodies: tuple[str, ...] = (),
-        irreversible: Irreversible | None = None,
+        irreversible: Irreversible | None = None, messages: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -158,6 +158,7 @@ class OpDef:
         self.dependence: Final = dependence
         self.bodies: Final = bodies
         self.irreversible: Final = irreversible
+        self.messages: Final[tuple[str, ...]] = messages
         self._derived: Final[dict[str, OpDef]] = {}
 
     def derive(self, kind: str) -> OpDef:
@@ -453,6 +454,7 @@ def op(
     optional_outputs: Mapping[str, str] | None = None,
     output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
     bodies: tuple[str, ...] = (), irreversible: Irreversible | None = None,
+    messages: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -503,6 +505,7 @@ def op(
         bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
         irreversible: says of attributes and the positions of operands (None: all of them) why no
             cotangents can be pulled back to these, "" if they can.
+        messages: the attributes that errors tell of and results do not depend on.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -556,7 +559,7 @@ def op(
             data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
             layout=layout, positions=positions, checked=checked, aliases=aliases,
             optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers,
-            bodies=bodies, irreversible=irreversible)
+            bodies=bodies, irreversible=irreversible, messages=messages)
         return fn
 
     return enter

@@ -107,6 +107,7 @@ both.family = "checked"  # type: ignore[attr-defined]
     samples=Cases(
         case((2, 3), np.array(0), kind="none", of="take", info=(0, 3)),
         case((0, 3), np.array([False, False]), kind="none"), each=0), linear="x", checked=True,
+    messages=("kind", "of", "info"),
 )  # fmt: skip
 def checked(
     x: AnyType, flag: AnyType, *, kind: str, of: str = "", info: Ints = ()

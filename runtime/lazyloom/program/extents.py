@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, final
 
+from ..errors import LoomError
 from ..ops.spec import TABLE
-from ..trace.specs import Spec
-from ..types import TensorType
+from ..trace.specs import Spec, spec_of
+from ..types import TensorType, tensor_type
 
 #: attributes that are sizes, counts or positions; those of a heavy op, such as a power of matrices,
 #: may be how often its definition goes through a loop of Python's
@@ -92,6 +93,21 @@ def arranged(
             shapes.append((tuple(numbers[at : at + len(t.shape)]), t.dtype.numpy))
             at += len(t.shape)
     return shapes, with_numbers(spec, numbers[at:])
+
+
+def at_numbers(
+    spec: Spec, types: tuple[TensorType | None, ...], numbers: Sequence[int]
+) -> tuple[Spec, tuple[TensorType | None, ...]] | None:
+    """The op at other numbers; None if it takes no such types or attributes."""
+    shapes, attrs = arranged(spec, types, numbers)
+    rest = iter(shapes)
+    other = tuple([None if t is None else tensor_type(next(rest)[0], t.dtype) for t in types])
+    try:
+        moved = spec_of(spec.op, attrs, len(types))
+        moved.infer(other)
+    except LoomError:
+        return None
+    return moved, other
 
 
 def with_numbers(spec: Spec, numbers: Sequence[Any]) -> dict[str, Any]:

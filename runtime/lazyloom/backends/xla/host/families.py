@@ -8,7 +8,7 @@ from typing import Final, final
 
 from ....program.extents import Form, Term, form_of
 
-#: forms that an outline may have, and how many of them without a kernel
+#: forms that an outline may have, beside those that it came with, and how many without a kernel
 MOST: Final = 16
 MOST_FAILED: Final = 3
 #: numbers of other types that are remembered to see what varies
@@ -21,18 +21,20 @@ class Family:
 
     Attributes:
         large: how many kernels of their own there are for large arrays.
+        given: how many of the forms came with the package.
     """
 
-    __slots__ = ("forms", "seen", "large")
+    __slots__ = ("forms", "seen", "large", "given")
 
     def __init__(self) -> None:
         self.forms: Final[list[Form]] = []
         self.seen: Final[list[tuple[int, ...]]] = []
         self.large: int = 0
+        self.given: int = 0
 
     def proposals(self, numbers: tuple[int, ...]) -> Iterator[Form]:
         """Forms of these numbers and others that were seen, the most general first."""
-        if len(self.forms) >= MOST or (
+        if len(self.forms) >= MOST + self.given or (
             sum(not form.text for form in self.forms) >= MOST_FAILED
         ):
             return
@@ -56,12 +58,17 @@ class Family:
             del self.seen[:-REMEMBERED]
 
     def packed(self) -> bytes:
-        return json.dumps([[f.examples, f.terms, f.bases, f.text] for f in self.forms]).encode()
+        known = list(dict.fromkeys(f.text for f in self.forms))
+        return json.dumps([self.given, known, [
+            [f.examples, f.terms, f.bases, known.index(f.text)] for f in self.forms
+        ]], separators=(",", ":")).encode()
 
     def unpack(self, data: bytes) -> None:
-        """Take the forms of :meth:`packed`. Raises ValueError, TypeError for other bytes."""
+        """Take the forms of :meth:`packed`. Raises ValueError, TypeError, LookupError."""
+        given, texts, forms = json.loads(data)
         self.forms[:] = [
             Form([tuple(map(int, e)) for e in examples],
                  [Term(int(a), tuple(map(int, s)), int(c)) for a, s, c in terms],
-                 [int(b) for b in bases], str(text))
-            for examples, terms, bases, text in json.loads(data)]
+                 [int(b) for b in bases], str(texts[k]))
+            for examples, terms, bases, k in forms]
+        self.given = int(given)

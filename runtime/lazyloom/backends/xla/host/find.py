@@ -13,7 +13,7 @@ from typing import Any, Final
 from ....counters import counters
 from ....interrupts import reraise_from_handler
 from ....program.extents import Form, arranged, description, may_vary, outline
-from ....trace.specs import Spec
+from ....trace.specs import Spec, spec_of
 from ....types import TensorType
 from ... import allocation, fingerprint
 from ...backend import HostKernel
@@ -36,6 +36,7 @@ _lock: Final = threading.RLock()
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types; None if there is none."""
     found: _Kernel | None = None
+    spec = _without_messages(spec)
     if may_vary(spec):
         key, numbers = outline(spec, types)
         with _lock:
@@ -62,6 +63,16 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
     return HostKernel(run, shared)
 
 
+def _without_messages(spec: Spec) -> Spec:
+    """The spec with nothing in the attributes that only errors tell of: it has the same kernel."""
+    names = spec.op.root.messages
+    if not names:
+        return spec
+    # "" or ()
+    empty = {name: type(spec.attrs[name])() for name in names}
+    return spec_of(spec.op, {**spec.attrs, **empty}, spec.arity)
+
+
 def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | None:
     """The kernel for these types alone."""
     place = description_of(spec, types)
@@ -70,15 +81,8 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
     if data is not None:
         text = data.decode()
     else:
-        counters["host_kernels"] += 1
         try:
-            closed = trace(function_of(spec, types), [
-                (t.shape, t.dtype.numpy) for t in types if t is not None])
-            if spec.op.root.bodies and _has_while(closed.jaxpr):
-                raise Unsupported("a program's own loop, of any number of steps")
-            text = kernel_text(closed)
-        except Unsupported:
-            text = ""
+            text = text_of(spec, types)
         except Exception as error:
             # the definition does not work: what compiles it says so
             reraise_from_handler(error)
@@ -88,13 +92,29 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
     return load(text) if text else None
 
 
+def text_of(spec: Spec, types: tuple[TensorType | None, ...]) -> str:
+    """The text of the kernel for these types alone; "" if there is none.
+
+    Raises what the op's definition raises.
+    """
+    counters["host_kernels"] += 1
+    try:
+        closed = trace(function_of(spec, types), [
+            (t.shape, t.dtype.numpy) for t in types if t is not None])
+        if spec.op.root.bodies and _has_while(closed.jaxpr):
+            raise Unsupported("a program's own loop, of any number of steps")
+        return kernel_text(closed)
+    except Unsupported:
+        return ""
+
+
 def _family(spec: Spec, types: tuple[TensorType | None, ...]) -> Family:
     family = Family()
     data = fingerprint.load("kernels", description(spec, types), True)
     if data is not None:
         try:
             family.unpack(data)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, LookupError):
             counters["disk_errors"] += 1
     return family
 

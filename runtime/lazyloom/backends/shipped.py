@@ -1,0 +1,81 @@
+"""What an installation brings of kernels of the host, so that a first run need not make them.
+
+One file beside the package's modules, which the build makes (``python -m lazyloom kernels`` does
+by hand). It is right only where it was made by the same sources and versions as those that are
+running, as its fingerprint says; anywhere else it is left alone, and kernels are traced as if it
+were not there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Final
+
+from ..cache.archive import Archive, BadArchiveError
+from ..counters import counters
+
+#: the file's name in the package's folder
+NAME: Final = "kernels.bin"
+
+_lock: Final = threading.Lock()
+#: the open file by its path, or why it is not used
+_opened: Final[dict[str, Archive | str]] = {}
+
+
+def path() -> str:
+    """Where the file is, if there is one."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), NAME)
+
+
+def wanted() -> bool:
+    """Whether they are to be used (``LAZYLOOM_KERNELS=0`` says no)."""
+    return os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false")
+
+
+def _archive(fingerprint: bytes) -> Archive | str:
+    """The file, if it is right here; else why not."""
+    place = path()
+    found = _opened.get(place)
+    if found is None:
+        with _lock:
+            found = _opened.get(place)
+            if found is None:
+                found = _opened[place] = _open(place, fingerprint)
+    return found
+
+
+def _open(place: str, fingerprint: bytes) -> Archive | str:
+    try:
+        found = Archive(place)
+    except FileNotFoundError:
+        return "none"
+    except (OSError, BadArchiveError) as error:
+        counters["disk_errors"] += 1
+        return f"not used: {error}"
+    if found.fingerprint != fingerprint:
+        return ("not used: made by other sources, or for other versions of jax, jaxlib or NumPy; "
+                "install again, or make them by python -m lazyloom kernels")
+    return found
+
+
+def load(kind: str, description: bytes, fingerprint: bytes) -> bytes | None:
+    """The payload of that description where the fingerprint is this, or None."""
+    if not wanted():
+        return None
+    archive = _archive(fingerprint)
+    if isinstance(archive, str):
+        return None
+    try:
+        return archive.load(kind, description)
+    except BadArchiveError:
+        counters["disk_errors"] += 1
+        return None
+
+
+def described(fingerprint: bytes) -> str:
+    """How many there are, or why they are not used; for people."""
+    if not wanted():
+        return "not used: LAZYLOOM_KERNELS says so"
+    archive = _archive(fingerprint)
+    return archive if isinstance(archive, str) else f"{archive.count} ops at types"

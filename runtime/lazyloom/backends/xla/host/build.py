@@ -1,0 +1,251 @@
+"""Making the kernels that come with an installation: of :mod:`.usual` cases and their vjps."""
+
+from __future__ import annotations
+
+import gc
+import re
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ....cache import archive
+from ....errors import LoomError
+from ....interrupts import reraise_from_handler
+from ....ops.derived import VJP
+from ....ops.spec import OpDef
+from ....program.extents import at_numbers, description, form_of, may_vary, outline
+from ....trace.specs import Spec, spec_of
+from ....types import TensorType, tensor_type
+from ... import fingerprint
+from ..lowering import description_of
+from .families import Family
+from .find import form_text, text_of
+from .usual import Case, Extent, cases
+
+Types: TypeAlias = "tuple[TensorType | None, ...]"
+#: an op at types, twice: at one set of extents and at another
+Pair: TypeAlias = "tuple[tuple[Spec, Types], tuple[Spec, Types]]"
+#: what is stored of an outline, or of an op at types of 0 and 1 alone
+Entry: TypeAlias = "tuple[str, bytes, bytes]"
+
+#: the letters of cases in the order of their values, so that what a definition compares (a slice
+#: with what it is of) comes out alike
+_LETTERS: Final = "nmkpqxyabcdefghi"
+#: the values of a case's letters, twice; none follows from others in both
+_VALUES: Final = ((3, 4, 5, 6, 7, 8, 9, 10, 11, 12), (4, 6, 8, 10, 12, 14, 17, 19, 21, 23))
+_DIM: Final = re.compile(r"(?:(\d+)\*)?([a-z]+)(?:-(\d+))?")
+#: kernels after which cycles are looked for
+_COLLECTED: Final = 2000
+#: bytes of text that entries may have in common
+_COMMON: Final = 32 << 10
+
+
+class Made(NamedTuple):
+    """What was made: how many entries and kernels, and in how many seconds."""
+
+    entries: int
+    kernels: int
+    seconds: float
+
+
+def build(path: str, processes: int) -> Made:
+    """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`."""
+    started = time.perf_counter()
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        parts = list(pool.map(part, range(processes), [processes] * processes))
+    entries = [e for found, _ in parts for e in found]
+    archive.write(path, fingerprint.host_fingerprint(), entries, _common(entries))
+    return Made(len(entries), sum(count for _, count in parts), time.perf_counter() - started)
+
+
+def _common(entries: Sequence[Entry]) -> bytes:
+    """The lines that most entries have, the commonest last."""
+    counts: Counter[bytes] = Counter()
+    for _, _, payload in entries:
+        counts.update(set(payload.replace(b"\\n", b"\\n\n").split(b"\n")))
+    chosen: list[bytes] = []
+    size = 0
+    for line, count in counts.most_common():
+        if count < 4 or size + len(line) > _COMMON:
+            break
+        chosen.append(line)
+        size += len(line)
+    return b"".join(reversed(chosen))
+
+
+def part(number: int, parts: int) -> tuple[list[Entry], int]:
+    """One of so many parts of all entries, and how many kernels it has."""
+    # each collection would look at all that JAX brought
+    gc.disable()
+    families: dict[bytes, Family] = {}
+    alone: dict[bytes, bytes] = {}
+    count = 0
+    for case in cases():
+        pair = _pair(case)
+        # an outline's derivatives have outlines that no other's have
+        if pair is None or zlib.crc32(description(*pair[0])) % parts != number:
+            continue
+        for each in (pair, *_vjps(pair)) if case.derived else (pair,):
+            made = _enter(each, families, alone)
+            count += made
+            if made and count % _COLLECTED == 0:
+                gc.collect()
+    found: list[Entry] = []
+    for place, family in families.items():
+        family.given = len(family.forms)
+        if family.forms:
+            found.append(("kernels", place, family.packed()))
+    found += [("kernel", place, text) for place, text in alone.items()]
+    return found, count
+
+
+def _enter(
+    pair: Pair, families: dict[bytes, Family], alone: dict[bytes, bytes]
+) -> int:
+    """Make the kernel of a pair, if it is not there yet; how many that were."""
+    (spec, types), (other, other_types) = pair
+    numbers, others = outline(spec, types)[1], outline(other, other_types)[1]
+    if numbers == others:
+        at = description_of(spec, types)
+        if at in alone:
+            return 0
+        try:
+            text = text_of(spec, types)
+        except Exception as error:
+            reraise_from_handler(error)
+            text = ""
+        alone[at] = text.encode()
+        if not text:
+            del alone[at]
+        return bool(text)
+    family = families.setdefault(description(spec, types), Family())
+    form = form_of([others, numbers])
+    if form is None or any(known.terms == form.terms for known in family.forms):
+        return 0
+    form.text = form_text(spec, types, form)
+    if not form.text:
+        return 0
+    family.forms.append(form)
+    return 1
+
+
+def _vjps(pair: Pair) -> Iterator[Pair]:
+    """An op's vjps at two sets of extents."""
+    (spec, types), (other, other_types) = pair
+    for argnums in vjp_operands(spec.op, types):
+        first, second = vjp_of(spec, types, argnums), vjp_of(other, other_types, argnums)
+        if first is not None and second is not None:
+            yield first, second
+
+
+def _pair(case: Case) -> Pair | None:
+    """The case at two sets of extents; None if the op takes no such types or attributes."""
+    try:
+        return _instances(case)
+    except LoomError:
+        return None
+
+
+def _instances(case: Case) -> Pair | None:
+    found = []
+    letters = _letters(case)
+    for values in _VALUES:
+        known = dict(zip(letters, values, strict=False))
+        types = tuple([None if o is None else tensor_type(
+            tuple([_value(x, known) for x in o[0]]), o[1]) for o in case.operands])
+        attributes = {k: _attribute(v, known) for k, v in case.attributes.items()}
+        spec = spec_of(case.op, attributes, len(types))
+        spec.infer(types)
+        found.append((spec, types))
+    (spec, types), second = found
+    if not may_vary(spec):
+        return None
+    numbers = outline(spec, types)[1]
+    if found[0] == second and any(n > 1 for n in numbers):
+        moved = _moved(spec, types, numbers)
+        if moved is None and any(t is not None and t.shape != (2,) and max(t.shape, default=0) > 1
+                                 for t in types):
+            return None
+        # a key has two words
+        return (spec, types), moved or (spec, types)
+    return found[0], second
+
+
+def _letters(case: Case) -> list[str]:
+    """The letters of a case, in the order of their values."""
+    texts = [x for o in case.operands if o is not None for x in o[0] if isinstance(x, str)]
+    for value in case.attributes.values():
+        if isinstance(value, Extent):
+            texts.append(value)
+        elif isinstance(value, tuple):
+            texts += [x for x in value if isinstance(x, str)]
+    return sorted(set("".join(texts)) & set(_LETTERS), key=_LETTERS.index)
+
+
+def _moved(
+    spec: Spec, types: Types, numbers: tuple[int, ...]
+) -> tuple[Spec, Types] | None:
+    """A sample at other extents: all of 2 or more, or else those that can be others."""
+    for more in (1, 0):
+        other = at_numbers(spec, types, [n * 2 + more if n > 1 else n for n in numbers])
+        if other is not None:
+            return other
+    return None
+
+
+def _value(dim: int | str, known: Mapping[str, int]) -> int:
+    if isinstance(dim, int):
+        return dim
+    found = _DIM.fullmatch(dim)
+    assert found is not None, dim
+    value = int(found[1] or 1)
+    for letter in found[2]:
+        value *= known[letter]
+    return value - int(found[3] or 0)
+
+
+def _attribute(value: Any, known: Mapping[str, int]) -> Any:
+    if isinstance(value, Extent):
+        return _value(str(value), known)
+    if isinstance(value, tuple) and not any(isinstance(x, float) for x in value):
+        return tuple([_value(x, known) for x in value])
+    return value
+
+
+def vjp_operands(op: OpDef, types: Types) -> list[tuple[int, ...]]:
+    """What operands an op's vjp is usually by."""
+    named = op.differentiable
+    if named is False:
+        return []
+    every = tuple([
+        i for i, t in enumerate(types) if t is not None and t.dtype.is_inexact
+        and (named is True or op.operand_name(i).partition("[")[0] in named)])
+    if not every:
+        return []
+    if len(every) == 1 or op.operands[-1].variadic:
+        return [every]
+    if op.family == "pairwise_loss":
+        return [every[:1]]
+    # without the data at a model's first op, without a mask
+    return [every, (every[0],), every[1:]] if len(every) == 2 else [every, every[1:], every[:3]]
+
+
+def vjp_of(
+    spec: Spec, types: Types, argnums: tuple[int, ...]
+) -> tuple[Spec, Types] | None:
+    """The op's vjp by these operands, of all results that can have a cotangent."""
+    try:
+        results = spec.infer(types)
+    except LoomError:
+        return None
+    outnums = tuple([i for i, t in enumerate(results) if t.dtype.is_inexact])
+    if not outnums:
+        return None
+    vjp = spec.op.derive(VJP)
+    given = (*types, *(results[i] for i in outnums))
+    own = dict(zip(vjp.own, (len(types), argnums, outnums), strict=True))
+    return spec_of(vjp, {**spec.attrs, **own}, len(given)), given
