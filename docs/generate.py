@@ -248,6 +248,8 @@ def options() -> str:
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",
+        "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
+        "installing, it comes without |",
         "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
     ]
     return "\n".join(lines) + "\n"

@@ -52,8 +52,8 @@ class Case(NamedTuple):
 def vjp_of(op: OpDef, spec: Spec, sample: Sample) -> tuple[Spec, list[Any]] | None:
     """The op's vjp by all operands that have one, and its operands."""
     types = tuple(None if o is None else type_of(o) for o in sample.operands)
-    argnums = build.vjp_operands(op, types)
-    derived = build.vjp_of(spec, types, argnums[0]) if argnums else None
+    argnums = build.differentiable_operands(op, types)
+    derived = build.vjp_of(spec, types, argnums) if argnums else None
     if derived is None:
         return None
     vjp, all_types = derived

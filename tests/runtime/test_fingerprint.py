@@ -18,7 +18,8 @@ from lazyloom.ops.spec import OpDef
 
 PACKAGE = Path(str(lazyloom.__file__)).parent
 #: reached, and of no effect on what is compiled: where bytes are kept
-KEPT_AS_THEY_ARE = {"lazyloom.cache.disk", "lazyloom.cache.private", "lazyloom.cache.memory"}
+KEPT_AS_THEY_ARE = {"lazyloom.cache.archive", "lazyloom.cache.disk", "lazyloom.cache.private",
+                    "lazyloom.cache.memory"}  # fmt: skip
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -7,7 +7,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,7 +24,8 @@ from ... import fingerprint
 from ..lowering import description_of
 from .families import Family
 from .find import form_text, text_of
-from .usual import Case, Extent, cases
+from .usual import cases
+from .usual_case import Case, Extent
 
 Types: TypeAlias = "tuple[TensorType | None, ...]"
 #: an op at types, twice: at one set of extents and at another
@@ -39,7 +40,7 @@ _LETTERS: Final = "nmkpqxyabcdefghi"
 _VALUES: Final = ((3, 4, 5, 6, 7, 8, 9, 10, 11, 12), (4, 6, 8, 10, 12, 14, 17, 19, 21, 23))
 _DIM: Final = re.compile(r"(?:(\d+)\*)?([a-z]+)(?:-(\d+))?")
 #: kernels after which cycles are looked for
-_COLLECTED: Final = 2000
+_COLLECTED: Final = 5000
 #: bytes of text that entries may have in common
 _COMMON: Final = 32 << 10
 
@@ -81,10 +82,17 @@ def part(number: int, parts: int) -> tuple[list[Entry], int]:
     """One of so many parts of all entries, and how many kernels it has."""
     # each collection would look at all that JAX brought
     gc.disable()
+    return entries_of(cases(), number, parts)
+
+
+def entries_of(
+    chosen: Iterable[Case], number: int = 0, parts: int = 1
+) -> tuple[list[Entry], int]:
+    """The entries of these cases and their vjps, or of one part of them; how many kernels."""
     families: dict[bytes, Family] = {}
     alone: dict[bytes, bytes] = {}
     count = 0
-    for case in cases():
+    for case in chosen:
         pair = _pair(case)
         # an outline's derivatives have outlines that no other's have
         if pair is None or zlib.crc32(description(*pair[0])) % parts != number:
@@ -216,14 +224,17 @@ def _attribute(value: Any, known: Mapping[str, int]) -> Any:
     return value
 
 
-def vjp_operands(op: OpDef, types: Types) -> list[tuple[int, ...]]:
-    """What operands an op's vjp is usually by."""
+def differentiable_operands(op: OpDef, types: Types) -> tuple[int, ...]:
+    """All operands of an op that have a cotangent."""
     named = op.differentiable
-    if named is False:
-        return []
-    every = tuple([
+    return () if named is False else tuple([
         i for i, t in enumerate(types) if t is not None and t.dtype.is_inexact
         and (named is True or op.operand_name(i).partition("[")[0] in named)])
+
+
+def vjp_operands(op: OpDef, types: Types) -> list[tuple[int, ...]]:
+    """What operands an op's vjp is usually by."""
+    every = differentiable_operands(op, types)
     if not every:
         return []
     if len(every) == 1 or op.operands[-1].variadic:
