@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ....dtypes import CLASSES, DType, bool_, float64, int32, int64, uint32
+from ....dtypes import CLASSES, DType, bool_, float32, float64, int32, int64, uint32
 from ....ops.samples import samples
 from ....ops.spec import OpDef, Operand, table
 from .usual_case import DTYPES, PAIRS, RANKS, SHAPES, SMALL, SMALL_PAIRS, SOME_PAIRS, Case, dims_of
@@ -82,6 +82,8 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
         given: list[tuple[str | None, ...]] = [(s,) * count for s in shapes]
         pairs = SMALL_PAIRS if small or not usual else (
             PAIRS if op.name in _ARITHMETIC[:4] else SOME_PAIRS)
+        if usual and d is float32:
+            given.append(("abcde",) * count)
         if count == 2:
             given += pairs
         elif count == 3:
@@ -137,7 +139,8 @@ def _reduction(op: OpDef) -> Iterator[Case]:
                 axes += [(rank - 2, rank - 1), tuple(range(1, rank)), (0, 1), (0, *range(2, rank))]
             for axis in dict.fromkeys(axes):
                 for keepdims in (False, True):
-                    for more in others:
+                    summed = op.family == "accumulation" and d is bool_
+                    for more in [*others, {"dtype": int64}] if summed else others:
                         yield Case(op, ((dims_of(shape), d),), {
                             name: axis, "keepdims": keepdims, **more})
 

@@ -62,7 +62,7 @@ def _reshaped() -> list[tuple[Dims, Dims]]:
         letters = "".join(str(x) for x in dims if x != 1)
         return letters or 1
 
-    for text in (*SHAPES, "111", "abcde", "1bcde"):
+    for text in (*SHAPES, "111", "11cd", "1b1d", "abcde", "1bcde"):
         dims = dims_of(text)
         n = len(dims)
         enter(dims, dims)
@@ -100,9 +100,11 @@ def _transposes() -> Iterator[Case]:
 def _joined() -> Iterator[Case]:
     letters = "bcdef"
     for d in DTYPES:
-        most = 5
-        for count in range(1, most + 1):
-            for shape in ("", "a", "1", "ab", "1b", "abc")[: 6 if d in FLOATS else 3]:
+        # lists of numbers
+        for count in range(6, 13):
+            yield case_of("stack", [("", d)] * count, axis=0)
+        for count in range(1, len(letters) + 1):
+            for shape in ("", "a", "1", "ab", "1b", "abc")[: 3 if d in (bool_, int32) else 6]:
                 for axis in sorted({0, len(shape)}):
                     yield case_of("stack", [(shape, d)] * count, axis=axis)
             for rank in (1, 2, 3):
@@ -120,13 +122,15 @@ def _joined() -> Iterator[Case]:
                             yield case_of("concatenate", [(at(x), d) for x in row], axis=axis)
 
 
+#: by rank, shapes that slices are of, beside those without ones
+_WITH_ONES: Final = {1: ("1",), 2: ("1b", "a1"), 3: ("1bc", "11c", "ab1"), 4: ("1bcd",)}
+
+
 def _sliced() -> Iterator[Case]:
     for d in DTYPES:
         ranks = (1, 2, 3, 4, 5) if d in FLOATS else (1, 2, 3)
         for rank in ranks:
-            for base in ("abcde"[:rank], "1bcde"[:rank]):
-                if rank == 5 and base[0] == "1":
-                    continue
+            for base in ("abcde"[:rank], *_WITH_ONES.get(rank, ())):
                 # of each axis all, one, or some
                 choices = [("1",) if x == "1" else (x, "1", "nmkpq"[k])
                            for k, x in enumerate(base)]
