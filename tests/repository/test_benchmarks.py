@@ -56,6 +56,7 @@ def test_a_workload_gives_figures_page_and_picture(quick: Path) -> None:
                                                        "lazyloom_torch"}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_absent_peer_is_named(quick: Path, tmp_path: Path) -> None:
     """Of the peers some are always missing somewhere: each is a row or is named with a reason."""
     results = json.loads((quick / "results.json").read_text())
