@@ -93,9 +93,10 @@ static void check_padding(void) {
   char text[2000];
   /* the second extent has it compiled, beside the program */
   for (n = 0; run(LARGEST - n % 2, true) == 0; ++n) EXPECT(time(NULL) < end);
-  /* it is there for extents that were not seen before */
+  /* it is there for extents that were not seen before; the first six runs are compared with those
+     op by op, and what is slower on a busy machine is given up */
   compiled = counted("programs_compiled");
-  for (n = LARGEST - 12; n < LARGEST - 2; ++n) EXPECT(run(n, true) == 1);
+  for (n = LARGEST - 6; n < LARGEST - 2; ++n) EXPECT(run(n, true) == 1);
   EXPECT(counted("programs_compiled") == compiled);
   OK(loom_last_evaluation(text, sizeof text, NULL));
   EXPECT(strstr(text, "padded") != NULL);

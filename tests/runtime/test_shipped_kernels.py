@@ -221,6 +221,7 @@ assert "jax" not in sys.modules
 """
 
 
+@pytest.mark.pieces
 @pytest.mark.parametrize("program", [NUMPY, TORCH], ids=["numpy", "torch"])
 def test_a_first_run_imports_no_jax(program: str, tmp_path: Path) -> None:
     said = shipped.described(fingerprint.host_fingerprint())

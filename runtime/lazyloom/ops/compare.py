@@ -15,42 +15,42 @@ from .spec import op
 
 
 @op(rules.comparison, T="any", source="array API equal", reference="numpy.equal",
-    differentiable=False)
+    differentiable=False, usual=True)
 def equal(x: T, y: T) -> Array:
     """x == y."""
     return lax.eq(*broadcast(x, y))
 
 
 @op(rules.comparison, T="any", source="array API not_equal", reference="numpy.not_equal",
-    differentiable=False)
+    differentiable=False, usual=True)
 def not_equal(x: T, y: T) -> Array:
     """x != y."""
     return lax.ne(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API less", reference="numpy.less",
-    differentiable=False)
+    differentiable=False, usual=True)
 def less(x: T, y: T) -> Array:
     """x < y."""
     return lax.lt(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API less_equal", reference="numpy.less_equal",
-    differentiable=False)
+    differentiable=False, usual=True)
 def less_equal(x: T, y: T) -> Array:
     """x <= y."""
     return lax.le(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API greater", reference="numpy.greater",
-    differentiable=False)
+    differentiable=False, usual=True)
 def greater(x: T, y: T) -> Array:
     """x > y."""
     return lax.gt(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API greater_equal",
-    reference="numpy.greater_equal", differentiable=False)
+    reference="numpy.greater_equal", differentiable=False, usual=True)
 def greater_equal(x: T, y: T) -> Array:
     """x >= y."""
     return lax.ge(*broadcast(x, y))

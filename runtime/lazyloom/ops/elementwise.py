@@ -34,7 +34,8 @@ from .spec import OpDef, op
 # Arithmetic
 
 
-@op(rules.elementwise, T="any", source="array API add", reference="numpy.add", linear="x y")
+@op(rules.elementwise, T="any", source="array API add", reference="numpy.add", linear="x y",
+    usual=True)
 def add(x: T, y: T) -> Array:
     """x + y. For bool, logical or, as in NumPy."""
     x, y = broadcast(x, y)
@@ -42,14 +43,14 @@ def add(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="number", source="array API subtract", reference="numpy.subtract",
-    linear="x y")
+    linear="x y", usual=True)
 def subtract(x: T, y: T) -> Array:
     """x - y."""
     return lax.sub(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="any", source="array API multiply", reference="numpy.multiply",
-    multilinear="x y")
+    multilinear="x y", usual=True)
 def multiply(x: T, y: T) -> Array:
     """x * y. For bool, logical and, as in NumPy."""
     x, y = broadcast(x, y)
@@ -57,7 +58,7 @@ def multiply(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="inexact", source="array API divide", reference="numpy.divide",
-    tolerance=4.0, linear="x")
+    tolerance=4.0, linear="x", usual=True)
 def divide(x: T, y: T) -> Array:
     """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
     return complex_edges.divide(*broadcast(x, y)) if kind(x) == "c" else divided(x, y)
@@ -211,7 +212,7 @@ def reciprocal(x: T) -> Array:
 
 
 @op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum",
-    piecewise_linear="x y")
+    piecewise_linear="x y", usual=True)
 def maximum(x: T, y: T) -> Array:
     """The larger of x and y; NaN if either is. At ties each gets half of the gradient."""
     # XLA makes a clamp of two limits, which not each of its code generators has for bools
@@ -219,7 +220,7 @@ def maximum(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum",
-    piecewise_linear="x y")
+    piecewise_linear="x y", usual=True)
 def minimum(x: T, y: T) -> Array:
     """The smaller of x and y; NaN if either is. At ties each gets half of the gradient."""
     return (lax.bitwise_and if kind(x) == "b" else lax.min)(*broadcast(x, y))
@@ -492,7 +493,8 @@ def _beyond(compare: Any, x: Any, limit: Any) -> Any:
     return lax.bitwise_and(lax.bitwise_or(beyond, isnan(limit)), lax.eq(x, x))
 
 
-@op(rules.elementwise, T="any", source="array API where, of broadcast operands", linear="x y")
+@op(rules.elementwise, T="any", source="array API where, of broadcast operands", linear="x y",
+    usual=True)
 def where(condition: Bool, x: T, y: T) -> Array:
     """x where condition, y elsewhere. Each gets the gradient only where it was taken."""
     return lax.select(*broadcast(condition, x, y))

@@ -38,7 +38,7 @@ from .spec import op
 
 
 @op(rules.elementwise, T="number", source="array API pow", reference="numpy.power",
-    samples=Elementwise(low=0.2), tolerance=8.0)
+    samples=Elementwise(low=0.2), tolerance=8.0, usual=True)
 def power(x: T, y: T) -> Array:
     """x ** y.
 

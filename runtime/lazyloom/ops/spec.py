@@ -97,7 +97,7 @@ class OpDef:
         "root", "own", "linear",
         "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
-        "dependence", "bodies", "irreversible", "messages", "_derived",
+        "dependence", "bodies", "irreversible", "messages", "usual", "_derived",
     )  # fmt: skip
 
     def __init__(
@@ -115,6 +115,7 @@ class OpDef:
         output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
         dependence: DependenceRule | None = None, bodies: tuple[str, ...] = (),
         irreversible: Irreversible | None = None, messages: tuple[str, ...] = (),
+        usual: bool = False,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -159,6 +160,7 @@ class OpDef:
         self.bodies: Final = bodies
         self.irreversible: Final = irreversible
         self.messages: Final[tuple[str, ...]] = messages
+        self.usual: Final = usual
         self._derived: Final[dict[str, OpDef]] = {}
 
     def derive(self, kind: str) -> OpDef:
@@ -454,7 +456,7 @@ def op(
     optional_outputs: Mapping[str, str] | None = None,
     output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
     bodies: tuple[str, ...] = (), irreversible: Irreversible | None = None,
-    messages: tuple[str, ...] = (),
+    messages: tuple[str, ...] = (), usual: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -506,6 +508,8 @@ def op(
         irreversible: says of attributes and the positions of operands (None: all of them) why no
             cotangents can be pulled back to these, "" if they can.
         messages: the attributes that errors tell of and results do not depend on.
+        usual: programs have it at operands of all ranks, broadcast in all ways: more kernels of it
+            come with an installation.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -559,7 +563,7 @@ def op(
             data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
             layout=layout, positions=positions, checked=checked, aliases=aliases,
             optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers,
-            bodies=bodies, irreversible=irreversible, messages=messages)
+            bodies=bodies, irreversible=irreversible, messages=messages, usual=usual)
         return fn
 
     return enter

@@ -33,7 +33,7 @@ def cases() -> Iterator[Case]:
 
 def _by_family() -> Iterator[Case]:
     for op in table().values():
-        if op.family in _ELEMENTWISE and op.name != "custom" and not _rare(op):
+        if op.family in _ELEMENTWISE and not _rare(op):
             yield from _elementwise(op)
         elif op.family in _REDUCTIONS:
             yield from _reduction(op)
@@ -69,19 +69,17 @@ def _attributes(op: OpDef, *without: str) -> list[dict[str, Any]]:
 
 def _elementwise(op: OpDef) -> Iterator[Case]:
     count = len(op.operands)
-    if count > 3:
+    if count > 3 or any(a.required for a in op.attributes):
         return
-    usual = op.name in _ARITHMETIC or op.family == "comparison"
+    usual, compares = op.usual, op.family == "comparison"
     for d in _dtypes(op):
-        if op.name.startswith("logical_") and d is not bool_:
-            continue
         if d is int32 and not usual:
             continue
         small = d is int32 or (d is bool_ and op.family == "elementwise" and count > 1)
         shapes = SMALL if small or (count > 1 and not usual and d is not bool_) else SHAPES
         given: list[tuple[str | None, ...]] = [(s,) * count for s in shapes]
         pairs = SMALL_PAIRS if small or not usual else (
-            PAIRS if op.name in _ARITHMETIC[:4] else SOME_PAIRS)
+            SOME_PAIRS if compares else PAIRS)
         if usual and d is float32:
             given.append(("abcde",) * count)
         if count == 2:
@@ -100,7 +98,7 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
         derived: set[tuple[str | None, ...]] = {
             *SMALL_PAIRS, ("", "", ""), ("a", "a", ""), ("ab", "ab", ""), ("", "a", "a"),
             *((s,) * count for s in (SHAPES if usual else SMALL))}
-        if op.name in _ARITHMETIC[:4]:
+        if usual and not compares:
             derived.update(SOME_PAIRS)
         for attributes in _attributes(op)[:2]:
             for row in given:
@@ -108,9 +106,6 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
                     row, types, strict=True)), attributes, count == 1 or row in derived)
 
 
-#: what operators and conditions are recorded as, which programs have at all shapes
-_ARITHMETIC: Final = ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum",
-                      "where")  # fmt: skip
 #: modules of functions that few programs have
 _RARE: Final = ("special", "series", "incomplete_gamma", "complex_edges")
 _ELEMENTWISE: Final = ("elementwise", "comparison", "predicate", "real_part", "approximated",
@@ -126,7 +121,7 @@ def _rare(op: OpDef) -> bool:
 def _reduction(op: OpDef) -> Iterator[Case]:
     one = op.family == "arg_reduction"
     name = "axis" if one else "axes"
-    others = _attributes(op, name, "keepdims", "dtype")[: 1 if op.name == "norm" else 2]
+    others = _attributes(op, name, "keepdims", "dtype")[: 1 if op.family == "real_reduction" else 2]
     truth = op.family in ("truth_reduction", "count_reduction")
     for d in _dtypes(op):
         if d is int32 or truth and d is not bool_:
