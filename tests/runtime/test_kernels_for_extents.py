@@ -231,3 +231,29 @@ def test_ops_added_at_run_time_are_traced_for_each_type() -> None:
         kernel = find.kernel_of(spec, types)
         assert kernel is not None
         assert kernel.run(np.ones(n, np.float32))[0] == (2 if n == 7 else 1)
+
+
+@pytest.mark.parametrize(("name", "new"), [("matmul", 0), ("softmax", 1)])
+def test_large_arrays_take_a_known_kernel_where_there_is_nothing_to_do_in_blocks(
+    name: str, new: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = lookup(name)
+    monkeypatch.setenv("LAZYLOOM_CACHE", "0")
+    monkeypatch.setenv("LAZYLOOM_KERNELS", "0")
+    monkeypatch.setattr(find, "_families", {})
+
+    def run(n: int) -> int:
+        x = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+        operands = [x, x] if name == "matmul" else [x]
+        spec = spec_of(op, {}, len(operands))
+        before = counters["host_kernels"]
+        kernel = find.kernel_of(spec, tuple(type_of(o) for o in operands))
+        assert kernel is not None
+        expected = np.exp(x - x.max(-1, keepdims=True))
+        expected = x @ x if name == "matmul" else expected / expected.sum(-1, keepdims=True)
+        np.testing.assert_allclose(kernel.run(*operands), expected, rtol=1e-4, atol=1e-4)
+        return counters["host_kernels"] - before
+
+    assert run(3) == run(5) == 1
+    assert run(7) == 0
+    assert run(300) == new and run(7) == 0

@@ -21,7 +21,7 @@ from ..jax_compat import trace, with_symbols
 from ..lowering import description_of, function_of
 from .blocks import LARGE
 from .families import Family
-from .kernels import kernel_text, load, load_family
+from .kernels import ANY_SIZE, kernel_text, load, load_family
 from .writer import Unsupported
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
@@ -45,7 +45,9 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
                 family = _families[key] = _family(spec, types)
             # those for large arrays alone work on them in blocks
             large = any(t is not None and t.size >= LARGE for t in (*types, *spec.infer(types)))
-            if not large or family.large >= LARGE_ALONE:
+            if large and family.large < LARGE_ALONE:
+                found = _for_any_size(family, numbers)
+            else:
                 found = _for_any_extent(family, spec, types, numbers)
             if found is None:
                 family.large += large
@@ -166,6 +168,17 @@ def form_text(spec: Spec, types: tuple[TensorType | None, ...], form: Form) -> s
     except Exception as error:
         reraise_from_handler(error)
         return ""
+
+
+def _for_any_size(family: Family, numbers: tuple[int, ...]) -> _Kernel | None:
+    """A known kernel that serves these numbers, and is no other where arrays are large."""
+    for form in family.forms:
+        if form.text.startswith(ANY_SIZE):
+            values = form.values(numbers)
+            found = None if values is None else _at(form, values)
+            if found is not None:
+                return found
+    return None
 
 
 def _at(form: Form, values: list[int]) -> _Kernel | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
-from .blocks import blocked, used_once
+from .blocks import blocked, used_once, worth_blocks
 from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
 from .linalg import STEPS
@@ -30,6 +30,9 @@ from .writer import dtype_of as _dtype
 _BITS: Final = ("bitcast_convert_type", "nextafter", "reduce_precision")
 #: the sign of powers in the text of extents; that of exclusive or has spaces around
 _POWER: Final = re.compile(r"(?<=[\w)])\^(?=\d)")
+#: the first line of a kernel that is the same for large arrays, which have nothing to compute in
+#: blocks
+ANY_SIZE: Final = "# of any size"
 #: a loop that would take more steps of NumPy than this has no kernel
 LONGEST: Final = 20_000
 
@@ -73,6 +76,8 @@ def kernel_text(
         # one for all
         head += body
         body = []
+    if not worth_blocks(names.made):
+        head.insert(0, ANY_SIZE)
     inner = "\n    ".join([*body, "return kernel"])
     made = _POWER.sub("**", f"def of({', '.join(symbols)}):\n{checks}    {inner}\n")
     return "\n".join([*head, made])

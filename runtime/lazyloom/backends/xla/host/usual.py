@@ -27,7 +27,7 @@ def cases() -> Iterator[Case]:
             wide = any(d is float64 for _, d in operands)
             yield case._replace(derived=False) if wide else case
     for op in table().values():
-        if op.family not in (*_ELEMENTWISE, *_REDUCTIONS, "cast") or _rare(op):
+        if op.family not in (*_ELEMENTWISE, *_REDUCTIONS, "cast", "passed_on") or _rare(op):
             yield from _sampled(op)
 
 
@@ -69,7 +69,7 @@ def _attributes(op: OpDef, *without: str) -> list[dict[str, Any]]:
 
 def _elementwise(op: OpDef) -> Iterator[Case]:
     count = len(op.operands)
-    if count > 3 or any(a.required for a in op.attributes):
+    if count > 3:
         return
     usual, compares = op.usual, op.family == "comparison"
     for d in _dtypes(op):
@@ -109,7 +109,7 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
 #: modules of functions that few programs have
 _RARE: Final = ("special", "series", "incomplete_gamma", "complex_edges")
 _ELEMENTWISE: Final = ("elementwise", "comparison", "predicate", "real_part", "approximated",
-                       "integral_power", "passed_on")  # fmt: skip
+                       "integral_power")  # fmt: skip
 _REDUCTIONS: Final = ("reduction", "extremum", "accumulation", "real_reduction",
                       "truth_reduction", "count_reduction", "arg_reduction")  # fmt: skip
 
