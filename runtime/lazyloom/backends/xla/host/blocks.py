@@ -74,11 +74,6 @@ def blocked(
     return found
 
 
-def worth_blocks(made: Mapping[str, Local]) -> bool:
-    """Whether there would be lines to compute in blocks if all arrays were large."""
-    return sum(how.kind in ("elementwise", "reduce") for how in made.values()) > 1
-
-
 def _best(
     lines: list[str], at: int, made: Mapping[str, Local], indent: str
 ) -> _Group | None:

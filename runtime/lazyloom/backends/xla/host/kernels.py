@@ -16,7 +16,7 @@ import numpy as np
 
 from ..jax_compat import trace
 from ..jaxprs import called, is_literal, needed
-from .blocks import blocked, used_once, worth_blocks
+from .blocks import blocked, used_once
 from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
 from .linalg import STEPS
@@ -76,7 +76,7 @@ def kernel_text(
         # one for all
         head += body
         body = []
-    if not worth_blocks(names.made):
+    if names.parts < 2:
         head.insert(0, ANY_SIZE)
     inner = "\n    ".join([*body, "return kernel"])
     made = _POWER.sub("**", f"def of({', '.join(symbols)}):\n{checks}    {inner}\n")

@@ -115,7 +115,7 @@ class Names:
 
     __slots__ = (
         "count", "constants", "known", "generator", "large", "numbers", "zeros", "ones", "made",
-        "symbolic", "conditions",
+        "parts", "symbolic", "conditions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -130,6 +130,8 @@ class Names:
         self.ones: set[str] = set()
         #: how values are made that may be made in blocks, by name
         self.made: dict[str, Local] = {}
+        #: how many there would be if it were known that arrays are large
+        self.parts: int = 0
         #: whether extents may be symbols
         self.symbolic = False
         #: what has to hold of the symbols for the text to be right
@@ -264,6 +266,7 @@ class Writer:
         """Say of a value that was just assigned how it is made."""
         if self.names.symbolic:
             # whether it is large is not known
+            self.names.parts += kind in ("elementwise", "reduce")
             return value
         self.names.made[value.text] = Local(
             value.text, kind, tuple(operands), value.actual, value.dtype, axes)
