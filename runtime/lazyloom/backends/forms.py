@@ -51,10 +51,9 @@ EAGER_SECONDS: Final = 1.0
 #: or that ran so often, if compiling is estimated to take so many seconds at most
 STEADY_RUNS: Final = 10
 STEADY_SECONDS: Final = 60.0
-#: it runs in pieces again where it takes so many times as long as they did (no constant either),
-#: and so many times that where its results are not read at once: while it runs, the program goes on
-SLOWER = 1.0
-AHEAD: Final = 1.25
+#: it runs in pieces again where it takes so many times as long as they did: while it runs, the
+#: program could go on recording (no constant either)
+SLOWER = 1.25
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
 
@@ -127,25 +126,16 @@ def stays(entry: memory.Entry) -> bool:
     return entry.stays
 
 
-def tried(entry: memory.Entry, seconds: float, read: bool) -> None:
-    """Take account of a run of the compiled program; it may be in pieces from the next one on.
-
-    ``read``: its results are read at once.
-    """
+def tried(entry: memory.Entry, seconds: float) -> None:
+    """Take account of a run of the compiled program; it may be in pieces from the next one on."""
     entry.trials -= 1
     entry.tried.append(seconds)
-    # medians: what it takes to wake a thread varies with what else the machine does
-    if entry.trials == 0 and _median(entry.tried[1:]) > _median(entry.recent) * (
-        SLOWER if read else SLOWER * AHEAD
-    ):
+    # the quickest: where it is not waited for, no thread has to be woken for it
+    if entry.trials == 0 and min(entry.tried[1:]) > SLOWER * min(entry.recent):
         counters["demotions"] += 1
         entry.demotions += 1
         entry.stays = True
         entry.dispatches = []
-
-
-def _median(seconds: list[float]) -> float:
-    return sorted(seconds)[len(seconds) // 2]
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:

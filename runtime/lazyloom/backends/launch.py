@@ -109,7 +109,7 @@ def compare(plan: Plan, entry: memory.Entry, started: float) -> None:
     except Exception as error:
         reraise_from_handler(error)
         return  # whoever reads them gets the error
-    forms.tried(entry, time.perf_counter() - started, plan.evaluation.reason == "read")
+    forms.tried(entry, time.perf_counter() - started)
 
 
 def _add_scalars(
