@@ -95,7 +95,7 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         # to hand it over whole would take as long: what fills one array waits for memory
         return True
     if not entry.queued and (spent >= estimate or (
-        is_early(entry, estimate) and memory.seconds_in_pieces() >= start and background.idle()
+        is_early(entry, estimate) and background.idle()
         and not (entry.member is not None and entry.member.goes_first())
     )):
         return background.request(

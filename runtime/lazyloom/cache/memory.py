@@ -163,21 +163,13 @@ class Entry:
             self.recent[self.runs % COMPARED] = seconds
         self.runs += 1
         self.spent += seconds
-        _spent[0] += seconds
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them
 _entries: tuple[dict[Structure, Entry], dict[Structure, Entry]] = ({}, {})
 _lock = threading.Lock()
-#: seconds of all runs in pieces
-_spent: Final = [0.0]
 _clock = 0
 _made = 0
-
-
-def seconds_in_pieces() -> float:
-    """What all runs in pieces have cost so far; threads may lose a little of it."""
-    return _spent[0]
 
 
 def mappings() -> int:
