@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         "kernels", help="make the kernels that come with the package, as its build does")
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
-    kernels.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    kernels.add_argument("--processes", type=int, default=_cores())
     given = parser.parse_args(arguments)
     if given.command == "kernels":
         return _kernels(given.output, given.processes)
@@ -60,6 +60,13 @@ def _kernels(path: str, processes: int) -> int:
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
     return 0
+
+
+def _cores() -> int:
+    """The cores that this process may use; where the system does not say, all of them."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _info() -> dict[str, object]:

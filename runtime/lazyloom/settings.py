@@ -34,6 +34,11 @@ MARGINS: Final = (2, 32, 128, 512)
 LOWERINGS_KEPT: Final = 4096
 
 
+def switched_on(variable: str) -> bool:
+    """Whether what is on unless an environment variable says no is on."""
+    return os.environ.get(variable, "1").lower() not in ("0", "off", "no", "false")
+
+
 @final
 class Number:
     """A number that tunes the runtime.

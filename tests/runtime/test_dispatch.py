@@ -207,6 +207,23 @@ def test_an_interrupt_while_the_dispatch_asks(
     np.testing.assert_array_equal(v.read(), np.full(7, np.float32(1.5**7)))
 
 
+def test_an_interrupt_inside_a_call_of_jax() -> None:
+    """It waits for the end of the call, and leaves nothing in JAX's caches that a later one finds."""
+    traced = []
+
+    def twice(x: Any) -> Any:
+        if not traced:
+            signal.raise_signal(signal.SIGINT)
+        traced.append(x)
+        return x + x
+
+    with pytest.raises(KeyboardInterrupt):
+        jax_compat.lower_text(twice, [((3,), "float32")])
+    assert traced
+    text, results = jax_compat.lower_text(twice, [((3,), "float32")])
+    assert "stablehlo.add" in text and results == [((3,), "float32")]
+
+
 def test_large_integers_as_numbers_of_bfloat16() -> None:
     x = rec("cast", host(np.ones(3)), dtype="bfloat16")
     y = rec("multiply", x, ll.Scalar(2**63, ll.dtypes.bfloat16))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from lazyloom.ops.derived import op_named
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import tensor_type
+from tests.contract.helpers import in_threads
 
 pytestmark = pytest.mark.xla
 
@@ -170,19 +170,11 @@ def test_forms_that_follow_are_kept_with_those_that_came(place: Path) -> None:
 
 
 def test_threads_share_the_file(place: Path, entries: list[Any]) -> None:
-    wrong: list[Any] = []
+    def look() -> list[bytes]:
+        return [description for kind, description, payload in entries * 5
+                if fingerprint.load(kind, description, True) != payload]
 
-    def look() -> None:
-        for kind, description, payload in entries * 5:
-            if fingerprint.load(kind, description, True) != payload:
-                wrong.append(description)
-
-    threads = [threading.Thread(target=look) for _ in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    assert in_threads([look] * 6) == [[]] * 6
 
 
 def test_cases_are_of_every_family_that_they_name() -> None:

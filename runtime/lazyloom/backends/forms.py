@@ -119,7 +119,7 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN << entry.demotions >> 1:
+    if entry.stays and entry.runs >= AGAIN << max(0, entry.demotions - 1):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
         entry.try_again()

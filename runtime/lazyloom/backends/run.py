@@ -25,9 +25,12 @@ def run(plan: Plan, donate: bool) -> None:
     entry = memory.entry_of(plan.structure, donate)
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
-        info = _found(entry, plan, donate, started)
-        if info is None:
+        if _ran_otherwise(entry, plan, donate, started):
             return
+        # slow to import, and not needed for a program that ran before
+        from . import programs
+
+        info = programs.prepared(entry, plan, donate)
     else:
         evaluation: Evaluation = plan.evaluation
         evaluation.found = "memory"
@@ -36,15 +39,9 @@ def run(plan: Plan, donate: bool) -> None:
     _run_whole(entry, info, plan, donate, started)
 
 
-def _found(
-    entry: memory.Entry, plan: Plan, donate: bool, started: float
-) -> memory.DispatchInfo | None:
-    """The program of a plan that asks for what no plan of late did; None if another form has run.
-
-    It may be compiled.
-    """
-    # slow to import, and not needed for a program that ran before
-    from . import forms, programs
+def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
+    """Whether the plan was to run padded or in pieces, and has."""
+    from . import forms
     from .padded import choice
     from .padded.run import run_padded
 
@@ -57,11 +54,10 @@ def _found(
                 _lookup_took(plan, looked - started)
                 seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
                 choice.ran_padded(entry, chosen, seconds)
-                return None
-    if not pieces:
-        return programs.prepared(entry, plan, donate)
-    _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))
-    return None
+                return True
+    if pieces:
+        _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))
+    return pieces
 
 
 def _run_whole(

@@ -12,6 +12,7 @@ import os
 import threading
 from typing import Final
 
+from .. import settings
 from ..cache.archive import Archive, BadArchiveError
 from ..counters import counters
 
@@ -30,7 +31,7 @@ def path() -> str:
 
 def wanted() -> bool:
     """Whether they are to be used (``LAZYLOOM_KERNELS=0`` says no)."""
-    return os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false")
+    return settings.switched_on("LAZYLOOM_KERNELS")
 
 
 def _archive(fingerprint: bytes) -> Archive | str:

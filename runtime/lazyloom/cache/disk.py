@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..counters import counters
-from ..settings import tuning
+from ..settings import switched_on, tuning
 from . import private
 
 _MAGIC: Final = b"LLCACHE1"
@@ -47,7 +47,7 @@ def folder() -> str:
 
 def enabled() -> bool:
     """Whether the disk cache is on (``LAZYLOOM_CACHE=0`` turns it off)."""
-    return os.environ.get("LAZYLOOM_CACHE", "1").lower() not in ("0", "off", "no", "false")
+    return switched_on("LAZYLOOM_CACHE")
 
 
 def limit() -> int:

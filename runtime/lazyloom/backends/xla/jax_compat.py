@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import numpy
 
-from ...interrupts import Postponed
+from ...interrupts import Deferred, Postponed
 from ...settings import tuning
 from ..backend import Executable
 from . import start_memory
@@ -64,12 +64,32 @@ def _load() -> None:
     _loaded = True
 
 
+class _Call(Deferred):
+    """A call of JAX; see :func:`x64`."""
+
+    def __init__(self, flag: Any) -> None:
+        super().__init__(True)
+        self._flag: Final[Any] = flag
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._flag.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._flag.__exit__(*exc)
+        super().__exit__(*exc)
+
+
 def x64() -> Any:
-    """The context in which every call of JAX is made: 64-bit types mean 64 bits."""
+    """The context in which every call of JAX is made: 64-bit types mean 64 bits.
+
+    No signal interrupts it. What a handler raises inside JAX's caches leaves an entry there that
+    takes every later call of the kind for a recursion, in jaxlib 0.10.
+    """
     _load()
     import jax
 
-    return jax.enable_x64(True)
+    return _Call(jax.enable_x64(True))
 
 
 def _start() -> None:

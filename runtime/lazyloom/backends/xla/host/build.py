@@ -126,9 +126,8 @@ def _enter(
         except Exception as error:
             reraise_from_handler(error)
             text = ""
-        alone[at] = text.encode()
-        if not text:
-            del alone[at]
+        if text:
+            alone[at] = text.encode()
         return bool(text)
     family = families.setdefault(description(spec, types), Family())
     form = form_of([others, numbers])

@@ -67,7 +67,7 @@ def _padded(step: Any) -> Parts | None:
         return None
     sizes, starts, strides = [], [], []
     for (low, high, between), n in zip(step.params["padding_config"], x.aval.shape, strict=True):
-        if low < 0 or high < 0 or between and not n:
+        if low < 0 or high < 0 or (between and not n):
             return None
         sizes.append(extent(n))
         starts.append(extent(low))

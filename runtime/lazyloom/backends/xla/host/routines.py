@@ -51,14 +51,7 @@ def choose(which: Array, x: Array, y: Array) -> Array:
     np.negative(mask, mask)
     if y.ndim == 0 and not y:
         return np.bitwise_and(mask, x).view(dtype)
-    found = np.bitwise_xor(x, y)
-    if found.shape == mask.shape:
-        found &= mask
-        found ^= y
-    else:
-        found = found & mask
-        found = found ^ y
-    return found.view(dtype)
+    return (((x ^ y) & mask) ^ y).view(dtype)
 
 
 #: rows from which, and elements of a row up to which, these are better turned into columns

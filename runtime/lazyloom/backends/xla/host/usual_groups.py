@@ -7,7 +7,6 @@ from itertools import permutations, product
 from typing import Any, Final
 
 from ....dtypes import bool_, float32, float64, int32, int64, uint32
-from ....ops.spec import table
 from .usual_case import DTYPES, FLOATS, SHAPES, SMALL, Case, Dim, Dims, Extent, case_of, dims_of
 
 
@@ -326,7 +325,6 @@ def _matrices() -> Iterator[Case]:
             yield case_of(op, [("aa", d)])
         for y in ("a1", "ab"):
             yield case_of("solve", [("aa", d), (y, d)])
-        yield case_of("trace" if "trace" in table() else "diagonal", [("ab", d)])
     for d in DTYPES:
         for shape in ("ab", "aa"):
             yield case_of("diagonal", [(shape, d)])
