@@ -54,7 +54,10 @@ class Worker:
             warmed += step
             if case.units is None:
                 unit = self._unit()
-        self._settle(case.units or 1)
+        # as many in one go as will be measured: what is cut from a long recording is new again
+        self._settle(case.units or max(1, round(case.seconds / unit)))
+        if case.units is None:
+            unit = self._unit()
         return {"made": made, "unit": unit}
 
     def _settle(self, units: int) -> None:
@@ -64,15 +67,15 @@ class Worker:
         if finish is None or self.turn is None:
             return
         end = time.perf_counter() + SETTLED
-        before = -1
         while time.perf_counter() < end:
-            found = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
-            if found == before and finish(0.0):
-                return
-            before = found
+            # what was compiled takes over at a later run, and others may then be worth it
+            before = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
             until = time.perf_counter() + 0.5
             while time.perf_counter() < until:
                 self.turn(units)
+            found = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
+            if finish(0.0) and found == before:
+                return
             finish(SETTLED)
 
     def _unit(self) -> float:
