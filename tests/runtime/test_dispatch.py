@@ -208,7 +208,7 @@ def test_an_interrupt_while_the_dispatch_asks(
 
 
 def test_an_interrupt_inside_a_call_of_jax() -> None:
-    """It waits for the end of the call, and leaves nothing in JAX's caches that a later one finds."""
+    """It waits for the end of the call, and leaves nothing behind in JAX's caches."""
     traced = []
 
     def twice(x: Any) -> Any:

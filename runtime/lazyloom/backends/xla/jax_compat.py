@@ -64,20 +64,20 @@ def _load() -> None:
     _loaded = True
 
 
-class _Call(Deferred):
+class _Call:
     """A call of JAX; see :func:`x64`."""
 
     def __init__(self, flag: Any) -> None:
-        super().__init__(True)
+        self._signals: Final[Deferred] = Deferred(True)
         self._flag: Final[Any] = flag
 
     def __enter__(self) -> None:
-        super().__enter__()
+        self._signals.__enter__()
         self._flag.__enter__()
 
     def __exit__(self, *exc: object) -> None:
         self._flag.__exit__(*exc)
-        super().__exit__(*exc)
+        self._signals.__exit__(*exc)
 
 
 def x64() -> Any:
