@@ -245,6 +245,16 @@ def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch)
     assert delta.host_kernels_failed == 1
 
 
+def test_kernels_are_given_none_for_operands_that_are_absent() -> None:
+    """One in the middle: those that follow keep their places."""
+    x, bias = np.arange(24, dtype=np.float32).reshape(2, 3, 1, 4), np.full(4, 3, np.float32)
+    with counted() as delta:
+        for _ in range(3):
+            found = rec("layer_norm", host(x), None, host(bias), normalized_ndim=1, eps=1e-5)
+            np.testing.assert_allclose(found.read().mean(-1), np.full((2, 3, 1), 3), rtol=1e-5)
+    assert delta.host_kernels_failed == 0
+
+
 # where the compiled program is slower
 
 

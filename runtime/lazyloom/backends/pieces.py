@@ -248,6 +248,7 @@ def _run(plan: Plan, donate: bool) -> None:
                 arguments.append(scalar_of(plan.scalars[item][ordinal], item))
             elif item is None:
                 types.append(None)
+                arguments.append(None)
             else:
                 types.append(tensor_type((), item.dtype))
                 arguments.append(_constant(item))
@@ -384,6 +385,9 @@ def _first(piece: Piece, n: Node, arguments: list[Any]) -> Any:
 def _execute(piece: Piece, arguments: list[Any]) -> Any:
     arrays = []
     for x in arguments:
+        if x is None:
+            # an operand that is absent is none of the executable's
+            continue
         if isinstance(x, (np.ndarray, np.generic)):
             x = backend().upload(np.asarray(x))
         arrays.append(x)
