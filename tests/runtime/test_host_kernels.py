@@ -17,14 +17,15 @@ import numpy as np
 import pytest
 
 from lazyloom.backends import parts
-from lazyloom.backends.xla.host import blocks, steps, windows
+from lazyloom.backends.xla.host import blocks, find, per_parameter, steps, windows
 from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported, released
 from lazyloom.backends.xla.jax_compat import trace
 from lazyloom.backends.xla.lowering import function_of
+from lazyloom.counters import counters
 from lazyloom.ops.samples import samples
-from lazyloom.ops.spec import OpDef, lookup
+from lazyloom.ops.spec import OpDef, lookup, table
 from lazyloom.trace.specs import Spec, spec_of
 from tests.ops.checks import type_of
 from tests.runtime.kernel_cases import (
@@ -33,6 +34,7 @@ from tests.runtime.kernel_cases import (
     VJPS,
     Case,
     by_definition,
+    difference,
     problems,
     vjp_of,
 )
@@ -106,6 +108,79 @@ def test_kernels_give_what_definitions_give(op_names: list[str]) -> None:
     print(compared, "compared;", blocked, "in blocks, too;", missing.total(), "without a kernel:",
           missing.most_common(20))
     assert not wrong, "\n".join(wrong)
+
+
+STEPS = [op.name for op in table().values() if op.family == "optimizer_step"]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_for_many_parameters_is_one_for_each(name: str) -> None:
+    op = lookup(name)
+    composed = 0
+    for sample in samples(op):
+        numbers = len(op.operands) - 1
+        given = [np.asarray(o) for o in sample.operands]
+        if given[numbers].dtype not in (np.float32, np.float64):
+            continue
+        first, tensors = given[:numbers], given[numbers:]
+        results = spec_of(op, sample.attributes, len(given)).infer(
+            tuple(type_of(o) for o in given))
+        if len(tensors) == len(results) - op.outputs.index("parameters") + 1:
+            # of one parameter
+            given = [*first, *(y for x in tensors for y in (x, x + x[:1], x[None]))]
+        spec = spec_of(op, sample.attributes, len(given))
+        types = tuple(type_of(o) for o in given)
+        one, _ = load(find.text_of(spec, types))
+        kernel = find.kernel_of(spec, types)
+        assert kernel is not None
+        composed += kernel.run.__module__ == per_parameter.__name__
+        for got, want, t, shared in zip(
+                *(r if isinstance(r, tuple) else (r,) for r in (
+                    kernel.run(*given), one(*given))), spec.infer(types), kernel.shared,
+                strict=True):
+            assert (got.shape, got.dtype) == (t.shape, t.dtype.numpy)
+            assert not difference(got, np.asarray(want), ULPS * op.tolerance)
+            assert shared or not any(np.shares_memory(got, x) for x in given)
+    assert composed
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
+@pytest.mark.parametrize("name", ["stack", "concatenate"])
+def test_any_number_of_arrays_is_joined_without_a_trace(name: str, dtype: Any) -> None:
+    op = lookup(name)
+    rng = np.random.default_rng(3)
+    before = counters["host_kernels"]
+    compared = []
+    for shape, axis in (((), 0), ((2,), -1), ((2, 3), 0), ((2, 3), 1), ((0, 3), -2)):
+        if not shape and name == "concatenate":
+            continue
+        for count in (2, 13, 40):
+            xs = [np.asarray(rng.integers(0, 9, shape), dtype) for _ in range(count)]
+            if name == "concatenate" and count > 2:
+                xs[1] = np.repeat(xs[1], 2, axis)
+            spec = spec_of(op, {"axis": axis}, count)
+            types = tuple(type_of(x) for x in xs)
+            if count > 12:
+                compared.append((spec, types, xs))
+            if dtype is np.int64:
+                continue
+            (out,) = spec.infer(types)
+            g = np.asarray(rng.integers(0, 9, out.shape), dtype)
+            vjp = op.derive("vjp")
+            for argnums in (tuple(range(count)), (1,), tuple(range(0, count, 3))):
+                own = dict(zip(vjp.own, (count, argnums, (0,)), strict=True))
+                compared.append((spec_of(vjp, {"axis": axis, **own}, count + 1), (*types, out),
+                                 [*xs, g]))
+    found = [find.kernel_of(spec, types) for spec, types, _ in compared]
+    assert counters["host_kernels"] == before
+    for kernel, (spec, types, operands) in zip(found, compared, strict=True):
+        assert kernel is not None
+        run, _ = load(find.text_of(spec, types))
+        case = Case(str(spec), spec.infer(types), operands, kernel.run, None, kernel.shared,
+                    function_of(spec, types), 0.0)
+        given = run(*operands)
+        expected = [np.asarray(x) for x in (given if isinstance(given, tuple) else (given,))]
+        assert not problems(case, kernel.run, expected)
 
 
 def test_error_functions_of_single_precision() -> None:

@@ -21,7 +21,9 @@ from ..jax_compat import trace, with_symbols
 from ..lowering import description_of, function_of
 from .blocks import LARGE
 from .families import Family
+from .joined import joined
 from .kernels import ANY_SIZE, kernel_text, load, load_family
+from .per_parameter import per_parameter
 from .writer import Unsupported
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
@@ -35,6 +37,9 @@ _lock: Final = threading.RLock()
 
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types; None if there is none."""
+    composed = joined(spec, types) or per_parameter(spec, types, kernel_of)
+    if composed is not None:
+        return composed
     found: _Kernel | None = None
     spec = _without_messages(spec)
     if may_vary(spec):

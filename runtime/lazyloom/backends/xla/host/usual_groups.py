@@ -346,11 +346,8 @@ def _matrices() -> Iterator[Case]:
                 yield case_of(op, [(x, d)], axis=len(x) - 1, stable=False)
 
 
-#: the ranks of parameters: layers of weights, with biases or without
-_LAYERS: Final = (("ab",), ("a",), ("",), ("ab", "a"), ("1b", "1"), ("ab", "cd"),
-                  ("ab", "a", "cd", "c"), ("ab", "a", "1d", "1"), ("ab", "cd", "ef"),
-                  ("ab", "a", "cd", "c", "ef", "e"), ("ab", "a", "cd", "c", "1f", "1"),
-                  ("ab", "a", "cd", "c", "ef", "e", "gh", "g"))  # fmt: skip
+#: the shapes of parameters, of which each has a kernel of its own (see per_parameter)
+_PARAMETERS: Final = ("", "a", "1", "ab", "1b", "a1", "11", "abc", "1bc", "abcd", "ab11", "a1cd")
 
 
 def _steps() -> Iterator[Case]:
@@ -359,14 +356,14 @@ def _steps() -> Iterator[Case]:
         ("step_sgd", 4, 3, ({"momentous": True}, {"momentous": True, "decays": True})),
         ("step_adam", 6, 4, ({}, {"decays": True}, {"decays": True, "decoupled": True})),
     ):
-        for layers in _LAYERS:
-            for d in FLOATS if len(layers) < 3 else (float32,):
-                tensors = [(shape, d) for shape in layers] * kinds
+        for shape in _PARAMETERS:
+            for d in FLOATS:
                 first = [("", float64)] * numbers
                 if op == "step_adam":
                     first[0] = ("", float32)
                 for way in ways:
-                    yield case_of(op, [*first, *tensors], **way)._replace(derived=False)
+                    yield case_of(
+                        op, [*first, *[(shape, d)] * kinds], **way)._replace(derived=False)
 
 
 GROUPS: Final = (
