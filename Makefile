@@ -137,7 +137,7 @@ site: env-site
 	@echo "out/site/docs/index.html"
 
 clean:
-	rm -f runtime/lazyloom/kernels.bin
+	rm -f runtime/lazyloom/kernels.bin runtime/lazyloom/kernels.so
 	rm -rf $(VENV) build dist out capi/lazyloom_capi/lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find runtime -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

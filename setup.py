@@ -1,4 +1,4 @@
-"""Builds the core with mypyc and makes kernels; all else is in ``pyproject.toml``.
+"""Builds the core with mypyc, what calls C, and kernels; all else is in ``pyproject.toml``.
 
 A module of ``CORE`` that is compiled is used in place of its ``.py`` file. Where there is no C
 compiler, or LAZYLOOM_CORE=interpreted is set, the install goes on without: the same modules run
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
@@ -56,6 +56,10 @@ def deallocators_mended(source: str) -> str:
     return "CPy_TRASHCAN_BEGIN(self, ".join(parts)
 
 
+#: what calls functions in C on arrays; without it kernels call NumPy
+NATIVE = "lazyloom._native"
+
+
 class OptionalBuild(build_ext):
     """Compiles the core; a failure is reported and leaves the modules interpreted."""
 
@@ -69,7 +73,11 @@ class OptionalBuild(build_ext):
         try:
             super().build_extension(ext)
         except Exception as error:
-            self._without(error)
+            if ext.name != NATIVE:
+                self._without(error)
+                return
+            print(f"warning: kernels will call NumPy, not C: {error}", file=sys.stderr)
+            self.extensions = [e for e in self.extensions if e.name != NATIVE]
 
     def copy_extensions_to_source(self) -> None:
         built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))
@@ -82,7 +90,18 @@ class OptionalBuild(build_ext):
             raise error
         print(f"warning: the core is not compiled and will run interpreted: {error}",
               file=sys.stderr)
-        self.extensions = []
+        self.extensions = [e for e in self.extensions if e.name == NATIVE]
+
+
+def native_extensions() -> list[Any]:
+    """What calls functions in C, or nothing with a word on why."""
+    try:
+        import numpy
+    except ImportError as error:
+        print(f"warning: kernels will call NumPy, not C: {error}", file=sys.stderr)
+        return []
+    return [Extension(NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
+                      libraries=[] if sys.platform == "darwin" else ["dl"])]
 
 
 def core_extensions() -> list[Any]:
@@ -125,9 +144,10 @@ class BuildWithKernels(build):
     def run(self) -> None:
         super().run()
         place = os.path.abspath(self.build_lib)
-        made = os.path.join(place, "lazyloom", "kernels.bin")
-        if os.path.exists(made):
-            os.remove(made)
+        for name in ("kernels.bin", "kernels.so"):
+            made = os.path.join(place, "lazyloom", name)
+            if os.path.exists(made):
+                os.remove(made)
         if os.environ.get("LAZYLOOM_KERNELS", "1").lower() in ("0", "off", "no", "false"):
             return
         environment = {**os.environ, "PYTHONPATH": place, "LAZYLOOM_CACHE": "0",
@@ -143,5 +163,5 @@ class BuildWithKernels(build):
             print(done.stdout, end="")
 
 
-setup(ext_modules=core_extensions(),
+setup(ext_modules=[*native_extensions(), *core_extensions()],
       cmdclass={"build": BuildWithKernels, "build_ext": OptionalBuild})

@@ -9,7 +9,7 @@ import platform
 import sys
 
 from . import __version__, ops
-from .backends import fingerprint, shipped
+from .backends import fingerprint, native, shipped
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
@@ -59,6 +59,8 @@ def _kernels(path: str, processes: int) -> int:
     made = build(path, processes)
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
+    print(f"functions in C  {made.functions}" if not made.why else
+          f"functions in C  none: {made.why}")
     return 0
 
 
@@ -78,6 +80,7 @@ def _info() -> dict[str, object]:
         **{k: v for k, v in description().items() if k != "platform"},
         "ops": len(ops.names()),
         "kernels": shipped.described(fingerprint.host_fingerprint()),
+        "kernels in C": native.described(),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }
 

@@ -33,7 +33,7 @@ def sources() -> dict[str, str]:
             inner[:] = LAYERS
         inner.sort()
         for file in sorted(files):
-            if file.endswith(".py") and not file.startswith("__main__"):
+            if file.endswith((".py", ".h")) and not file.startswith("__main__"):
                 path = os.path.join(folder, file)
                 found[os.path.relpath(path, here).replace(os.sep, "/")] = path
     return found

@@ -12,12 +12,12 @@ from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...program.program import Program
 from ...settings import tuning
-from ...trace.specs import Spec
+from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, HostKernel, NotLowered, Request
 from . import jax_compat, lowering
 from .assemble import loops_of, module_text
-from .host.find import kernel_of
+from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
 
@@ -88,8 +88,9 @@ class Xla(Backend):
     def lowered_types(
         self, op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        """The types that the op's lowering says its results have."""
-        return lowering.lowered_types(op, types, attrs)
+        """The types that the op's lowering says its results have, or a kernel that is known."""
+        known = result_types(spec_of(op, attrs, len(types)), tuple(types))
+        return known if known is not None else lowering.lowered_types(op, types, attrs)
 
 
 def _program(

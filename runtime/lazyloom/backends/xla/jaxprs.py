@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...interrupts import reraise_from_handler
+
 #: steps that are functions of their own, by the parameter that holds the body
 CALLS: Final = {
     "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
@@ -36,3 +38,14 @@ def needed(jaxpr: Any) -> list[Any]:
             kept.append(step)
             live.update(v for v in step.invars if not is_literal(v))
     return kept[::-1]
+
+
+def positive(n: Any) -> bool:
+    """Whether an extent is known to be positive."""
+    if isinstance(n, int):
+        return n > 0
+    try:
+        return bool(n >= 1)
+    except Exception as error:
+        reraise_from_handler(error)
+        return False  # it depends on what the symbols stand for

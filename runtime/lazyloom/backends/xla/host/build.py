@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import tempfile
 import time
 import zlib
 from collections import Counter
@@ -15,15 +17,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ....cache import archive
 from ....errors import LoomError
 from ....interrupts import reraise_from_handler
-from ....ops.derived import VJP
+from ....ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ....ops.spec import OpDef
 from ....program.extents import at_numbers, description, form_of, may_vary, outline
 from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
-from ... import fingerprint
+from ... import fingerprint, native
+from ..c_source.library import CompilerError, Functions, linked
 from ..lowering import description_of
 from .families import Family
-from .find import form_text, text_of
+from .find import InC, form_text, text_of
 from .usual import cases
 from .usual_case import Case, Extent
 
@@ -46,21 +49,49 @@ _COMMON: Final = 32 << 10
 
 
 class Made(NamedTuple):
-    """What was made: how many entries and kernels, and in how many seconds."""
+    """What was made: how many entries, kernels and functions in C, and in how many seconds.
+
+    ``why`` says why there is no library of functions, or is empty.
+    """
 
     entries: int
     kernels: int
+    functions: int
+    why: str
     seconds: float
+
+
+class Part(NamedTuple):
+    """What one process made; ``objects`` are files of functions."""
+
+    entries: list[Entry]
+    kernels: int
+    functions: int
+    objects: list[str]
+    why: str
 
 
 def build(path: str, processes: int) -> Made:
     """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`."""
     started = time.perf_counter()
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        parts = list(pool.map(part, range(processes), [processes] * processes))
-    entries = [e for found, _ in parts for e in found]
+    library = os.path.join(os.path.dirname(os.path.abspath(path)), native.NAME)
+    if os.path.exists(library):
+        os.remove(library)
+    with tempfile.TemporaryDirectory() as folder:
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            parts = list(pool.map(
+                part, range(processes), [processes] * processes, [folder] * processes))
+        why = next((p.why for p in parts if p.why), "")
+        if not why:
+            try:
+                linked([o for p in parts for o in p.objects], library,
+                       native.mark(fingerprint.host_fingerprint()))
+            except CompilerError as error:
+                why = str(error)
+    entries = [e for p in parts for e in p.entries]
     archive.write(path, fingerprint.host_fingerprint(), entries, _common(entries))
-    return Made(len(entries), sum(count for _, count in parts), time.perf_counter() - started)
+    return Made(len(entries), sum(p.kernels for p in parts), sum(p.functions for p in parts),
+                why, time.perf_counter() - started)
 
 
 def _common(entries: Sequence[Entry]) -> bytes:
@@ -78,15 +109,21 @@ def _common(entries: Sequence[Entry]) -> bytes:
     return b"".join(reversed(chosen))
 
 
-def part(number: int, parts: int) -> tuple[list[Entry], int]:
-    """One of so many parts of all entries, and how many kernels it has."""
+def part(number: int, parts: int, folder: str) -> Part:
+    """One of so many parts of all entries, their functions in C compiled in a folder."""
     # each collection would look at all that JAX brought
     gc.disable()
-    return entries_of(cases(), number, parts)
+    functions = Functions()
+    entries, count = entries_of(cases(), number, parts, functions.named)
+    try:
+        objects, why = functions.compiled(folder), ""
+    except CompilerError as error:
+        objects, why = [], str(error)
+    return Part(entries, count, len(functions.texts), objects, why)
 
 
 def entries_of(
-    chosen: Iterable[Case], number: int = 0, parts: int = 1
+    chosen: Iterable[Case], number: int = 0, parts: int = 1, in_c: InC | None = None
 ) -> tuple[list[Entry], int]:
     """The entries of these cases and their vjps, or of one part of them; how many kernels."""
     families: dict[bytes, Family] = {}
@@ -97,8 +134,8 @@ def entries_of(
         # an outline's derivatives have outlines that no other's have
         if pair is None or zlib.crc32(description(*pair[0])) % parts != number:
             continue
-        for each in (pair, *_vjps(pair)) if case.derived else (pair,):
-            made = _enter(each, families, alone)
+        for each in (pair, *_derived(case, pair)):
+            made = _enter(each, families, alone, in_c)
             count += made
             if made and count % _COLLECTED == 0:
                 gc.collect()
@@ -112,7 +149,7 @@ def entries_of(
 
 
 def _enter(
-    pair: Pair, families: dict[bytes, Family], alone: dict[bytes, bytes]
+    pair: Pair, families: dict[bytes, Family], alone: dict[bytes, bytes], in_c: InC | None
 ) -> int:
     """Make the kernel of a pair, if it is not there yet; how many that were."""
     (spec, types), (other, other_types) = pair
@@ -122,7 +159,7 @@ def _enter(
         if at in alone:
             return 0
         try:
-            text = text_of(spec, types)
+            text = text_of(spec, types, in_c)
         except Exception as error:
             reraise_from_handler(error)
             text = ""
@@ -133,11 +170,18 @@ def _enter(
     form = form_of([others, numbers])
     if form is None or any(known.terms == form.terms for known in family.forms):
         return 0
-    form.text = form_text(spec, types, form)
+    form.text = form_text(spec, types, form, in_c)
     if not form.text:
         return 0
     family.forms.append(form)
     return 1
+
+
+def _derived(case: Case, pair: Pair) -> Iterator[Pair]:
+    if case.residuals:
+        yield from _residuals(pair)
+    if case.derived:
+        yield from _vjps(pair)
 
 
 def _vjps(pair: Pair) -> Iterator[Pair]:
@@ -147,6 +191,54 @@ def _vjps(pair: Pair) -> Iterator[Pair]:
         first, second = vjp_of(spec, types, argnums), vjp_of(other, other_types, argnums)
         if first is not None and second is not None:
             yield first, second
+
+
+def _residuals(pair: Pair) -> Iterator[Pair]:
+    """The op that emits residuals, and the one that takes them, at two sets of extents."""
+    op, types = pair[0][0].op, pair[0][1]
+    for argnums in _emitting(op, types):
+        forward = [_forward(spec, given, argnums) for spec, given in pair]
+        yield forward[0], forward[1]
+        for outnums in _consumed(op, len(pair[0][0].infer(types))):
+            backward = [_backward(spec, given, argnums, outnums) for spec, given in pair]
+            yield backward[0], backward[1]
+
+
+def _forward(spec: Spec, types: Types, argnums: tuple[int, ...]) -> tuple[Spec, Types]:
+    attrs = {**spec.attrs, "forward_argnums": argnums}
+    return spec_of(spec.op.derive(FORWARD), attrs, len(types)), types
+
+
+def _backward(
+    spec: Spec, types: Types, argnums: tuple[int, ...], outnums: tuple[int, ...]
+) -> tuple[Spec, Types]:
+    results = _forward(spec, types, argnums)[0].infer(types)
+    attrs = {**spec.attrs, **types_attributes(types), "backward_argnums": argnums,
+             "backward_outnums": outnums}
+    given = (*results[len(spec.infer(types)) :], *(results[k] for k in outnums))
+    return spec_of(spec.op.derive(BACKWARD), attrs, len(given)), given
+
+
+def _states(op: OpDef) -> int:
+    """The states that a recurrent layer goes on with; 0 for other ops."""
+    return len(op.outputs) - 1 if "state" in op.outputs else 0
+
+
+def _emitting(op: OpDef, types: Types) -> list[tuple[int, ...]]:
+    """What operands residuals are kept for: a layer's with its input or not, and some states."""
+    every, states = differentiable_operands(op, types), _states(op)
+    if not states:
+        return [every]
+    found = [(*every[:1], *every[1 : 1 + n], *every[1 + states :]) for n in range(states + 1)]
+    return [*found, *(row[1:] for row in found)]
+
+
+def _consumed(op: OpDef, results: int) -> list[tuple[int, ...]]:
+    """The results whose cotangents there are."""
+    states = _states(op)
+    if not states:
+        return [tuple(range(results))]
+    return list(dict.fromkeys([(0,), (1,), tuple(range(1, 1 + states))]))
 
 
 def _pair(case: Case) -> Pair | None:

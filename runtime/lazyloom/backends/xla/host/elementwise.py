@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .writer import Unsupported, Value, Writer, common, dtype_of, dtype_text, extent, positive
+from ..jaxprs import positive
+from .writer import Unsupported, Value, Writer, common, dtype_of, dtype_text, extent
 
 #: one call for real numbers, with its name in the text
 _REAL: Final = {

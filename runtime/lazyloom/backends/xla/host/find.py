@@ -7,28 +7,33 @@ traced once more with symbols for what differs, and that kernel serves them all.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 from ....counters import counters
+from ....dtypes import dtype_named
 from ....interrupts import reraise_from_handler
+from ....ops.derived import FORWARD
 from ....program.extents import Form, arranged, description, may_vary, outline
 from ....trace.specs import Spec, spec_of
-from ....types import TensorType
+from ....types import TensorType, tensor_type
 from ... import allocation, fingerprint
 from ...backend import HostKernel
+from ...native import is_native, with_absent
 from ..jax_compat import trace, with_symbols
 from ..lowering import description_of, function_of
 from .blocks import LARGE
 from .families import Family
 from .joined import joined
-from .kernels import ANY_SIZE, kernel_text, load, load_family
+from .kernels import ANY_SIZE, kernel_text, load, load_family, load_types, powers
 from .per_parameter import per_parameter
-from .writer import Unsupported
+from .writer import Unsupported, extents
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
 LARGE_ALONE: Final = 8
 
+#: writes a kernel in C: of its text, what was traced and the symbols
+InC: TypeAlias = "Callable[[str, Any, Sequence[str] | None], str]"
 _Kernel = tuple[Callable[..., Any], tuple[bool, ...]]
 
 _families: Final[dict[tuple[Any, ...], Family]] = {}
@@ -65,9 +70,39 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
         return None
     allocation.keep_pages()
     run, shared = found
-    if None in types:
+    absent = None in types
+    if is_native(run):
+        # all that it gives is in memory of its own
+        shared = (False,) * len(shared)
+        if absent:
+            run = with_absent(run, [t is not None for t in types])
+    elif absent:
         run = _present(run, [k for k, t in enumerate(types) if t is not None])
     return HostKernel(run, shared)
+
+
+def result_types(
+    spec: Spec, types: tuple[TensorType | None, ...]
+) -> tuple[TensorType, ...] | None:
+    """The types of the results that a kernel says it gives, if one is known that does.
+
+    Only where all are of real numbers: those of positions may be wider in a kernel for any extent.
+    """
+    if not may_vary(spec):
+        return None
+    key, numbers = outline(spec, types)
+    with _lock:
+        family = _families.get(key)
+        if family is None:
+            family = _families[key] = _family(spec, types)
+        for form in family.forms:
+            values = form.values(numbers)
+            if values is None or "\ndef types(" not in form.text or _at(form, values) is None:
+                continue
+            found = load_types(form.text)(*values)
+            if all(dtype.startswith("float") for _, dtype in found):
+                return tuple(tensor_type(shape, dtype_named(dtype)) for shape, dtype in found)
+    return None
 
 
 def _without_messages(spec: Spec) -> Spec:
@@ -99,10 +134,12 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
     return load(text) if text else None
 
 
-def text_of(spec: Spec, types: tuple[TensorType | None, ...]) -> str:
+def text_of(
+    spec: Spec, types: tuple[TensorType | None, ...], in_c: InC | None = None
+) -> str:
     """The text of the kernel for these types alone; "" if there is none.
 
-    Raises what the op's definition raises.
+    ``in_c`` writes it in C as well. Raises what the op's definition raises.
     """
     counters["host_kernels"] += 1
     try:
@@ -110,7 +147,8 @@ def text_of(spec: Spec, types: tuple[TensorType | None, ...]) -> str:
             (t.shape, t.dtype.numpy) for t in types if t is not None])
         if spec.op.root.bodies and _has_while(closed.jaxpr):
             raise Unsupported("a program's own loop, of any number of steps")
-        return kernel_text(closed)
+        text = kernel_text(closed)
+        return text if in_c is None else in_c(text, closed, None)
     except Unsupported:
         return ""
 
@@ -153,11 +191,13 @@ def _for_any_extent(
     return None
 
 
-def form_text(spec: Spec, types: tuple[TensorType | None, ...], form: Form) -> str:
+def form_text(
+    spec: Spec, types: tuple[TensorType | None, ...], form: Form, in_c: InC | None = None
+) -> str:
     """The text of a kernel for all numbers of a form; "" if there is none.
 
-    What the definition decides by an extent is decided as for the form's last example, and the text
-    says for which others that is right.
+    ``in_c`` writes it in C as well. What the definition decides by an extent is decided as for the
+    form's last example, and the text says for which others that is right.
     """
     counters["host_kernels"] += 1
     numbers = form.examples[-1]
@@ -166,13 +206,24 @@ def form_text(spec: Spec, types: tuple[TensorType | None, ...], form: Form) -> s
     def attempt(values: Sequence[Any], conditions: Sequence[str]) -> str:
         shapes, attrs = arranged(spec, types, [term.of(values) for term in form.terms])
         closed = trace(function_of(spec, types, attrs), shapes)
-        return kernel_text(closed, list(known), conditions)
+        text = kernel_text(closed, list(known), conditions)
+        if in_c is not None:
+            text = in_c(text, closed, list(known))
+        return text + _types_text(closed, known) if spec.op.kind == FORWARD else text
 
     try:
         return with_symbols(attempt, known)
     except Exception as error:
         reraise_from_handler(error)
         return ""
+
+
+def _types_text(closed: Any, symbols: Iterable[str]) -> str:
+    """The function that gives the types of the results, where only JAX knew them."""
+    types = "".join(
+        f"(({''.join(f'{d}, ' for d in extents(v.aval.shape))}), {str(v.aval.dtype)!r}), "
+        for v in closed.jaxpr.outvars)
+    return powers(f"def types({', '.join(symbols)}):\n    return ({types})\n")
 
 
 def _for_any_size(family: Family, numbers: tuple[int, ...]) -> _Kernel | None:

@@ -79,8 +79,13 @@ def kernel_text(
     if names.parts < 2:
         head.insert(0, ANY_SIZE)
     inner = "\n    ".join([*body, "return kernel"])
-    made = _POWER.sub("**", f"def of({', '.join(symbols)}):\n{checks}    {inner}\n")
+    made = powers(f"def of({', '.join(symbols)}):\n{checks}    {inner}\n")
     return "\n".join([*head, made])
+
+
+def powers(text: str) -> str:
+    """A text of extents in Python."""
+    return _POWER.sub("**", text)
 
 
 def _operand(w: Writer, name: str, aval: Any) -> Value:
@@ -110,6 +115,11 @@ def load(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
 def load_family(text: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
     """The function of symbols of :func:`kernel_text`, which returns the kernel; and ``shared``."""
     return _load(text, "of")
+
+
+def load_types(text: str) -> Callable[..., tuple[tuple[tuple[int, ...], str], ...]]:
+    """The function of symbols that gives the types of the results, of a text that has one."""
+    return _load(text, "types")[0]
 
 
 def _load(text: str, name: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:

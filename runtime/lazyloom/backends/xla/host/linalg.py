@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .writer import Unsupported, Value, Writer, positive
+from ..jaxprs import positive
+from .writer import Unsupported, Value, Writer
 
 Array = Any
 #: rows times matrices from which compiling takes less time than these loops

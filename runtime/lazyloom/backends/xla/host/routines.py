@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...native import native
 from ...parts import product
 from .blocks import in_blocks
 from .counting import true_positions
@@ -274,6 +275,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter,
         scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
-        true_positions,
+        true_positions, native,
     )},
 }  # fmt: skip

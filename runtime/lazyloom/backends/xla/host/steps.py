@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..jaxprs import positive
 from .elementwise import call, converted
 from .patterns import Part, Parts, apart
 from .writer import (
@@ -19,7 +20,6 @@ from .writer import (
     dtype_text,
     extent,
     extents,
-    positive,
 )
 
 Emit = Callable[[Writer, Any, "list[Value]", Any], Value]

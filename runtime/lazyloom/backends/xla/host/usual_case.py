@@ -20,13 +20,15 @@ class Extent(str):
 class Case(NamedTuple):
     """An op at types: its operands' extents with dtypes (None: absent), and its attributes.
 
-    Attributes that are tuples may have letters in them. ``derived``: its vjps are usual, too.
+    Attributes that are tuples may have letters in them. ``derived``: its vjps are usual, too;
+    ``residuals``: what emits residuals and what takes them.
     """
 
     op: OpDef
     operands: tuple[tuple[Dims, DType] | None, ...]
     attributes: Mapping[str, Any]
     derived: bool = True
+    residuals: bool = False
 
 
 FLOATS: Final = (float32, float64)

@@ -279,7 +279,10 @@ def _layers() -> Iterator[Case]:
                     for bias in (((rows,), d), None):
                         lengths = [None, None] if op == "lstm" else [None]
                         yield case_of(op, [(steps, d), *states, *weights, bias, bias])
-                        yield case_of(op, [(steps, d), *states, *weights, bias, bias, *lengths])
+                        # so the torch-like frontend's layers and cells call it
+                        yield case_of(
+                            op, [(steps, d), *states, *weights, bias, bias, *lengths])._replace(
+                            residuals=d is float32 and bias is not None)
 
 
 def _losses() -> Iterator[Case]:

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ....dtypes import ALL
-from ....interrupts import reraise_from_handler
 
 #: elements of a constant that is computed once, when the kernel is loaded
 CONSTANT: Final = 1 << 14
@@ -38,17 +37,6 @@ def extent(n: Any) -> Any:
 def extents(numbers: Any) -> tuple[Any, ...]:
     """NumPy's integers among them have another text."""
     return tuple(map(extent, numbers))
-
-
-def positive(n: Any) -> bool:
-    """Whether an extent is known to be positive."""
-    if isinstance(n, int):
-        return n > 0
-    try:
-        return bool(n >= 1)
-    except Exception as error:
-        reraise_from_handler(error)
-        return False  # it depends on what the symbols stand for
 
 
 def common(shapes: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -1,0 +1,1 @@
+"""One op as a function in C: the text, from the op's definition as JAX traces it."""

@@ -1,0 +1,156 @@
+"""From the texts of C functions to a library of them, by the C compiler."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ... import native
+from .function import Source, source_of
+from .values import NoCode, dim_text
+
+#: functions that are compiled together
+_TOGETHER: Final = 300
+#: a line of a kernel that makes an array
+_CALL: Final = re.compile(r"^ +v\d+ = ", re.MULTILINE)
+#: vectors, and little else that takes the compiler time: -O3 takes three times as long
+_FLAGS: Final = ("-O1", "-ftree-vectorize", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno",
+                 "-fno-trapping-math", "-ffp-contract=fast", "-fopenmp-simd", "-fwrapv",
+                 "-fno-semantic-interposition")  # fmt: skip
+#: of gcc alone: vectors wherever there may be enough elements, and one loop for what they leave
+_GCC: Final = ("-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0")
+
+
+class CompilerError(RuntimeError):
+    """There is no C compiler, or it failed; the text says how."""
+
+
+def prelude() -> str:
+    """What the functions are written with."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "prelude.h"),
+              encoding="utf-8") as file:
+        return file.read()
+
+
+class Functions:
+    """C functions by their names, which are digests of their texts."""
+
+    def __init__(self) -> None:
+        self.texts: Final[dict[str, str]] = {}
+
+    def add(self, source: Source) -> str:
+        """The function's name."""
+        name = "k" + hashlib.sha256(source.body.encode()).hexdigest()[:16]
+        self.texts[name] = source.body
+        return name
+
+    def named(self, text: str, closed: Any, symbols: Sequence[str] | None) -> str:
+        """The text of a kernel, which has the function in its place where that is quicker."""
+        calls = len(_CALL.findall(text))
+        if not calls or "False" not in text.partition("shared = ")[2].partition("\n")[0] or (
+            calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)
+        ):
+            # views, and what is one call of NumPy on integers
+            return text
+        try:
+            source = source_of(closed, symbols or ())
+        except NoCode:
+            return text
+        given = ", ".join([
+            repr(self.add(source)), "kernel", _tuple(source.symbols),
+            _arrays(source.operands), _arrays(source.results), source.work, str(max(1, calls))])
+        if symbols is None:
+            return f"{text}kernel = native({given})\n"
+        start, found, end = text.rpartition("return kernel\n")
+        assert found and not end
+        return f"{start}return native({given})\n"
+
+    def compiled(self, folder: str) -> list[str]:
+        """Object files of them, without those that the compiler refuses. Raises CompilerError."""
+        # what fails here fails for all
+        objects = [_object(folder, f"{os.getpid()}-none", prelude())]
+        names = list(self.texts)
+        for start in range(0, len(names), _TOGETHER):
+            objects += self._objects(folder, start, names[start : start + _TOGETHER])
+        return objects
+
+    def _objects(self, folder: str, start: int, names: Sequence[str]) -> list[str]:
+        """These functions, if need be in several files."""
+        parts = [f"__attribute__((weak)) int {n}(void *const *p, const i64 *e)\n{self.texts[n]}"
+                 for n in names]
+        name = f"{os.getpid()}-{start}-{len(names)}"
+        try:
+            return [_object(folder, name, "\n".join([prelude(), *parts]))]
+        except CompilerError:
+            if len(names) == 1:
+                return []
+        half = len(names) // 2
+        return [*self._objects(folder, start, names[:half]),
+                *self._objects(folder, start + half, names[half:])]
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({''.join(p + ', ' for p in parts)})"
+
+
+def _arrays(arrays: Sequence[tuple[Sequence[Any], str]]) -> str:
+    return _tuple([f"({dtype!r}, {_tuple([dim_text(n) for n in shape])})"
+                   for shape, dtype in arrays])
+
+
+def compiler() -> list[str]:
+    """The C compiler, as the CC variable or what Python was built with names it."""
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+@functools.lru_cache(maxsize=1)
+def flags() -> tuple[str, ...]:
+    """What the compiler is told. Raises CompilerError."""
+    try:
+        said = subprocess.run([*compiler(), "--version"], capture_output=True, text=True,
+                              check=False).stdout
+    except OSError as error:
+        raise CompilerError(
+            f"the C compiler {compiler()[0]!r} cannot be run: {error}") from error
+    return (*_FLAGS, *(_GCC if "Free Software Foundation" in said else ()))
+
+
+def _run(arguments: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompilerError(f"the C compiler {arguments[0]!r} cannot be run: {error}") from error
+    if done.returncode:
+        lines = [x for x in done.stderr.splitlines() if "error" in x] or [done.stderr]
+        raise CompilerError(f"{arguments[0]} failed: {lines[0][:300]}")
+
+
+def _object(folder: str, name: str, text: str) -> str:
+    path = os.path.join(folder, name)
+    with open(f"{path}.c", "w", encoding="utf-8") as file:
+        file.write(text)
+    level = native.level()
+    march = [f"-march=x86-64-v{level}"] if level > 1 else []
+    _run([*compiler(), *flags(), *march, "-c", f"{path}.c", "-o", f"{path}.o"])
+    return f"{path}.o"
+
+
+def linked(objects: Sequence[str], path: str, mark: str) -> None:
+    """Make a library of object files, whole or not at all. Raises CompilerError.
+
+    ``mark`` says where it is right.
+    """
+    aside = f"{path}.new-{os.getpid()}"
+    _run([*compiler(), "-shared", "-s", *objects, "-o", aside, "-lm"])
+    with open(aside, "rb") as file:
+        data = file.read()
+    with open(aside, "wb") as file:
+        file.write(native.sealed(data, mark))
+    os.replace(aside, path)

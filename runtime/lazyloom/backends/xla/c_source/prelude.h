@@ -1,0 +1,142 @@
+/* What the functions of kernels.c are written with. Functions of float32 are polynomials, free of
+   branches so that compilers make vectors of them; the error of each is at most two units in the
+   last place (tests/runtime/test_c_kernels.py). */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef int32_t i32;
+typedef int64_t i64;
+typedef uint32_t u32;
+typedef float f32;
+typedef double f64;
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+INLINE i64 floordiv(i64 a, i64 b) { i64 q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }
+INLINE i64 mod(i64 a, i64 b) { return a - floordiv(a, b) * b; }
+INLINE i64 max(i64 a, i64 b) { return a > b ? a : b; }
+INLINE i64 min(i64 a, i64 b) { return a < b ? a : b; }
+
+INLINE f32 of_bits(u32 x) { f32 r; memcpy(&r, &x, 4); return r; }
+INLINE u32 bits_of(f32 x) { u32 r; memcpy(&r, &x, 4); return r; }
+
+#define NUMBERS(T) \
+  INLINE T l_max_##T(T a, T b) { return a > b ? a : b; } \
+  INLINE T l_min_##T(T a, T b) { return a < b ? a : b; }
+NUMBERS(u8) NUMBERS(i32) NUMBERS(i64) NUMBERS(u32)
+#undef NUMBERS
+#define SIGNED(T) \
+  INLINE T l_sign_##T(T a) { return (a > 0) - (a < 0); } \
+  INLINE T l_abs_##T(T a) { return a < 0 ? -a : a; }
+SIGNED(i32) SIGNED(i64)
+#undef SIGNED
+/* as XLA divides: by 0 gives -1, all bits set, and its remainder is the dividend */
+#define WHOLE(T, L) \
+  INLINE T l_div_##T(T a, T b) { return b == 0 ? (T)-1 : L && b == (T)-1 ? (T)(0 - a) : a / b; } \
+  INLINE T l_rem_##T(T a, T b) { return b == 0 ? a : L && b == (T)-1 ? 0 : a % b; }
+WHOLE(i32, 1) WHOLE(i64, 1) WHOLE(u32, 0)
+#undef WHOLE
+/* towards zero, what is out of range to the nearest, NaN to 0 */
+#define TO_WHOLE(T, R, LOW, HIGH, LEAST, MOST) \
+  INLINE T l_##T##_of_##R(R a) { \
+    return a != a ? 0 : a <= LOW ? LEAST : a >= HIGH ? MOST : (T)a; }
+TO_WHOLE(i32, f32, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX)
+TO_WHOLE(i32, f64, -0x1p31, 0x1p31, INT32_MIN, INT32_MAX)
+TO_WHOLE(i64, f32, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX)
+TO_WHOLE(i64, f64, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX)
+TO_WHOLE(u32, f32, 0.0f, 0x1p32f, 0, UINT32_MAX)
+TO_WHOLE(u32, f64, 0.0, 0x1p32, 0, UINT32_MAX)
+#undef TO_WHOLE
+/* a NaN wherever one of the operands is */
+#define REALS(T, S) \
+  INLINE T l_max_##T(T a, T b) { return a > b || a != a ? a : b; } \
+  INLINE T l_min_##T(T a, T b) { return a < b || a != a ? a : b; } \
+  INLINE T l_sign_##T(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; } \
+  INLINE T l_abs_##T(T a) { return fabs##S(a); } \
+  INLINE T l_sqrt_##T(T a) { return sqrt##S(a); } \
+  INLINE T l_rsqrt_##T(T a) { return 1 / sqrt##S(a); } \
+  INLINE T l_floor_##T(T a) { return floor##S(a); } \
+  INLINE T l_ceil_##T(T a) { return ceil##S(a); } \
+  INLINE T l_rint_##T(T a) { return rint##S(a); } \
+  INLINE T l_fmod_##T(T a, T b) { return fmod##S(a, b); } \
+  INLINE T l_pow_##T(T a, T b) { return pow##S(a, b); } \
+  INLINE T l_atan2_##T(T a, T b) { return atan2##S(a, b); }
+REALS(f32, f) REALS(f64, )
+#undef REALS
+#define LIBRARY(name) \
+  INLINE f32 l_##name##_f32(f32 a) { return name##f(a); } \
+  INLINE f64 l_##name##_f64(f64 a) { return name(a); }
+LIBRARY(exp2) LIBRARY(sin) LIBRARY(cos) LIBRARY(tan) LIBRARY(asin) LIBRARY(acos) LIBRARY(atan)
+LIBRARY(sinh) LIBRARY(cosh) LIBRARY(asinh) LIBRARY(acosh) LIBRARY(atanh) LIBRARY(cbrt)
+LIBRARY(erf) LIBRARY(erfc) LIBRARY(expm1)
+#undef LIBRARY
+INLINE f64 l_exp_f64(f64 a) { return exp(a); }
+INLINE f64 l_log_f64(f64 a) { return log(a); }
+INLINE f64 l_log1p_f64(f64 a) { return log1p(a); }
+INLINE f64 l_tanh_f64(f64 a) { return tanh(a); }
+INLINE f64 l_logistic_f64(f64 a) { return 1 / (1 + exp(-a)); }
+
+/* e**x = 2**n e**r, |r| <= log(2) / 2; 2**n in two factors, so that none overflows */
+INLINE f32 l_exp_f32(f32 x) {
+  f32 c = x < -104.0f ? -104.0f : x;
+  c = c > 89.0f ? 89.0f : c;
+  const f32 n = rintf(c * 0x1.715476p+0f);
+  f32 r = c - n * 0x1.63p-1f;
+  r = r + n * 0x1.bd0106p-13f;
+  f32 y = 0x1.6db494p-10f;
+  y = y * r + 0x1.123bacp-7f;
+  y = y * r + 0x1.55545ep-5f;
+  y = y * r + 0x1.55548ep-3f;
+  y = y * r + 0.5f;
+  y = y * r * r + r + 1.0f;
+  const i32 whole = (i32)n, half = whole >> 1;
+  return y * of_bits((u32)(half + 127) << 23) * of_bits((u32)(whole - half + 127) << 23);
+}
+
+/* log(2**n m), m from 0.7 to 1.4 */
+INLINE f32 l_log_f32(f32 x) {
+  const i32 tiny = x < 0x1p-126f;
+  const f32 scaled = tiny ? x * 0x1p23f : x;
+  const u32 bits = bits_of(scaled) - 0x3f3504f3u;
+  const f32 n = (f32)((i32)bits >> 23) - (tiny ? 23.0f : 0.0f);
+  const f32 f = of_bits((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+  f32 y = 0x1.144042p-4f;
+  y = y * f - 0x1.de3298p-4f;
+  y = y * f + 0x1.e6f55ap-4f;
+  y = y * f - 0x1.fc23eap-4f;
+  y = y * f + 0x1.23373ap-3f;
+  y = y * f - 0x1.555c3ep-3f;
+  y = y * f + 0x1.99a4b6p-3f;
+  y = y * f - 0x1.000006p-2f;
+  y = y * f + 0x1.555548p-2f;
+  f32 r = y * f * f * f - 0.5f * f * f;
+  r = r - n * 0x1.bd0106p-13f;
+  r = r + f + n * 0x1.63p-1f;
+  r = x == 0.0f ? -INFINITY : r;
+  r = x < 0.0f ? NAN : r;
+  return x < INFINITY ? r : x;
+}
+
+INLINE f32 l_log1p_f32(f32 x) {
+  const f32 u = 1.0f + x, d = u - 1.0f;
+  const f32 r = l_log_f32(u) * (x / d);
+  return d == 0.0f || x == INFINITY ? x : u <= 0.0f ? l_log_f32(u) : r;
+}
+
+INLINE f32 l_tanh_f32(f32 x) {
+  const f32 a = fabsf(x), t = x * x;
+  f32 y = 0x1.197d62p-9f;
+  y = y * t - 0x1.0c21c4p-7f;
+  y = y * t + 0x1.6394f0p-6f;
+  y = y * t - 0x1.b9ef7ep-5f;
+  y = y * t + 0x1.11106cp-3f;
+  y = y * t - 0x1.555554p-2f;
+  const f32 near = x + x * t * y;
+  const f32 far = 1.0f - 2.0f / (l_exp_f32(2.0f * a) + 1.0f);
+  return a < 0.625f ? near : copysignf(far, x);
+}
+
+INLINE f32 l_logistic_f32(f32 x) { return 1.0f / (1.0f + l_exp_f32(-x)); }

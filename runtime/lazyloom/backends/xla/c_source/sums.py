@@ -1,0 +1,219 @@
+"""Steps that combine elements: reductions, cumulative steps, products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .values import (
+    Body,
+    Function,
+    NoCode,
+    Shape,
+    Value,
+    View,
+    dim_text,
+    number_text,
+    product,
+    same,
+)
+
+Rule = Callable[[Function, Any, Sequence[Value], Shape, Any], Value]
+
+
+def whole_index(
+    shape: Shape, axes: Sequence[int], kept: Sequence[str], inner: Sequence[str]
+) -> list[str]:
+    """An index of the operand, of that of the result and those along the axes."""
+    found = []
+    outer, along = iter(kept), iter(inner)
+    for k in range(len(shape)):
+        found.append(next(along) if k in axes else next(outer))
+    return found
+
+
+def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
+    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+        x, axes = xs[0], sorted(p["axes"])
+        if p.get("out_sharding") is not None:
+            raise NoCode("sharded")
+        found = f.buffer(shape, dtype)
+        first = start(dtype) if callable(start) else start
+        if x.cost > 40:
+            x = f.held(x)
+        index = f.open(shape)
+        kind = found.kind
+        name = f.fresh("r")
+        f.line(f"{kind} {name} = {number_text(first, dtype)};")
+        real = bool(extremum) and dtype.kind == "f"
+        if real:
+            # a NaN is the result wherever it stands
+            f.line(f"i32 {name}n = 0;")
+        inner_shape = tuple(x.shape[k] for k in axes)
+        along = _opened(f, inner_shape, name, sign, extremum, dtype)
+        body = Body(f)
+        text = x.at(body, whole_index(x.shape, axes, index, along))
+        for line in body.lines:
+            f.line(line)
+        if extremum:
+            if real:
+                f.line(f"{name}n |= ({text} != {text});")
+            f.line(f"{name} = {text} {extremum} {name} ? {text} : {name};")
+        else:
+            f.line(f"{name} {sign}= {text};")
+        f.close(inner_shape)
+        at = found.at(body, index)
+        f.line(f"{at} = {name}n ? ({kind})NAN : {name};" if real else f"{at} = {name};")
+        f.close(shape)
+        return found
+
+    return rule
+
+
+def _opened(
+    f: Function, shape: Shape, name: str, sign: str, extremum: str, dtype: Any
+) -> list[str]:
+    """Loops whose innermost is computed in parts by vectors."""
+    long = [k for k, n in enumerate(shape) if not same(n, 1)]
+    if not long:
+        return f.open(shape)
+    index = ["0"] * len(shape)
+    for k in long:
+        index[k] = f.fresh("j")
+        if k == long[-1] and not extremum and sign in ("+", "*", "|", "&"):
+            f.line(f"#pragma omp simd reduction({sign}:{name})")
+        f.line(f"for (i64 {index[k]} = 0; {index[k]} < {dim_text(shape[k])}; {index[k]}++) {{")
+    return index
+
+
+def _least(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind != "b" else False
+
+
+def _most(dtype: Any) -> Any:
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max if dtype.kind != "b" else True
+
+
+def _arg(extremum: str) -> Rule:
+    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+        x, (axis,) = xs[0], p["axes"]
+        found = f.buffer(shape, dtype)
+        index = f.open(shape)
+        body = Body(f)
+        best, place, i = f.fresh("b"), f.fresh("p"), f.fresh("j")
+        first = x.at(body, whole_index(x.shape, [axis], index, ["0"]))
+        for line in body.lines:
+            f.line(line)
+        f.line(f"{x.kind} {best} = {first}; i64 {place} = 0;")
+        f.line(f"for (i64 {i} = 1; {i} < {dim_text(x.shape[axis])}; {i}++) {{")
+        body = Body(f)
+        text = x.at(body, whole_index(x.shape, [axis], index, [i]))
+        for line in body.lines:
+            f.line(line)
+        better = f"{text} {extremum} {best}"
+        if x.dtype.kind == "f":
+            # the first NaN
+            better = f"{best} == {best} && ({better} || {text} != {text})"
+        f.line(f"if ({better}) {{ {best} = {text}; {place} = {i}; }}")
+        f.line("}")
+        f.line(f"{found.at(body, index)} = ({found.kind}){place};")
+        f.close(shape)
+        return found
+
+    return rule
+
+
+def _cumulative(combine: str) -> Rule:
+    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+        x, axis = xs[0], p["axis"]
+        found = f.buffer(shape, dtype)
+        outer = tuple(1 if k == axis else n for k, n in enumerate(shape))
+        index = f.open(outer)
+        last, i, length = f.fresh("r"), f.fresh("j"), dim_text(shape[axis])
+        f.line(f"{found.kind} {last} = 0;")
+        f.line(f"for (i64 {i} = 0; {i} < {length}; {i}++) {{")
+        index[axis] = f.scalar("i64", f"{length} - 1 - {i}") if p["reverse"] else i
+        body = Body(f)
+        text = x.at(body, index)
+        for line in body.lines:
+            f.line(line)
+        joined = combine.format(last, text, kind=found.kind)
+        f.line(f"{last} = {i} ? {joined} : {text};")
+        f.line(f"{found.at(body, index)} = {last};")
+        f.line("}")
+        f.close(outer)
+        return found
+
+    return rule
+
+
+def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+    if any(x.dtype != dtype for x in xs) or dtype.kind == "b":
+        raise NoCode("a product in another dtype")
+    if len(shape) > 3:
+        # most of these are large
+        raise NoCode("a product of many matrices")
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = p["dimension_numbers"]
+    a, b = (f.viewed(x) for x in xs)
+    m = [k for k in range(len(a.shape)) if k not in (*lhs_contract, *lhs_batch)]
+    n = [k for k in range(len(b.shape)) if k not in (*rhs_contract, *rhs_batch)]
+    found = f.buffer(shape, dtype)
+    summed = tuple(a.shape[k] for k in lhs_contract)
+    f.work.append(product(map(dim_text, (*shape, *summed))))
+    batches = tuple(a.shape[k] for k in lhs_batch)
+    rows, columns = tuple(a.shape[k] for k in m), tuple(b.shape[k] for k in n)
+
+    def placed(of: View, parts: Sequence[tuple[Sequence[int], Sequence[str]]]) -> str:
+        at = [""] * len(of.shape)
+        for places, index in parts:
+            for k, i in zip(places, index, strict=True):
+                at[k] = i
+        return of.at(Body(f), at)
+
+    batch, row = f.open(batches), f.open(rows)
+    if _side_by_side(b, n) and not _side_by_side(b, rhs_contract):
+        # a row of the result is a sum of rows
+        column = f.open(columns)
+        f.line(f"{found.at(Body(f), [*batch, *row, *column])} = 0;")
+        f.close(columns)
+        along = f.open(summed)
+        left = f.scalar(
+            found.kind, placed(a, [(lhs_batch, batch), (m, row), (lhs_contract, along)]))
+        column = f.open(columns)
+        right = placed(b, [(rhs_batch, batch), (n, column), (rhs_contract, along)])
+        f.line(f"{found.at(Body(f), [*batch, *row, *column])} += {left} * {right};")
+        f.close(columns)
+        f.close(summed)
+    else:
+        column = f.open(columns)
+        name = f.fresh("r")
+        f.line(f"{found.kind} {name} = 0;")
+        along = _opened(f, summed, name, "+", "", dtype)
+        left = placed(a, [(lhs_batch, batch), (m, row), (lhs_contract, along)])
+        right = placed(b, [(rhs_batch, batch), (n, column), (rhs_contract, along)])
+        f.line(f"{name} += {left} * {right};")
+        f.close(summed)
+        f.line(f"{found.at(Body(f), [*batch, *row, *column])} = {name};")
+        f.close(columns)
+    f.close(rows)
+    f.close(batches)
+    return found
+
+
+def _side_by_side(x: View, axes: Sequence[int]) -> bool:
+    """Whether elements along the last of the axes that has several lie one after the other."""
+    long = [k for k in axes if not same(x.shape[k], 1)]
+    return bool(long) and x.strides[long[-1]] == "1"
+
+
+COMBINED: Final[dict[str, Rule]] = {
+    "reduce_sum": _reduce("+", 0), "reduce_prod": _reduce("*", 1),
+    "reduce_max": _reduce("", _least, ">"), "reduce_min": _reduce("", _most, "<"),
+    "reduce_and": _reduce("&", lambda d: True if d.kind == "b" else -1),
+    "reduce_or": _reduce("|", 0), "argmax": _arg(">"), "argmin": _arg("<"),
+    "cumsum": _cumulative("{0} + {1}"), "cumprod": _cumulative("{0} * {1}"),
+    "cummax": _cumulative("l_max_{kind}({0}, {1})"),
+    "cummin": _cumulative("l_min_{kind}({0}, {1})"), "dot_general": _dot_general,
+}  # fmt: skip
