@@ -312,7 +312,7 @@ static PyObject *native_with_absent(PyObject *object, PyObject *present)
     }
     const Py_ssize_t n = PyTuple_GET_SIZE(present);
     Py_ssize_t there = 0;
-    for (Py_ssize_t k = 0; k < n; k++) there += PyObject_IsTrue(PyTuple_GET_ITEM(present, k));
+    for (Py_ssize_t k = 0; k < n; k++) there += PyTuple_GET_ITEM(present, k) == Py_True;
     if (there != self->operands || n + self->results > MOST) {
         PyErr_Format(PyExc_ValueError, "%zd operands are present, expected %zd", there,
                      self->operands);
@@ -331,7 +331,7 @@ static PyObject *native_with_absent(PyObject *object, PyObject *present)
     if (!found->symbols || !found->arrays) goto failed;
     memcpy(found->symbols, self->symbols, self->count * sizeof(npy_int64));
     for (Py_ssize_t k = 0, from = 0; k < n + self->results; k++) {
-        if (k < n && !PyObject_IsTrue(PyTuple_GET_ITEM(present, k))) continue;
+        if (k < n && PyTuple_GET_ITEM(present, k) != Py_True) continue;
         const Array *a = self->arrays[from++];
         found->arrays[k] = PyMem_Malloc(sizeof(Array) + a->rank * sizeof(npy_intp));
         if (!found->arrays[k]) goto failed;
@@ -347,7 +347,7 @@ failed:
 
 static PyMethodDef native_methods[] = {
     {"with_absent", native_with_absent, METH_O,
-     "The same with None for each operand of which the tuple does not say that it is present."},
+     "The same with None for each operand of which the tuple does not say True."},
     {NULL},
 };
 

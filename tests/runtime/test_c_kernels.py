@@ -15,10 +15,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pytest
+from jax import lax
 
 from lazyloom.backends import fingerprint, native, shipped
+from lazyloom.backends.xla import jax_compat
 from lazyloom.backends.xla.c_source import library
 from lazyloom.backends.xla.c_source.function import source_of
 from lazyloom.backends.xla.c_source.library import CompilerError, Functions, linked, prelude
@@ -78,11 +81,13 @@ def results(run: Any, operands: Sequence[np.ndarray]) -> list[Any]:
     return list(found) if isinstance(found, tuple) else [found]
 
 
-def of_samples(op: OpDef) -> Iterator[tuple[str, Spec, Sequence[Any], float]]:
+def of_samples(op: OpDef, thorough: bool) -> Iterator[tuple[str, Spec, Sequence[Any], float]]:
     given = list(samples(op))
     single = [s for s in given if s.operands and s.operands[0] is not None
               and s.operands[0].dtype == np.float32]
-    for sample in (single or given)[:: max(1, len(single or given) // SAMPLES)][:SAMPLES]:
+    if not thorough:
+        given = (single or given)[:: max(1, len(single or given) // SAMPLES)][:SAMPLES]
+    for sample in given:
         spec = spec_of(op, sample.attributes, len(sample.operands))
         yield f"{op.name}: {sample!r}", spec, sample.operands, ULPS * op.tolerance
         if op.differentiable and sample.smooth:
@@ -91,8 +96,8 @@ def of_samples(op: OpDef) -> Iterator[tuple[str, Spec, Sequence[Any], float]]:
                 yield f"{op.name}: {sample!r} vjp", *derived, VJP_ULPS * op.tolerance
 
 
-def cases(op: OpDef, functions: Functions) -> Iterator[Case]:
-    for k, (label, spec, operands, ulps) in enumerate(of_samples(op)):
+def cases(op: OpDef, functions: Functions, thorough: bool) -> Iterator[Case]:
+    for k, (label, spec, operands, ulps) in enumerate(of_samples(op, thorough)):
         types = tuple(None if o is None else type_of(o) for o in operands)
         given = [np.asarray(o) for o in operands if o is not None]
         try:
@@ -123,10 +128,10 @@ def cases(op: OpDef, functions: Functions) -> Iterator[Case]:
 
 @pytest.mark.slow
 def test_functions_give_what_kernels_of_numpy_give(
-    op_names: list[str], made: Any, monkeypatch: pytest.MonkeyPatch
+    op_names: list[str], made: Any, monkeypatch: pytest.MonkeyPatch, thorough: bool
 ) -> None:
     functions = Functions()
-    found = [case for name in op_names for case in cases(lookup(name), functions)]
+    found = [case for name in op_names for case in cases(lookup(name), functions, thorough)]
     made(functions)
     wrong: list[str] = []
     counts: Counter[str] = Counter()
@@ -164,6 +169,64 @@ def test_functions_give_what_kernels_of_numpy_give(
     print(counts)
     assert counts["compared"] > 20
     assert not wrong, "\n".join(wrong)
+
+
+def gathered(x: Any, i: Any) -> Any:
+    numbers = lax.GatherDimensionNumbers((1, 2), (), (0, 1))
+    at = lax.broadcast_in_dim(i, (3, 2), ())
+    return lax.gather(x, at, numbers, (2, 2), mode="clip")
+
+
+def scattered(x: Any, i: Any) -> Any:
+    numbers = lax.ScatterDimensionNumbers((0, 1), (), (0, 1))
+    at = lax.broadcast_in_dim(i, (2,), ())
+    return lax.scatter_add(x, at, lax.slice(x * x, (1, 1), (3, 3)), numbers)
+
+
+#: functions of an array (3, 4) and a position that move what is computed
+MOVES: list[Any] = [
+    lambda x, i: (x + 1)[1:], lambda x, i: (x * x)[::-1], lambda x, i: (x + 1)[:, 1:3] * 2,
+    lambda x, i: lax.rev(lax.sin(x), (0, 1))[1:, 1:3], lambda x, i: (x + 1)[::2, ::3],
+    lambda x, i: lax.dynamic_slice(x * 2, (i, i), (2, 2)) + 1,
+    lambda x, i: lax.dynamic_slice(x * 2, (i + 7, -i), (2, 2)) + 1,
+    lambda x, i: lax.dynamic_update_slice(x + 1, x[:2, :2] * 3, (i, i)),
+    lambda x, i: gathered(x + 1, i), lambda x, i: gathered(x[::-1], i + 9),
+    lambda x, i: scattered(x + 1, i), lambda x, i: scattered(lax.rev(x, (0,)), i + 9),
+    lambda x, i: lax.pad(x + 1, x[0, 0], ((1, 2, 1), (0, 1, 2)))[1:, 2:],
+    lambda x, i: lax.concatenate([x + 1, lax.rev(x * 2, (1,))], 1)[:, 3:7],
+    lambda x, i: lax.transpose(x + 1, (1, 0))[1:].reshape(9), lambda x, i: x.T.reshape(12) + 1,
+    lambda x, i: lax.reshape(x + 1, (2, 6))[:, 1:], lambda x, i: x[1:] @ (x + 1)[:2, :].T,
+    lambda x, i: lax.reduce_max(lax.rev(x - 5, (1,))[1:, 1:], (0,)),
+    lambda x, i: lax.cumsum((x + 1)[::-1], 1, reverse=True),
+    lambda x, i: lax.argmax((x - 5)[:, ::-1], 1, np.int32),
+    lambda x, i: lax.reduce_sum(lax.broadcast_in_dim(x[1], (3, 4, 2), (1,)), (0, 2)),
+    lambda x, i: lax.select(x > 4, x[::-1] * 2, x - 1), lambda x, i: x.sum(0)[None, ::-1] + x,
+    lambda x, i: lax.max(x - x, -(x - x)), lambda x, i: lax.min(x - x, -(x - x)),
+    lambda x, i: lax.tanh(-(x - x)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(MOVES)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_computed_can_be_moved(number: int, dtype: Any, made: Any) -> None:
+    x, i = np.arange(12, dtype=dtype).reshape(3, 4), np.array(1, np.int32)
+
+    def both(x: Any, i: Any) -> Any:
+        # views alone are left to NumPy
+        return MOVES[number](x, i), x - 1
+
+    with jax_compat.x64():
+        expected = np.asarray(jax.jit(both)(x, i)[0])
+    traced = trace(both, [((3, 4), dtype), ((), np.int32)])
+    functions = Functions()
+    text = functions.named(kernel_text(traced), traced, None)
+    assert "native(" in text
+    made(functions)
+    run, _ = load(text)
+    assert native.is_native(run)
+    found, _ = run(x, i)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, strict=True)
+    assert np.array_equal(np.signbit(found), np.signbit(expected))
 
 
 def test_functions_of_single_precision(tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ def _is_flat(jaxpr: Any, size: str) -> bool:
         if inner is not None:
             if not _is_flat(inner[0], size):
                 return False
-        elif step.primitive.name not in STEPS:
+        elif step.primitive.name not in STEPS or (
+            step.primitive.name == "reshape" and step.params["dimensions"] is not None
+        ):
             return False
         for v in (*step.invars, *step.outvars):
             if size_text(tuple(v.aval.shape)) not in ("1", size):

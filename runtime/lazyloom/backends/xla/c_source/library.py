@@ -12,9 +12,10 @@ import sysconfig
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ....interrupts import reraise_from_handler
 from ... import native
 from .function import Source, source_of
-from .values import NoCode, dim_text
+from .values import dim_text
 
 #: functions that are compiled together
 _TOGETHER: Final = 300
@@ -61,7 +62,9 @@ class Functions:
             return text
         try:
             source = source_of(closed, symbols or ())
-        except NoCode:
+        except Exception as error:
+            reraise_from_handler(error)
+            # no code, or what nobody thought of: the kernel is right without
             return text
         given = ", ".join([
             repr(self.add(source)), "kernel", _tuple(source.symbols),

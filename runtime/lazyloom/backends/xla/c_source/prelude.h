@@ -20,8 +20,11 @@ INLINE i64 mod(i64 a, i64 b) { return a - floordiv(a, b) * b; }
 INLINE i64 max(i64 a, i64 b) { return a > b ? a : b; }
 INLINE i64 min(i64 a, i64 b) { return a < b ? a : b; }
 
-INLINE f32 of_bits(u32 x) { f32 r; memcpy(&r, &x, 4); return r; }
-INLINE u32 bits_of(f32 x) { u32 r; memcpy(&r, &x, 4); return r; }
+typedef uint64_t u64;
+INLINE f64 f64_of(u64 x) { f64 r; memcpy(&r, &x, 8); return r; }
+INLINE u64 u64_of(f64 x) { u64 r; memcpy(&r, &x, 8); return r; }
+INLINE f32 f32_of(u32 x) { f32 r; memcpy(&r, &x, 4); return r; }
+INLINE u32 u32_of(f32 x) { u32 r; memcpy(&r, &x, 4); return r; }
 
 #define NUMBERS(T) \
   INLINE T l_max_##T(T a, T b) { return a > b ? a : b; } \
@@ -50,10 +53,12 @@ TO_WHOLE(i64, f64, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX)
 TO_WHOLE(u32, f32, 0.0f, 0x1p32f, 0, UINT32_MAX)
 TO_WHOLE(u32, f64, 0.0, 0x1p32, 0, UINT32_MAX)
 #undef TO_WHOLE
-/* a NaN wherever one of the operands is */
-#define REALS(T, S) \
-  INLINE T l_max_##T(T a, T b) { return a > b || a != a ? a : b; } \
-  INLINE T l_min_##T(T a, T b) { return a < b || a != a ? a : b; } \
+/* a NaN wherever one of the operands is; of zeros the positive one is the larger */
+#define REALS(T, S, U) \
+  INLINE T l_max_##T(T a, T b) { \
+    return a == b ? T##_of(U##_of(a) & U##_of(b)) : a > b || a != a ? a : b; } \
+  INLINE T l_min_##T(T a, T b) { \
+    return a == b ? T##_of(U##_of(a) | U##_of(b)) : a < b || a != a ? a : b; } \
   INLINE T l_sign_##T(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; } \
   INLINE T l_abs_##T(T a) { return fabs##S(a); } \
   INLINE T l_sqrt_##T(T a) { return sqrt##S(a); } \
@@ -64,7 +69,7 @@ TO_WHOLE(u32, f64, 0.0, 0x1p32, 0, UINT32_MAX)
   INLINE T l_fmod_##T(T a, T b) { return fmod##S(a, b); } \
   INLINE T l_pow_##T(T a, T b) { return pow##S(a, b); } \
   INLINE T l_atan2_##T(T a, T b) { return atan2##S(a, b); }
-REALS(f32, f) REALS(f64, )
+REALS(f32, f, u32) REALS(f64, , u64)
 #undef REALS
 #define LIBRARY(name) \
   INLINE f32 l_##name##_f32(f32 a) { return name##f(a); } \
@@ -93,16 +98,16 @@ INLINE f32 l_exp_f32(f32 x) {
   y = y * r + 0.5f;
   y = y * r * r + r + 1.0f;
   const i32 whole = (i32)n, half = whole >> 1;
-  return y * of_bits((u32)(half + 127) << 23) * of_bits((u32)(whole - half + 127) << 23);
+  return y * f32_of((u32)(half + 127) << 23) * f32_of((u32)(whole - half + 127) << 23);
 }
 
 /* log(2**n m), m from 0.7 to 1.4 */
 INLINE f32 l_log_f32(f32 x) {
   const i32 tiny = x < 0x1p-126f;
   const f32 scaled = tiny ? x * 0x1p23f : x;
-  const u32 bits = bits_of(scaled) - 0x3f3504f3u;
+  const u32 bits = u32_of(scaled) - 0x3f3504f3u;
   const f32 n = (f32)((i32)bits >> 23) - (tiny ? 23.0f : 0.0f);
-  const f32 f = of_bits((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+  const f32 f = f32_of((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
   f32 y = 0x1.144042p-4f;
   y = y * f - 0x1.de3298p-4f;
   y = y * f + 0x1.e6f55ap-4f;
@@ -136,7 +141,7 @@ INLINE f32 l_tanh_f32(f32 x) {
   y = y * t - 0x1.555554p-2f;
   const f32 near = x + x * t * y;
   const f32 far = 1.0f - 2.0f / (l_exp_f32(2.0f * a) + 1.0f);
-  return a < 0.625f ? near : copysignf(far, x);
+  return copysignf(a < 0.625f ? near : far, x);
 }
 
 INLINE f32 l_logistic_f32(f32 x) { return 1.0f / (1.0f + l_exp_f32(-x)); }

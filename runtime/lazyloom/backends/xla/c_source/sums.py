@@ -211,7 +211,7 @@ def _side_by_side(x: View, axes: Sequence[int]) -> bool:
 COMBINED: Final[dict[str, Rule]] = {
     "reduce_sum": _reduce("+", 0), "reduce_prod": _reduce("*", 1),
     "reduce_max": _reduce("", _least, ">"), "reduce_min": _reduce("", _most, "<"),
-    "reduce_and": _reduce("&", lambda d: True if d.kind == "b" else -1),
+    "reduce_and": _reduce("&", lambda d: _most(d) if d.kind in "bu" else -1),
     "reduce_or": _reduce("|", 0), "argmax": _arg(">"), "argmin": _arg("<"),
     "cumsum": _cumulative("{0} + {1}"), "cumprod": _cumulative("{0} * {1}"),
     "cummax": _cumulative("l_max_{kind}({0}, {1})"),

@@ -24,6 +24,8 @@ LONGEST: Final = 1500
 
 _POWER: Final = re.compile(r"(\b\w+)\^(\d+)")
 _NUMBER: Final = re.compile(r"\d+")
+#: what needs no parentheses in a product
+_SINGLE: Final = re.compile(r"\w+|\(\w+\)")
 
 
 class NoCode(Exception):
@@ -41,13 +43,13 @@ def dim_text(n: Dim) -> str:
 
 
 def product(factors: Iterable[str]) -> str:
-    """A product, in which numbers are multiplied."""
+    """A product of texts, in which numbers are multiplied and sums are in parentheses."""
     number, others = 1, []
     for f in factors:
         if _NUMBER.fullmatch(f):
             number *= int(f)
         else:
-            others.append(f)
+            others.append(f if _SINGLE.fullmatch(f) else f"({f})")
     if number == 0 or not others:
         return str(number)
     return "*".join([str(number), *others] if number != 1 else others)
@@ -163,15 +165,10 @@ class View(Value):
         strides = ["0"] * len(shape)
         offset = [self.offset]
         for a, stride in zip(axes, self.strides, strict=True):
-            offset.append(product([_grouped(a.base), stride]))
+            offset.append(product([a.base, stride]))
             if a.axis is not None:
-                strides[a.axis] = total(
-                    [strides[a.axis], product([_grouped(a.factor), stride])])
-        return View(shape, self.dtype, self.name, total(offset), [_grouped(s) for s in strides])
-
-
-def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"\w+|\(\w+\)", text) else f"({text})"
+                strides[a.axis] = total([strides[a.axis], product([a.factor, stride])])
+        return View(shape, self.dtype, self.name, total(offset), strides)
 
 
 class Buffer(View):
@@ -308,7 +305,7 @@ def array(function: Function, given: Any) -> Value:
     """A constant array. Raises NoCode."""
     found = np.asarray(given)
     c_type(found.dtype)
-    if found.ndim == 0 or found.size and (found == found.flat[0]).all() and not (
+    if found.size == 1 or found.size and (found == found.flat[0]).all() and not (
         found.dtype.kind == "f" and not found.flat[0]
     ):
         return constant(found.flat[0], found.dtype, found.shape)
