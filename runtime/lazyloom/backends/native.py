@@ -100,12 +100,12 @@ def _text_of(data: bytes) -> str | None:
     return data[end - length : end].decode()
 
 
-def opened(place: str, wanted: str) -> Any:
+def opened(place: str, expected: str) -> Any:
     """The library of a file that says that of itself, or why it is not used."""
     try:
         with open(place, "rb") as file:
             said = _text_of(file.read())
-        if said == wanted:
+        if said == expected:
             return _native.Library(place)
     except OSError as error:
         counters["disk_errors"] += 1
@@ -137,7 +137,7 @@ def native(
     """
     if work > WORK * calls or sum(math.prod(s) for _, s in (*operands, *results)) >= LARGE:
         return kernel
-    found = library() if shipped.wanted() else ""
+    found = library() if wanted() else ""
     if isinstance(found, str):
         return kernel
     try:
@@ -158,9 +158,14 @@ def with_absent(run: Any, present: Sequence[bool]) -> Callable[..., Any]:
     return made
 
 
+def wanted() -> bool:
+    """Whether they are to be used: LAZYLOOM_C_KERNELS=1 says yes, LAZYLOOM_KERNELS=0 no."""
+    return os.environ.get("LAZYLOOM_C_KERNELS", "0") == "1" and shipped.wanted()
+
+
 def described() -> str:
     """Whether they are used, or why not; for people."""
-    if not shipped.wanted():
-        return "not used: LAZYLOOM_KERNELS says so"
+    if not wanted():
+        return "not used: LAZYLOOM_C_KERNELS is not 1, or LAZYLOOM_KERNELS says so"
     found = library()
     return found if isinstance(found, str) else "used"

@@ -244,6 +244,8 @@ def _scatter(combine: str) -> Rule:
             if mode == "clip":
                 wanted = body.let(
                     "i64", f"{wanted} < 0 ? 0 : {wanted} > {room} ? {room} : {wanted}")
+                # nowhere in an array without elements
+                inside.append(f"{wanted} >= 0 && {wanted} <= {room}")
             else:
                 inside.append(f"{wanted} >= 0 && {wanted} <= {room}")
             start[k] = wanted
