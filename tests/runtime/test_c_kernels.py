@@ -29,7 +29,7 @@ from lazyloom.backends.xla.c_source.values import NoCode
 from lazyloom.backends.xla.host.find import form_text
 from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
 from lazyloom.backends.xla.host.writer import Unsupported
-from lazyloom.backends.xla.jax_compat import trace
+from lazyloom.backends.xla.jax_compat import trace, with_symbols
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.dtypes import float32
 from lazyloom.ops.samples import samples
@@ -228,6 +228,19 @@ def test_what_is_computed_can_be_moved(number: int, dtype: Any, made: Any) -> No
     found, _ = run(x, i)
     np.testing.assert_allclose(found, expected, rtol=1e-6, strict=True)
     assert np.array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_a_result_that_no_step_makes_has_a_size_of_its_own() -> None:
+    """What is computed element by element has one extent, which others must not take."""
+    def attempt(symbols: Any, conditions: Any) -> tuple[str, str]:
+        n, m = symbols
+        shapes = [((n, m), np.float32), ((m,), np.float32)]
+        return (source_of(trace(lambda x, y: (x + 1, y), shapes), ["e0", "e1"]).body,
+                source_of(trace(lambda x, y: x + 1, shapes), ["e0", "e1"]).body)
+
+    apart, alone = with_symbols(attempt, {"e0": 5, "e1": 3})
+    assert "< (n0)" not in apart and "< (e0)" in apart and "< (e1)" in apart
+    assert "< (n0)" in alone
 
 
 def test_functions_of_single_precision(tmp_path: Path) -> None:

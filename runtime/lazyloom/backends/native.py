@@ -12,7 +12,6 @@ import importlib
 import math
 import os
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -43,7 +42,6 @@ LARGE: Final = 1 << 16
 #: multiplications in products that take as long as one call of NumPy
 WORK: Final = 5000
 
-_lock: Final = threading.Lock()
 _opened: Final[dict[str, Any]] = {}
 
 
@@ -64,14 +62,7 @@ def mark(host_fingerprint: bytes) -> str:
 
 def library() -> Any:
     """The library, or a text that says why it is not used."""
-    place = path()
-    found = _opened.get(place)
-    if found is None:
-        with _lock:
-            found = _opened.get(place)
-            if found is None:
-                found = _opened[place] = _open(place)
-    return found
+    return shipped.once(_opened, path(), _open)
 
 
 def _open(place: str) -> Any:

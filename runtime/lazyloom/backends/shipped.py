@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from .. import settings
 from ..cache.archive import Archive, BadArchiveError
@@ -19,7 +20,8 @@ from ..counters import counters
 #: the file's name in the package's folder
 NAME: Final = "kernels.bin"
 
-_lock: Final = threading.Lock()
+_T = TypeVar("_T")
+_lock: Final = threading.RLock()
 #: the open file by its path, or why it is not used
 _opened: Final[dict[str, Archive | str]] = {}
 
@@ -34,16 +36,20 @@ def wanted() -> bool:
     return settings.switched_on("LAZYLOOM_KERNELS")
 
 
-def _archive(fingerprint: bytes) -> Archive | str:
-    """The file, if it is right here; else why not."""
-    place = path()
-    found = _opened.get(place)
+def once(opened: dict[str, _T], place: str, open_it: Callable[[str], _T]) -> _T:
+    """What there is at a place, opened by the first thread that asks."""
+    found = opened.get(place)
     if found is None:
         with _lock:
-            found = _opened.get(place)
+            found = opened.get(place)
             if found is None:
-                found = _opened[place] = _open(place, fingerprint)
+                found = opened[place] = open_it(place)
     return found
+
+
+def _archive(fingerprint: bytes) -> Archive | str:
+    """The file, if it is right here; else why not."""
+    return once(_opened, path(), lambda place: _open(place, fingerprint))
 
 
 def _open(place: str, fingerprint: bytes) -> Archive | str:

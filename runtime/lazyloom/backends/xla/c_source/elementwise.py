@@ -49,8 +49,7 @@ def elementwise(name: str, p: Any, xs: Sequence[Value], shape: Any, dtype: Any) 
     else:
         return None
     write, cost = found
-    made = _Elementwise(shape, dtype, write, xs, cost)
-    return made
+    return _Elementwise(shape, dtype, write, xs, cost)
 
 
 def is_of_library(name: str, dtype: Any) -> bool:
@@ -175,7 +174,7 @@ def _same(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], 
     return (lambda a: a), 0
 
 
-def _shift(sign: str, unsigned: bool) -> Rule:
+def _shift(sign: str) -> Rule:
     def rule(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
         if dtype.kind != "u" and sign == ">>":
             raise NoCode(f"shifts of {dtype}")
@@ -189,8 +188,8 @@ _RULES: Final[dict[str, Rule]] = {
     "div": _div, "rem": _rem, "max": _extremum("max"), "min": _extremum("min"), "neg": _neg,
     "not": _not, "sign": _sign, "abs": _abs, "round": _round, "square": _square,
     "is_finite": _is_finite, "integer_pow": _integer_pow, "clamp": _clamp, "select_n": _select,
-    "convert_element_type": _convert, "stop_gradient": _same, "copy": _same, "copy_p": _same,
-    "shift_left": _shift("<<", False), "shift_right_logical": _shift(">>", True),
+    "convert_element_type": _convert, "stop_gradient": _same, "copy": _same,
+    "shift_left": _shift("<<"), "shift_right_logical": _shift(">>"),
 }  # fmt: skip
 
 #: the names of all these steps

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..jax_compat import trace
+from .. import random_steps
 from ..jaxprs import called, is_literal, needed
 from .elementwise import ELEMENTWISE, LIBRARY, elementwise, is_of_library
 from .moves import MOVES, number, split
@@ -136,6 +136,9 @@ def _largest(jaxpr: Any) -> Shape:
 
 def _is_flat(jaxpr: Any, size: str) -> bool:
     """Whether all of it is computed element by element, and is of that size or a single element."""
+    # a result may be an operand or a number that no step makes
+    if any(_other_size(v, size) for v in jaxpr.outvars):
+        return False
     for step in needed(jaxpr):
         inner = called(step)
         if inner is not None:
@@ -145,10 +148,13 @@ def _is_flat(jaxpr: Any, size: str) -> bool:
             step.primitive.name == "reshape" and step.params["dimensions"] is not None
         ):
             return False
-        for v in (*step.invars, *step.outvars):
-            if size_text(tuple(v.aval.shape)) not in ("1", size):
-                return False
+        if any(_other_size(v, size) for v in (*step.invars, *step.outvars)):
+            return False
     return True
+
+
+def _other_size(variable: Any, size: str) -> bool:
+    return size_text(tuple(variable.aval.shape)) not in ("1", size)
 
 
 class _Writer:
@@ -264,14 +270,7 @@ class _Writer:
             return xs
         if name == "random_unwrap":
             return xs
-        generator, key = self.f.generator, xs[0]
-        if generator is None or key.shape != (2,):
-            raise NoCode(f"{name} of keys in an array")
-        if name == "random_bits":
-            width, shape = int(p["bit_width"]), tuple(p["shape"])
-            closed = trace(lambda k: generator.random_bits(k, width, shape), [((2,), np.uint32)])
-        elif name == "random_fold_in":
-            closed = trace(generator.fold_in, [((2,), np.uint32), (xs[1].shape, xs[1].dtype)])
-        else:
-            raise NoCode(name)
+        closed = random_steps.traced(step, self.f.generator, [(x.shape, x.dtype) for x in xs])
+        if closed is None:
+            raise NoCode(f"{name} of such keys")
         return self.body(closed.jaxpr, closed.consts, xs)

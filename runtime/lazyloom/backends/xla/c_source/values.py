@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -106,7 +107,7 @@ class Body:
         return found
 
 
-class Value:
+class Value(ABC):
     """An array in the text.
 
     Attributes:
@@ -121,9 +122,9 @@ class Value:
         self.dtype: Final = np.dtype(dtype)
         self.kind: Final = c_type(self.dtype)
 
+    @abstractmethod
     def at(self, body: Body, index: Sequence[str]) -> str:
         """The text of one element."""
-        raise NotImplementedError
 
     def mapped(self, shape: Shape, axes: Sequence[Axis]) -> Value:
         """The array whose elements are this one's at an index for each of its axes."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..jax_compat import trace
+from .. import random_steps
 from ..jaxprs import called, is_literal, needed
 from .blocks import blocked, used_once
 from .counting import counts, positions, write_count, write_positions
@@ -259,19 +259,9 @@ def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
         return xs
     if name == "random_unwrap":
         return xs
-    generator, key = w.names.generator, xs[0]
-    if generator is None or key.shape != (2,):
-        raise Unsupported(f"{name} of keys in an array")
-    if name == "random_bits":
-        width, shape = int(p["bit_width"]), extents(p["shape"])
-        closed = trace(lambda k: generator.random_bits(k, width, shape), [((2,), np.uint32)])
-    elif name == "random_split":
-        shape = extents(p["shape"])
-        closed = trace(lambda k: generator.split(k, shape), [((2,), np.uint32)])
-    elif name == "random_fold_in":
-        closed = trace(generator.fold_in, [((2,), np.uint32), (xs[1].shape, xs[1].dtype)])
-    else:
-        raise Unsupported(name)
+    closed = random_steps.traced(step, w.names.generator, [(x.shape, x.dtype) for x in xs])
+    if closed is None:
+        raise Unsupported(f"{name} of such keys")
     return _body(w, closed.jaxpr, closed.consts, xs)
 
 
