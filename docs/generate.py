@@ -250,6 +250,7 @@ def options() -> str:
         "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
         "installing, it comes without |",
+        "| `LAZYLOOM_C_KERNELS` | `0` has these kernels call NumPy, not C |",
         "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
     ]
     return "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from .. import settings
 from ..counters import counters
 from . import fingerprint, shipped
 
@@ -150,13 +151,13 @@ def with_absent(run: Any, present: Sequence[bool]) -> Callable[..., Any]:
 
 
 def wanted() -> bool:
-    """Whether they are to be used: LAZYLOOM_C_KERNELS=1 says yes, LAZYLOOM_KERNELS=0 no."""
-    return os.environ.get("LAZYLOOM_C_KERNELS", "0") == "1" and shipped.wanted()
+    """Whether they are to be used: LAZYLOOM_C_KERNELS=0 says no, and so does LAZYLOOM_KERNELS=0."""
+    return settings.switched_on("LAZYLOOM_C_KERNELS") and shipped.wanted()
 
 
 def described() -> str:
     """Whether they are used, or why not; for people."""
     if not wanted():
-        return "not used: LAZYLOOM_C_KERNELS is not 1, or LAZYLOOM_KERNELS says so"
+        return "not used: LAZYLOOM_C_KERNELS or LAZYLOOM_KERNELS says so"
     found = library()
     return found if isinstance(found, str) else "used"
