@@ -19,7 +19,7 @@ from ..trace.graph import MAPPED, PENDING, Handles, Node, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
-from ..trace.tape import Recomputed, operand, value_of
+from ..trace.tape import Recomputed, operand_of_derivative, value_of
 from ..types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
@@ -283,7 +283,7 @@ class BackwardPass:
         complex_operands = self.create_graph and _any_complex(n)
         for p in range(len(n.inputs)):
             keep = self.create_graph and spec.depends(p, argnums, complex_operands)
-            operands.append(operand(n, p, keep, self.memo))
+            operands.append(operand_of_derivative(n, p, keep, self.memo))
         operands.extend(cotangents)
         newest = spec.newest_vjp
         if newest is not None and newest.arity == len(operands) and newest.argnums == argnums and (

@@ -17,6 +17,9 @@ from ..trace.scalars import Scalar
 from ..types import TensorType
 from . import checks
 
+#: bytes of a node's results up to which they are kept for a derivative that takes them
+SMALL: Final = 4096
+
 
 @final
 class _Epoch:
@@ -193,13 +196,16 @@ def canonical(
 def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]]:
     """Which results must be kept, and which nodes must keep their operands.
 
-    Wanted are results that a live value or a node outside refers to, and results of heavy
-    ops that a surviving tape may need. Nodes keep their operands where a gradient may yet
-    be taken through them, or where they would have to be computed again for one.
+    Wanted are results that a live value or a node outside refers to, and results that a
+    surviving tape may need: those of heavy ops, and small ones, which take longer to record again
+    than to keep. Nodes keep their operands where a gradient may yet be taken through them, or
+    where they would have to be computed again for one.
     """
     wanted: list[tuple[int, int]] = []
     keeps = [False] * len(nodes)
     needed = [False] * len(nodes)
+    #: a derivative takes the node's data
+    taken = [False] * len(nodes)
     for slot in range(len(nodes) - 1, -1, -1):
         n = nodes[slot]
         outside = n.handles > 0 or n.refs > n.uses
@@ -215,7 +221,9 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
                     counts is not None and counts.of(index) > 0
                 ):
                     wanted.append((slot, index))
-        elif needed[slot] and n.spec is not None and n.spec.heavy:
+        elif needed[slot] and n.spec is not None and (
+            n.spec.heavy or taken[slot] and _is_small(n)
+        ):
             kept = True
             for index in range(len(n.types) - 1, -1, -1):
                 wanted.append((slot, index))
@@ -223,11 +231,24 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
             wanted.append((slot, 1))
         if tape or (needed[slot] and not kept):
             keeps[slot] = True
-            for m in n.inputs:
+            spec = n.spec
+            for position, m in enumerate(n.inputs):
                 if isinstance(m, Node) and m.epoch == n.epoch:
                     needed[m.slot] = True
+                    if tape and not taken[m.slot] and spec is not None and (
+                        spec.needs(position, n.grad_mask)
+                    ):
+                        taken[m.slot] = True
     wanted.reverse()
     return wanted, keeps
+
+
+def _is_small(n: Node) -> bool:
+    """Whether a node's results are kept rather than computed again."""
+    size = 0
+    for t in n.types:
+        size += t.nbytes
+    return size <= SMALL
 
 
 def failed_operand(n: Node) -> Node | None:

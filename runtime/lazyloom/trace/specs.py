@@ -115,6 +115,17 @@ class Spec:
         bits = found[position]
         return any(bits >> w & 1 for w in argnums)
 
+    def needs(self, position: int, mask: int) -> bool:
+        """Whether the derivative by the operands of a mask takes an operand's data.
+
+        More than :meth:`depends`: of what is linear piece by piece the data say which piece.
+        """
+        found = self.dependences[1]
+        if found is None:
+            found = self.op.dependences(self.attrs, self.arity, True)
+            self.dependences[1] = found
+        return bool(found[position] & mask)
+
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
         found = self.types.get(types)

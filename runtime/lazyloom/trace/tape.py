@@ -12,9 +12,10 @@ from typing import Final, final
 from ..compiled import ALONE
 from ..counters import counters
 from ..errors import GradientError
+from ..types import TensorType
 from . import graph
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
-from .recording import record_spec
+from .recording import record, record_spec
 from .scalars import Scalar
 
 _ALONE: Final[bool] = ALONE
@@ -27,12 +28,14 @@ class Recomputed:
     Attributes:
         ahead: how many of these a backward pass has yet to go through.
         started: whether anything was.
+        zeros: what stands for data that a derivative does not take, by type.
     """
 
-    __slots__ = ("values", "ahead", "started")
+    __slots__ = ("values", "ahead", "started", "zeros")
 
     def __init__(self) -> None:
         self.values: dict[Node, tuple[Value, ...]] = {}
+        self.zeros: dict[TensorType, Value] = {}
         self.ahead: int = 0
         self.started: bool = False
 
@@ -60,6 +63,23 @@ def operand(
     index = 0 if node.indices is None else node.indices[position]
     flows = keep_grad and bool(node.grad_mask >> position & 1)
     return value_of(m, index, flows, memo)
+
+
+def operand_of_derivative(
+    node: Node, position: int, keep_grad: bool, memo: Recomputed
+) -> Value | Scalar | None:
+    """:func:`operand` of a derivative: zeros where its data were dropped and it takes none."""
+    m = node.inputs[position]
+    if isinstance(m, Node) and m not in memo.values and node.spec is not None:
+        index = 0 if node.indices is None else node.indices[position]
+        if _is_dropped(m, index) and not node.spec.needs(position, node.grad_mask):
+            t = m.types[index]
+            found = memo.zeros.get(t)
+            if found is None:
+                made: Value = record("full", [Scalar(0, t.dtype)], {"shape": t.shape})
+                found = memo.zeros[t] = made
+            return found
+    return operand(node, position, keep_grad, memo)
 
 
 def _is_dropped(m: Node, index: int) -> bool:
