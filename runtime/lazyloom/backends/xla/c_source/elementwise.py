@@ -64,10 +64,14 @@ class _Elementwise(Lazy):
         self, shape: Any, dtype: Any, write: Callable[..., str], xs: Sequence[Value], cost: int
     ) -> None:
         def element(body: Body, index: Sequence[str]) -> str:
+            key = (id(self), tuple(index))
+            if key in body.elements:
+                return body.elements[key]
             # operands of no axes, or of axes with one element, are the same all along these
             given = [x.at(body, ["0" if same(n, 1) else i for n, i in zip(
                 x.shape, index, strict=False)]) for x in xs]
-            return body.let(self.kind, write(*given))
+            found = body.elements[key] = body.let(self.kind, write(*given))
+            return found
 
         super().__init__(shape, dtype, element, cost + sum(x.cost for x in xs))
 
@@ -128,8 +132,10 @@ def _is_finite(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., s
 
 def _integer_pow(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
     y = p["y"]
-    if not isinstance(y, int) or not 1 <= abs(y) <= 16 or (y < 0 and dtype.kind != "f"):
+    if not isinstance(y, int) or abs(y) > 16 or (y < 0 and dtype.kind != "f"):
         raise NoCode(f"integer_pow {y} of {dtype}")
+    if y == 0:
+        return (lambda a: number_text(1, dtype)), 0
 
     def write(a: str) -> str:
         powers, n, square = [], abs(y), a
@@ -174,6 +180,25 @@ def _same(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], 
     return (lambda a: a), 0
 
 
+def _bits(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+    """The same bits as another type."""
+    x = xs[0]
+    if x.dtype.itemsize != dtype.itemsize or "b" in (x.dtype.kind, dtype.kind):
+        raise NoCode(f"bits of {x.dtype} as {dtype}")
+    kind, bits = constant(0, dtype).kind, f"u{8 * dtype.itemsize}"
+    if x.dtype.kind == "f":
+        return (lambda a: f"(({kind}){bits}_of({a}))" if dtype.kind != "f" else a), 0
+    if dtype.kind == "f":
+        return (lambda a: f"{kind}_of(({bits}){a})"), 0
+    return (lambda a: f"(({kind}){a})"), 0
+
+
+def _erf_inv(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+    if dtype != np.float32:
+        raise NoCode(f"erf_inv of {dtype}")
+    return (lambda a: f"l_erf_inv_f32({a})"), _DEAR
+
+
 def _shift(sign: str) -> Rule:
     def rule(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
         if dtype.kind != "u" and sign == ">>":
@@ -188,8 +213,9 @@ _RULES: Final[dict[str, Rule]] = {
     "div": _div, "rem": _rem, "max": _extremum("max"), "min": _extremum("min"), "neg": _neg,
     "not": _not, "sign": _sign, "abs": _abs, "round": _round, "square": _square,
     "is_finite": _is_finite, "integer_pow": _integer_pow, "clamp": _clamp, "select_n": _select,
-    "convert_element_type": _convert, "stop_gradient": _same, "copy": _same,
-    "shift_left": _shift("<<"), "shift_right_logical": _shift(">>"),
+    "convert_element_type": _convert, "bitcast_convert_type": _bits, "erf_inv": _erf_inv,
+    "stop_gradient": _same, "copy": _same, "shift_left": _shift("<<"),
+    "shift_right_logical": _shift(">>"),
 }  # fmt: skip
 
 #: the names of all these steps

@@ -157,6 +157,43 @@ def _other_size(variable: Any, size: str) -> bool:
     return size_text(tuple(variable.aval.shape)) not in ("1", size)
 
 
+def _places(jaxpr: Any, steps: Sequence[Any]) -> Counter[Any]:
+    """In how many places each variable is computed, if it is computed wherever it is used.
+
+    All that leads to one result element by element is one place: a loop that computes each once.
+    """
+    uses: dict[Any, list[Any]] = {}
+    for step in steps:
+        for a in step.invars:
+            if not is_literal(a):
+                uses.setdefault(a, []).append(step)
+    found: Counter[Any] = Counter({v: len(given) for v, given in uses.items()})
+    returned = [v for v in jaxpr.outvars if not is_literal(v)]
+    found.update(returned)
+    #: the result in whose loop a variable is computed
+    ends: dict[Any, Any] = {v: v for v in returned}
+    made = [v for step in reversed(steps) for v in step.outvars]
+    for v in (*made, *jaxpr.invars):
+        after = {id(ends[w]): ends[w] for step in uses.get(v, ()) for w in step.outvars
+                 if w in ends}
+        if v in ends:
+            continue
+        if len(after) == 1 and all(_in_one_loop(step, v) for step in uses[v]):
+            (ends[v],) = after.values()
+            found[v] = 1
+        else:
+            ends[v] = v
+    return found
+
+
+def _in_one_loop(step: Any, v: Any) -> bool:
+    """Whether a step takes each element of a variable for the same element of its result."""
+    shape = tuple(v.aval.shape)
+    return step.primitive.name in ELEMENTWISE and all(
+        len(w.aval.shape) == len(shape) and all(map(same, w.aval.shape, shape))
+        for w in step.outvars)
+
+
 class _Writer:
     def __init__(self, function: Function, shape_of: Callable[[Any], Shape]) -> None:
         self.f: Final = function
@@ -174,8 +211,7 @@ class _Writer:
             return values[atom]
 
         steps = list(needed(jaxpr))
-        uses = Counter(a for step in steps for a in step.invars if not is_literal(a))
-        uses.update(v for v in jaxpr.outvars if not is_literal(v))
+        uses = _places(jaxpr, steps)
         for step in steps:
             results = self._step(step, [read(a) for a in step.invars])
             for var, value in zip(step.outvars, results, strict=True):
@@ -200,7 +236,7 @@ class _Writer:
         inner = called(step)
         if inner is not None:
             jaxpr, consts = inner
-            uses = Counter(a for s in needed(jaxpr) for a in s.invars if not is_literal(a))
+            uses = _places(jaxpr, needed(jaxpr))
             return self.body(jaxpr, consts, [
                 self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
         if step.effects:

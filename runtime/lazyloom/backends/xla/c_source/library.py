@@ -14,7 +14,10 @@ from typing import Any, Final
 
 from ....interrupts import reraise_from_handler
 from ... import native
+from ..jaxprs import called, needed
+from .elementwise import ELEMENTWISE
 from .function import Source, source_of
+from .sums import COMBINED
 from .values import dim_text
 
 #: functions that are compiled together
@@ -55,9 +58,9 @@ class Functions:
     def named(self, text: str, closed: Any, symbols: Sequence[str] | None) -> str:
         """The text of a kernel, which has the function in its place where that is quicker."""
         calls = len(_CALL.findall(text))
-        if not calls or "False" not in text.partition("shared = ")[2].partition("\n")[0] or (
-            calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)
-        ):
+        if not calls or _only_moves(closed.jaxpr) and "False" not in (
+            text.partition("shared = ")[2].partition("\n")[0]
+        ) or (calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)):
             # views, and what is one call of NumPy on integers
             return text
         try:
@@ -97,6 +100,18 @@ class Functions:
         half = len(names) // 2
         return [*self._objects(folder, start, names[:half]),
                 *self._objects(folder, start + half, names[half:])]
+
+
+def _only_moves(jaxpr: Any) -> bool:
+    """Whether nothing is computed of elements."""
+    for step in needed(jaxpr):
+        inner = called(step)
+        if inner is not None and not _only_moves(inner[0]) or inner is None and (
+            step.primitive.name in ELEMENTWISE or step.primitive.name in COMBINED
+            or step.primitive.name == "reduce"
+        ):
+            return False
+    return True
 
 
 def _tuple(parts: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ typedef uint8_t u8;
 typedef int32_t i32;
 typedef int64_t i64;
 typedef uint32_t u32;
+typedef uint64_t u64;
 typedef float f32;
 typedef double f64;
 
@@ -20,7 +21,6 @@ INLINE i64 mod(i64 a, i64 b) { return a - floordiv(a, b) * b; }
 INLINE i64 max(i64 a, i64 b) { return a > b ? a : b; }
 INLINE i64 min(i64 a, i64 b) { return a < b ? a : b; }
 
-typedef uint64_t u64;
 INLINE f64 f64_of(u64 x) { f64 r; memcpy(&r, &x, 8); return r; }
 INLINE u64 u64_of(f64 x) { u64 r; memcpy(&r, &x, 8); return r; }
 INLINE f32 f32_of(u32 x) { f32 r; memcpy(&r, &x, 4); return r; }
@@ -29,7 +29,7 @@ INLINE u32 u32_of(f32 x) { u32 r; memcpy(&r, &x, 4); return r; }
 #define NUMBERS(T) \
   INLINE T l_max_##T(T a, T b) { return a > b ? a : b; } \
   INLINE T l_min_##T(T a, T b) { return a < b ? a : b; }
-NUMBERS(u8) NUMBERS(i32) NUMBERS(i64) NUMBERS(u32)
+NUMBERS(u8) NUMBERS(i32) NUMBERS(i64) NUMBERS(u32) NUMBERS(u64)
 #undef NUMBERS
 #define SIGNED(T) \
   INLINE T l_sign_##T(T a) { return (a > 0) - (a < 0); } \
@@ -40,7 +40,7 @@ SIGNED(i32) SIGNED(i64)
 #define WHOLE(T, L) \
   INLINE T l_div_##T(T a, T b) { return b == 0 ? (T)-1 : L && b == (T)-1 ? (T)(0 - a) : a / b; } \
   INLINE T l_rem_##T(T a, T b) { return b == 0 ? a : L && b == (T)-1 ? 0 : a % b; }
-WHOLE(i32, 1) WHOLE(i64, 1) WHOLE(u32, 0)
+WHOLE(i32, 1) WHOLE(i64, 1) WHOLE(u32, 0) WHOLE(u64, 0)
 #undef WHOLE
 /* towards zero, what is out of range to the nearest, NaN to 0 */
 #define TO_WHOLE(T, R, LOW, HIGH, LEAST, MOST) \
@@ -52,6 +52,8 @@ TO_WHOLE(i64, f32, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX)
 TO_WHOLE(i64, f64, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX)
 TO_WHOLE(u32, f32, 0.0f, 0x1p32f, 0, UINT32_MAX)
 TO_WHOLE(u32, f64, 0.0, 0x1p32, 0, UINT32_MAX)
+TO_WHOLE(u64, f32, 0.0f, 0x1p64f, 0, UINT64_MAX)
+TO_WHOLE(u64, f64, 0.0, 0x1p64, 0, UINT64_MAX)
 #undef TO_WHOLE
 /* a NaN wherever one of the operands is; of zeros the positive one is the larger */
 #define REALS(T, S, U) \
@@ -145,3 +147,20 @@ INLINE f32 l_tanh_f32(f32 x) {
 }
 
 INLINE f32 l_logistic_f32(f32 x) { return 1.0f / (1.0f + l_exp_f32(-x)); }
+
+/* Giles 2012, "Approximating the erfinv function", single precision, as in host/special.py */
+INLINE f32 l_erf_inv_f32(f32 x) {
+  f32 w = -l_log1p_f32(-x * x);
+  const int near = w < 5.0f;
+  w = near ? w - 2.5f : sqrtf(w) - 3.0f;
+  f32 y = (near ? 2.81022636e-08f : -0.000200214257f);
+  y = y * w + (near ? 3.43273939e-07f : 0.000100950558f);
+  y = y * w + (near ? -3.5233877e-06f : 0.00134934322f);
+  y = y * w + (near ? -4.39150654e-06f : -0.00367342844f);
+  y = y * w + (near ? 0.00021858087f : 0.00573950773f);
+  y = y * w + (near ? -0.00125372503f : -0.0076224613f);
+  y = y * w + (near ? -0.00417768164f : 0.00943887047f);
+  y = y * w + (near ? 0.246640727f : 1.00167406f);
+  y = y * w + (near ? 1.50140941f : 2.83297682f);
+  return fabsf(x) == 1.0f ? x * INFINITY : y * x;
+}

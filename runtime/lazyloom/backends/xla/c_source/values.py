@@ -15,8 +15,8 @@ Shape: TypeAlias = "tuple[Dim, ...]"
 
 #: the C type of each dtype that there is code for
 C_TYPES: Final = {
-    "bool": "u8", "int32": "i32", "int64": "i64", "uint32": "u32", "float32": "f32",
-    "float64": "f64",
+    "bool": "u8", "int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64",
+    "float32": "f32", "float64": "f64",
 }  # fmt: skip
 #: elements of a constant array that stand in the text
 CONSTANT: Final = 64
@@ -96,6 +96,8 @@ class Body:
     def __init__(self, function: Function) -> None:
         self.function: Final = function
         self.lines: Final[list[str]] = []
+        #: of arrays that are nowhere, by their identities, the elements that were computed
+        self.elements: Final[dict[tuple[int, tuple[str, ...]], str]] = {}
         self._known: Final[dict[tuple[str, str], str]] = {}
 
     def let(self, kind: str, expression: str) -> str:
@@ -292,7 +294,7 @@ def number_text(number: Any, dtype: Any) -> str:
     whole = int(value)
     if whole == np.iinfo(np.int64).min:
         return "INT64_MIN"
-    suffix = "L" if d.itemsize == 8 else "U" if d.kind == "u" else ""
+    suffix = ("U" if d.kind == "u" else "") + ("L" if d.itemsize == 8 else "")
     return f"(({kind}){whole}{suffix})"
 
 

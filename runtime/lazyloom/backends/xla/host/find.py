@@ -27,6 +27,7 @@ from .families import Family
 from .joined import joined
 from .kernels import ANY_SIZE, kernel_text, load, load_family, load_types, powers
 from .per_parameter import per_parameter
+from .searching import searching
 from .writer import Unsupported, extents
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
@@ -42,7 +43,8 @@ _lock: Final = threading.RLock()
 
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types; None if there is none."""
-    composed = joined(spec, types) or per_parameter(spec, types, kernel_of)
+    composed = joined(spec, types) or searching(spec, types) or per_parameter(
+        spec, types, kernel_of)
     if composed is not None:
         return composed
     found: _Kernel | None = None

@@ -316,6 +316,9 @@ def _random() -> Iterator[Case]:
         for endpoint in (True, False):
             yield case_of("random_integers", [key, ("", int64), ("", int64)], shape=dims,
                         endpoint=endpoint)
+    for d in FLOATS:
+        for logits, shape in (("b", ""), ("b", "n"), ("ab", "a"), ("1b", "1"), ("abc", "ab")):
+            yield case_of("random_categorical", [key, (logits, d)], shape=dims_of(shape))
     yield case_of("random_fold_in", [key, ("", int64)])
     for num in (2, 3, 4):
         yield case_of("random_split", [key], num=num)
