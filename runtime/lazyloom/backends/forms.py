@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Final
+from typing import Final, final
 
 from .. import settings
 from ..cache import disk, memory
@@ -34,6 +34,9 @@ PER_FLOP: Final = 1 / 2e10
 COMPILE: Final = 0.03
 #: importing JAX and starting its client, where that was not done yet
 START: Final = 0.7
+#: seconds in pieces, of all programs together, from which JAX is imported for a program that has
+#: not earned it alone: they share it, and what ends before that is not slowed down
+START_EARLY = 0.35
 #: to look for a program on disk and to load it, and for each op
 LOAD: Final = 0.004
 LOAD_PER_OP: Final = 3e-5
@@ -56,6 +59,27 @@ STEADY_SECONDS: Final = 60.0
 SLOWER = 1.25
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
+
+
+@final
+class _All:
+    """What all programs have cost in pieces."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self) -> None:
+        self.seconds: float = 0.0
+
+
+_all: Final = _All()
+
+
+def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
+    """Count a run of the entry in pieces."""
+    _all.seconds += seconds
+    if entry.member is not None:
+        entry.member.ran_in_pieces(seconds)
+    entry.ran_in_pieces(seconds)
 
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
@@ -95,7 +119,8 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         # to hand it over whole would take as long: what fills one array waits for memory
         return True
     if not entry.queued and (spent >= estimate or (
-        is_early(entry, estimate) and background.idle()
+        is_early(entry, estimate) and (start == 0.0 or _all.seconds >= START_EARLY)
+        and background.idle()
         and not (entry.member is not None and entry.member.goes_first())
     )):
         return background.request(

@@ -87,6 +87,8 @@ def _run_in_pieces(
     entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads
 ) -> None:
     """Run the plan op by op, and count what that costs."""
+    from . import forms
+
     evaluation: Evaluation = plan.evaluation
     evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
     evaluation.backend = backend().name
@@ -97,9 +99,7 @@ def _run_in_pieces(
     took = time.perf_counter() - looked
     # what had to be prepared is ready the next time
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
-    if entry.member is not None:
-        entry.member.ran_in_pieces(seconds)
-    entry.ran_in_pieces(seconds)
+    forms.ran_in_pieces(entry, seconds)
     evaluation.spent = entry.spent
     evaluation.estimate = -1.0 if entry.stays else entry.estimate
     _lookup_took(plan, looked - started)
