@@ -53,10 +53,12 @@ def record_two(ready: lazyloom.Spec, x: Value, y: Value) -> Value:
         raise _errors.as_torch(error) from None
 
 
-def record_number(ready: lazyloom.Spec, x: Value, number: Scalar) -> Value:
-    """:func:`record_two` with a scalar as the second operand."""
+def record_number(
+    ready: lazyloom.Spec, x: Value, number: Scalar, reverse: bool = False
+) -> Value:
+    """:func:`record_two` with a scalar as the second operand, or in ``reverse`` the first."""
     try:
-        return _number(ready, x, number, False)
+        return _number(ready, x, number, reverse)
     except LoomError as error:
         raise _errors.as_torch(error) from None
 

@@ -80,6 +80,8 @@ BINARY: dict[str, tuple[str, str]] = {
 _pairs: dict[str, lazyloom.Spec] = {}
 _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
 _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
+#: ops of two bools that are what they are called
+_OF_BOOLS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"})
 #: ops that take two Python numbers, too
 _OF_NUMBERS = frozenset({"add", "subtract", "multiply", "divide", "floor_divide"})
 _wrap = Tensor.from_value
@@ -113,27 +115,46 @@ def promoted(operands: tuple[Any, ...], floating: bool = False) -> tuple[list[An
 
 def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
     """Record a binary op on promoted operands."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
+    if isinstance(a, Tensor):
         lazy = a.tensor_type.dtype
-        if lazy is not b.tensor_type.dtype or (kind == "float" and not lazy.is_inexact) or (
-            lazy.kind == "b"
-        ):
-            return ordered(_promoting(op, a, b, kind), a, b)
-        special = a.slow_path or b.slow_path
-        x: Any = a._operand() if special else a.value
-        y: Any = b._operand() if special else b.value
-    elif isinstance(a, Tensor) and type(b) is float and a.tensor_type.dtype.is_inexact:
-        special = a.slow_path
-        x = a._operand() if special else a.value
-        y = Scalar(b, a.tensor_type.dtype)
-    else:
-        return ordered(_promoting(op, a, b, kind), a, b)
+        if isinstance(b, Tensor):
+            if lazy is not b.tensor_type.dtype or (kind == "float" and not lazy.is_inexact) or (
+                lazy.kind == "b" and op not in _OF_BOOLS
+            ):
+                return ordered(_promoting(op, a, b, kind), a, b)
+            special = a.slow_path or b.slow_path
+            x: Any = a._operand() if special else a.value
+            y: Any = b._operand() if special else b.value
+            made: Tensor = _wrap(record_two(_pair(op), x, y))
+            return follow(made, (a, b)) if special else made
+        if _keeps_dtype(lazy, b) and (lazy.is_inexact or kind != "float" and (
+            b or op not in _DIVISIONS
+        )):
+            special = a.slow_path
+            x = a._operand() if special else a.value
+            made = _wrap(record_number(_pair(op), x, Scalar(b, lazy), False))
+            return follow(made, (a,)) if special else made
+    elif isinstance(b, Tensor):
+        lazy = b.tensor_type.dtype
+        if _keeps_dtype(lazy, a) and (lazy.is_inexact or kind != "float"):
+            special = b.slow_path
+            y = b._operand() if special else b.value
+            made = _wrap(record_number(_pair(op), y, Scalar(a, lazy), True))
+            return follow(made, (b,)) if special else made
+    return ordered(_promoting(op, a, b, kind), a, b)
+
+
+def _pair(op: str) -> lazyloom.Spec:
     ready = _pairs.get(op)
     if ready is None:
         ready = _pairs[op] = spec(op, 2)
-    made: Tensor = _wrap(
-        record_number(ready, x, y) if type(y) is Scalar else record_two(ready, x, y))
-    return follow(made, (a, b)) if special else made
+    return ready
+
+
+def _keeps_dtype(tensor: lazyloom.DType, number: Any) -> bool:
+    """Whether a tensor of that dtype and a Python number give one of the tensor's dtype."""
+    kind = type(number)
+    return kind is int and tensor.kind != "b" or kind is float and tensor.is_inexact
 
 
 def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
