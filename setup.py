@@ -19,7 +19,8 @@ from setuptools.command.build_ext import build_ext
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/reverse", "backends/data",
-    "backends/forms", "backends/known_steps", "backends/launch", "backends/pieces", "backends/run",
+    "backends/forms", "backends/known_steps", "backends/launch", "backends/once",
+    "backends/pieces", "backends/run",
     "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/checks",
     "evaluate/collect", "evaluate/cuts", "evaluate/evaluate", "evaluate/overwritten",
     "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",

@@ -177,6 +177,7 @@ def written_down(
         if count > 1:
             code.append(-count)
         ended: list[int] = []
+        going_on: list[int] = []
         for result in range(first[number], first[number] + count):
             if free:
                 where = free.pop()
@@ -189,9 +190,12 @@ def written_down(
                 ended.append(where)
                 if sizes[result] >= LARGE:
                     large.append(where)
+            else:
+                going_on.append(where)
         free += ended
         for where in large:
-            if where in free:
+            # its place has not been taken by a result
+            if where not in going_on:
                 code.append(-1)
                 code.append(where)
     results = [(place[first[slot] + index], shared[slot][index]) for slot, index in plan.wanted]

@@ -27,6 +27,7 @@ from .backend import HostKernel, NotLowered
 from .blas_threads import Threads, using
 from .data import host_view, scalar_of, scalar_vector
 from .known_steps import Steps, owned, values_of, written_down
+from .once import values_once
 from .reuse import LARGE, call, exclusive, may_write
 from .selection import backend
 
@@ -133,6 +134,11 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
         known: Steps | None = entry.steps
         if known is None or not known.code or known.wanted != plan.wanted:
             pieces = _ready_pieces(plan, donate and entry.runs < 2)
+            if pieces is not None and entry.runs == 0:
+                # it may never come back
+                if _ran_once(plan, pieces):
+                    return
+                pieces = None
             known = None if pieces is None else written_down(
                 plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
             entry.steps = known
@@ -147,6 +153,18 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
                 # one by one it is found out which op that was; nothing but results was made
                 entry.steps = None
         _run(plan, donate)
+
+
+def _ran_once(plan: Plan, pieces: list[Piece]) -> bool:
+    """Run ready pieces; False if one failed, and which one is to be found out one by one."""
+    try:
+        found = values_once(
+            plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
+    except Exception as error:
+        reraise_from_handler(error)
+        return False
+    _attach(plan, found)
+    return True
 
 
 def _ready_pieces(plan: Plan, over: bool) -> list[Piece] | None:
