@@ -73,7 +73,7 @@ def test_it_is_the_same_each_time(
         for results in times:
             for got, want in zip(results, wanted, strict=True):
                 assert got.dtype == want.dtype and got.shape == want.shape
-                np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+                np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
         for a, b in zip(times[0], times[3], strict=True):
             assert a.tobytes() == b.tobytes()
 
