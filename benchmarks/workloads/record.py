@@ -158,7 +158,7 @@ def lazily(body: Body, x: Any, y: Any, kind: str, sync: Callable[[Any], Any],
 def ours(body: Body, x: Any, y: Any, kind: str) -> Turn:
     """Recording; that and all that sync does up to the found program; and all of sync.
 
-    What evaluations spent on dispatch is known from their records. A chain that is long enough
+    What evaluations spent on running is known from their records. A chain that is long enough
     to be cut while it is recorded has evaluations during the recording, too.
     """
     import lazyloom
@@ -177,7 +177,7 @@ def ours(body: Body, x: Any, y: Any, kind: str) -> Turn:
             recorded = time.perf_counter()
             newest = lazyloom.last_evaluation()
             between = newest.number if newest else 0
-            cut = spent(before, ("collect", "lookup", "dispatch")) if between > before else 0.0
+            cut = spent(before, ("collect", "lookup", *RUNS)) if between > before else 0.0
             again = time.perf_counter()
             lazyloom.sync(z)
             ended = time.perf_counter()
@@ -185,7 +185,7 @@ def ours(body: Body, x: Any, y: Any, kind: str) -> Turn:
             newest = lazyloom.last_evaluation()
             whole = recorded - started + ended - again
             recording += recorded - started - cut
-            keying += whole - spent(before, ("dispatch",))
+            keying += whole - spent(before, RUNS)
             syncing += whole
             del z
         ops = passes(units, kind) * calls(kind)
@@ -296,6 +296,8 @@ def torch_xla(kind: str) -> Turn:
                   keyed_by_sync=True)  # fmt: skip
 
 
+#: what records call the phase in which a program runs
+RUNS = ("dispatch", "pieces")
 RECORD = "lazyloom.record"
 TORCH = "lazyloom, torch-like"
 NUMPY = "lazyloom, NumPy-like"
@@ -308,7 +310,7 @@ WORKLOAD = Workload(
     about=(
         "A chain of 1,000 adds of 4 x 4 matrices, and 20 times a body of 30 kinds of op (600 "
         "calls). *Record* is the time in the calls. *Record and key* adds what is needed to know "
-        "which program this is: for Lazyloom all of `sync` but the dispatch, which its evaluation "
+        "which program this is: for Lazyloom all of `sync` but the run, which its evaluation "
         "records tell; pytorch/xla does it in its sync, whose cost cannot be divided; MLX, which "
         "builds a graph and has no key, is listed with its recording; those that dispatch in the "
         "call have nothing more to do. *Record and sync* is until the work is handed over and the "
