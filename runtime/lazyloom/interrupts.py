@@ -68,6 +68,16 @@ class Deferred:
         _call(arrived)
 
 
+def start(thread: threading.Thread) -> None:
+    """Start a thread, which no signal interrupts.
+
+    It waits until the thread runs; what a handler raises in the middle of that becomes another
+    error, as a lock is given back that was not taken again.
+    """
+    with Deferred(True):
+        thread.start()
+
+
 def _call(arrived: list[tuple[Any, int]]) -> None:
     """Run handlers with their signals' numbers, all of them, whatever one raises."""
     try:

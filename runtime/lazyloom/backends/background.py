@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from ..cache import disk, memory
 from ..counters import counters
+from ..interrupts import start
 from ..program.evaluations import Evaluation
 from ..settings import tuning
 from ..trace.source import Site
@@ -175,7 +176,7 @@ def request(
         c.queue.append(_Job(entry, wanted, donatable, donate, site))
         if c.thread is None:
             c.thread = threading.Thread(target=c.run, name="lazyloom-compiler", daemon=True)
-            c.thread.start()
+            start(c.thread)
         c.changed.notify_all()
     return True
 

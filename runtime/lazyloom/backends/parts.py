@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..interrupts import start
+
 Work = Callable[[int, int], Any]
 
 
@@ -39,8 +41,8 @@ class _Helpers:
         with self.lock:
             while self.count < count:
                 self.count += 1
-                threading.Thread(
-                    target=_help, args=(self.waiting,), name="lazyloom-parts", daemon=True).start()
+                start(threading.Thread(
+                    target=_help, args=(self.waiting,), name="lazyloom-parts", daemon=True))
 
 
 def _help(waiting: queue.SimpleQueue[Callable[[], None]]) -> None:

@@ -9,6 +9,7 @@ import time
 from typing import Final
 
 from ..counters import counters
+from ..interrupts import start
 from ..program.evaluations import Evaluation
 from ..program.program import Structure
 
@@ -34,7 +35,11 @@ class told:  # noqa: N801 - used as a function
         if os.environ.get(VARIABLE, "1") != "0":
             timer = threading.Timer(AFTER, say, (self._structure, self._evaluation))
             timer.daemon = True
-            timer.start()
+            try:
+                start(timer)
+            except BaseException:
+                timer.cancel()
+                raise
             self._timer = timer
 
     def __exit__(self, *exc: object) -> None:

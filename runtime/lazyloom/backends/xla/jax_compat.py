@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import numpy
 
-from ...interrupts import Deferred, Postponed
+from ...interrupts import Deferred, Postponed, start
 from ...settings import tuning
 from ..backend import Executable
 from . import start_memory
@@ -57,7 +57,7 @@ def _load() -> None:
     start_memory.require("jaxlib.xla_client" in sys.modules)
     if threading.current_thread() is threading.main_thread():
         importing = threading.Thread(target=_import, name="lazyloom-import")
-        importing.start()
+        start(importing)
         importing.join()
     else:
         _import()
