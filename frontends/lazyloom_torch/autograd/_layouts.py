@@ -30,7 +30,8 @@ def _looked_at(step: Step) -> Sequence[int]:
     """The operands whose strides decide about a result's: the gradient that comes in first."""
     spec, count = step.spec, len(step.operands)
     if spec is None or step.token is not None or not count:
-        return ()  # a leaf, which may have been computed, or what a read has parted from its operands
+        # a leaf, which may have been computed, or what a read has parted from its operands
+        return ()
     op = spec.op
     if op.kind == "vjp" and op.base is not None and not op.base.kind:
         base, primals, argnum = op.base, spec.attrs["primals1"], spec.attrs["argnums1"][step.result]
