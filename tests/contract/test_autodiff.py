@@ -99,7 +99,7 @@ def test_a_read_between_forward_and_backward_changes_nothing(rows: int) -> None:
     straight, zero, _ = run(False)
     split, again, ops = run(True)
     assert zero == 0
-    np.testing.assert_allclose(split, straight, rtol=2e-6)
+    np.testing.assert_allclose(split, straight, rtol=1e-6 if rows == 1 else 2e-6)
     # dots were kept, so no forward product runs again; elementwise ops are recorded again where
     # their results are large
     assert "matmul" not in ops

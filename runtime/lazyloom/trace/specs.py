@@ -108,11 +108,7 @@ class Spec:
 
     def depends(self, position: int, argnums: list[int], complex_operands: bool) -> bool:
         """Whether the derivative by some of the operands ``argnums`` depends on one's data."""
-        found = self.dependences[complex_operands]
-        if found is None:
-            found = self.op.dependences(self.attrs, self.arity, complex_operands)
-            self.dependences[complex_operands] = found
-        bits = found[position]
+        bits = self._dependence(position, complex_operands)
         return any(bits >> w & 1 for w in argnums)
 
     def needs(self, position: int, mask: int) -> bool:
@@ -120,11 +116,14 @@ class Spec:
 
         More than :meth:`depends`: of what is linear piece by piece the data say which piece.
         """
-        found = self.dependences[1]
+        return bool(self._dependence(position, True) & mask)
+
+    def _dependence(self, position: int, complex_operands: bool) -> int:
+        found = self.dependences[complex_operands]
         if found is None:
-            found = self.op.dependences(self.attrs, self.arity, True)
-            self.dependences[1] = found
-        return bool(found[position] & mask)
+            found = self.op.dependences(self.attrs, self.arity, complex_operands)
+            self.dependences[complex_operands] = found
+        return found[position]
 
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
