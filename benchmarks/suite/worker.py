@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from suite.common import SHORTEST
 from suite.workload import Turn, Workload  # noqa: E402
 
 #: seconds after which a program that still runs in pieces is measured as it is
@@ -70,7 +71,7 @@ class Worker:
         while time.perf_counter() < end:
             # what was compiled takes over at a later run, and others may then be worth it
             before = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
-            until = time.perf_counter() + 0.5
+            until = time.perf_counter() + SHORTEST
             while time.perf_counter() < until:
                 self.turn(units)
             found = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
