@@ -11,6 +11,7 @@ import numpy as np
 from .. import random_steps
 from ..jaxprs import called, is_literal, needed
 from .elementwise import ELEMENTWISE, LIBRARY, elementwise, is_of_library
+from .linalg import LINALG
 from .moves import MOVES, number, split
 from .sums import COMBINED, whole_index
 from .values import (
@@ -235,10 +236,7 @@ class _Writer:
         name, p = step.primitive.name, step.params
         inner = called(step)
         if inner is not None:
-            jaxpr, consts = inner
-            uses = _places(jaxpr, needed(jaxpr))
-            return self.body(jaxpr, consts, [
-                self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
+            return self._inner(*inner, xs)
         if step.effects:
             raise NoCode(f"{name}, which has an effect")
         if name.startswith("random_"):
@@ -247,6 +245,11 @@ class _Writer:
             return xs
         if name == "split":
             return split(p, xs[0], [tuple(v.aval.shape) for v in step.outvars])
+        if name in LINALG:
+            return LINALG[name](self.f, p, xs, [
+                (tuple(v.aval.shape), np.dtype(str(v.aval.dtype))) for v in step.outvars])
+        if name == "custom_linear_solve":
+            return self._linear_solve(p, xs)
         if len(step.outvars) != 1:
             raise NoCode(name)
         out = step.outvars[0].aval
@@ -269,6 +272,19 @@ class _Writer:
         if is_of_library(name, dtype):
             self.f.work.append(product([str(LIBRARY), *map(dim_text, out.shape)]))
         return [found]
+
+    def _inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[Value]) -> list[Value]:
+        """A function that a step has in its parameters."""
+        uses = _places(jaxpr, needed(jaxpr))
+        return self.body(jaxpr, consts, [
+            self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
+
+    def _linear_solve(self, p: Any, xs: Sequence[Value]) -> list[Value]:
+        """What solves the system, of the functions that JAX carries along for derivatives."""
+        lengths, closed = p["const_lengths"], p["jaxprs"].solve
+        start = lengths.matvec + lengths.vecmat
+        constants = xs[start : start + lengths.solve]
+        return self._inner(closed.jaxpr, closed.consts, [*constants, *xs[sum(lengths) :]])
 
     def _reduced(self, p: Any, xs: list[Value], shape: Shape, dtype: Any) -> Value:
         """A reduction by a function of its own."""

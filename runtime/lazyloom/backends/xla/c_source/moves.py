@@ -175,8 +175,6 @@ def _mode(p: Any) -> str:
 def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
     x, indices = xs
     d = p["dimension_numbers"]
-    if d.operand_batching_dims or d.start_indices_batching_dims:
-        raise NoCode("gather of batches")
     mode, sizes = _mode(p), p["slice_sizes"]
     if mode == "one_hot":
         raise NoCode("gather by products")
@@ -184,7 +182,8 @@ def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
         indices = f.held(indices)
     if x.cost:
         x = f.held(x)
-    inner = [k for k in range(len(x.shape)) if k not in d.collapsed_slice_dims]
+    inner = [k for k in range(len(x.shape))
+             if k not in d.collapsed_slice_dims and k not in d.operand_batching_dims]
     outer = [k for k in range(len(shape)) if k not in d.offset_dims]
     filling = "0"
     if mode == "fill_or_drop":
@@ -203,6 +202,8 @@ def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
         at = ["0"] * len(x.shape)
         for k, place in zip(inner, d.offset_dims, strict=True):
             at[k] = index[place]
+        for k, of in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True):
+            at[k] = index[outer[of]]
         outside: list[str] = []
         for number, k in enumerate(d.start_index_map):
             wanted = body.let("i64", "(i64)" + indices.at(
@@ -224,18 +225,19 @@ def _scatter(combine: str) -> Rule:
     def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
         x, indices, updates = xs
         d = p["dimension_numbers"]
-        if d.operand_batching_dims or d.scatter_indices_batching_dims:
-            raise NoCode("scatter of batches")
         mode = _mode(p)
         found = f.buffer(shape, x.dtype)
         f.store(found, x)
         indices = f.held(indices) if indices.cost else indices
-        inner = [k for k in range(len(shape)) if k not in d.inserted_window_dims]
+        inner = [k for k in range(len(shape))
+                 if k not in d.inserted_window_dims and k not in d.operand_batching_dims]
         window = [updates.shape[k] for k in d.update_window_dims]
         outer = [k for k in range(len(updates.shape)) if k not in d.update_window_dims]
         rows = f.open(tuple(updates.shape[k] for k in outer))
         body = Body(f)
         start = ["0"] * len(shape)
+        for k, of in zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True):
+            start[k] = rows[of]
         inside: list[str] = []
         for number, k in enumerate(d.scatter_dims_to_operand_dims):
             wanted = body.let("i64", "(i64)" + indices.at(body, [*rows, str(number)]))

@@ -164,3 +164,80 @@ INLINE f32 l_erf_inv_f32(f32 x) {
   y = y * w + (near ? 1.50140941f : 2.83297682f);
   return fabsf(x) == 1.0f ? x * INFINITY : y * x;
 }
+
+/* Matrices are in row-major order, n columns wide, where no strides are given. Not inlined: each is
+   called at most a few times in a function, for a matrix at a time. */
+#define ONCE static __attribute__((unused, noinline))
+
+/* the order of rows that exchanges make of them */
+ONCE void l_order(const i32 *pivots, i32 *order, i64 count, i64 m) {
+  for (i64 i = 0; i < m; i++) order[i] = (i32)i;
+  for (i64 i = 0; i < count; i++) {
+    const i32 p = pivots[i], t = order[i];
+    order[i] = order[p];
+    order[p] = t;
+  }
+}
+
+#define MATRICES(T) \
+  /* L and U in place of a; the pivot of a column is its largest element, or its first NaN */ \
+  ONCE void l_lu_##T(T *a, i32 *pivots, i32 *order, i64 m, i64 n) { \
+    const i64 k = m < n ? m : n; \
+    for (i64 i = 0; i < k; i++) { \
+      i64 p = i; \
+      T most = l_abs_##T(a[i * n + i]); \
+      for (i64 r = i + 1; r < m && most == most; r++) { \
+        const T x = l_abs_##T(a[r * n + i]); \
+        if (x > most || x != x) { most = x; p = r; } \
+      } \
+      pivots[i] = (i32)p; \
+      if (p != i) \
+        for (i64 c = 0; c < n; c++) { \
+          const T t = a[i * n + c]; \
+          a[i * n + c] = a[p * n + c]; \
+          a[p * n + c] = t; \
+        } \
+      const T d = a[i * n + i]; \
+      for (i64 r = i + 1; r < m; r++) { \
+        if (d != 0) a[r * n + i] /= d; \
+        const T x = a[r * n + i]; \
+        for (i64 c = i + 1; c < n; c++) a[r * n + c] -= x * a[i * n + c]; \
+      } \
+    } \
+    l_order(pivots, order, k, m); \
+  } \
+  /* x in place of b in a x = b; a[i, j] is a[i * ar + j * ac], x[i, c] is x[i * xr + c * xc] */ \
+  ONCE void l_solve_##T(const T *a, i64 ar, i64 ac, T *x, i64 xr, i64 xc, i64 n, i64 count, \
+                        int lower, int unit) { \
+    for (i64 s = 0; s < n; s++) { \
+      const i64 i = lower ? s : n - 1 - s, first = lower ? 0 : i + 1, end = lower ? i : n; \
+      for (i64 j = first; j < end; j++) { \
+        const T y = a[i * ar + j * ac]; \
+        for (i64 c = 0; c < count; c++) x[i * xr + c * xc] -= y * x[j * xr + c * xc]; \
+      } \
+      if (!unit) { \
+        const T d = a[i * ar + i * ac]; \
+        for (i64 c = 0; c < count; c++) x[i * xr + c * xc] /= d; \
+      } \
+    } \
+  } \
+  /* the lower factor in place of a; NaN for a matrix that has none */ \
+  ONCE void l_cholesky_##T(T *a, i64 n) { \
+    for (i64 i = 0; i < n; i++) { \
+      for (i64 j = 0; j <= i; j++) { \
+        T x = a[i * n + j]; \
+        for (i64 k = 0; k < j; k++) x -= a[i * n + k] * a[j * n + k]; \
+        if (j < i) { \
+          a[i * n + j] = x / a[j * n + j]; \
+        } else if (x > 0) { \
+          a[i * n + i] = l_sqrt_##T(x); \
+        } else { \
+          for (i64 k = 0; k < n * n; k++) a[k] = NAN; \
+          return; \
+        } \
+      } \
+      for (i64 j = i + 1; j < n; j++) a[i * n + j] = 0; \
+    } \
+  }
+MATRICES(f32) MATRICES(f64)
+#undef MATRICES

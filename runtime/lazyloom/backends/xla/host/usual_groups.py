@@ -331,6 +331,10 @@ def _matrices() -> Iterator[Case]:
             yield case_of(op, [("aa", d)])
         for y in ("a1", "ab"):
             yield case_of("solve", [("aa", d), (y, d)])
+        for op in ("cholesky", "inv", "det", "slogdet", "is_singular", "cholesky_failure"):
+            yield case_of(op, [("caa", d)])
+        for y in ("ca1", "cab", "caa"):
+            yield case_of("solve", [("caa", d), (y, d)])
     for d in DTYPES:
         for shape in ("ab", "aa"):
             yield case_of("diagonal", [(shape, d)])
