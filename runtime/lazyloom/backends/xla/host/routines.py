@@ -13,6 +13,7 @@ from .counting import true_positions
 from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .special import erf, erf_inv, erfc
+from .transforms import transform
 from .windows import convolution, reduce_window, select_and_scatter
 from .writer import DTYPES
 
@@ -275,6 +276,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter,
         scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
-        true_positions, native,
+        true_positions, native, transform,
     )},
 }  # fmt: skip

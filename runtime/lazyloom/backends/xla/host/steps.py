@@ -11,6 +11,7 @@ import numpy as np
 from ..jaxprs import positive
 from .elementwise import call, converted
 from .patterns import Part, Parts, apart
+from .transforms import fft
 from .writer import (
     CONSTANT,
     Unsupported,
@@ -531,6 +532,7 @@ SINGLE: Final[dict[str, Emit]] = {
     "argmax": _arg("argmax"), "argmin": _arg("argmin"), "dot_general": _dot_general,
     "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _dynamic_update_slice,
     "dim_as_value": _number, "gather": _gather, "conv_general_dilated": _convolution,
+    "fft": fft,
 }  # fmt: skip
 
 __all__ = ["SINGLE", "call", "cumulative", "reduction", "scatter", "several", "windows"]

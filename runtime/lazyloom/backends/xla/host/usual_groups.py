@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations, product
 from typing import Any, Final
 
-from ....dtypes import bool_, float32, float64, int32, int64, uint32
+from ....dtypes import bool_, complex64, complex128, float32, float64, int32, int64, uint32
 from .usual_case import DTYPES, FLOATS, SHAPES, SMALL, Case, Dim, Dims, Extent, case_of, dims_of
 
 
@@ -356,6 +356,17 @@ def _matrices() -> Iterator[Case]:
                 yield case_of(op, [(x, d)], axis=len(x) - 1, stable=False)
 
 
+def _transforms() -> Iterator[Case]:
+    for real, spectrum in ((float32, complex64), (float64, complex128)):
+        for shape in ("a", "ab", "abc"):
+            last = len(shape) - 1
+            for axes in {(last,), tuple(range(max(0, last - 1), last + 1))}:
+                yield case_of("rfft", [(shape, real)], axes=axes)
+                yield case_of("irfft", [(shape, spectrum)], axes=axes, length=Extent("n"))
+                for inverse in ({}, {"inverse": True}):
+                    yield case_of("fft", [(shape, spectrum)], axes=axes, **inverse)
+
+
 #: the shapes of parameters, of which each has a kernel of its own (see per_parameter)
 _PARAMETERS: Final = ("", "a", "1", "ab", "1b", "a1", "11", "abc", "1bc", "abcd", "ab11", "a1cd")
 
@@ -378,5 +389,5 @@ def _steps() -> Iterator[Case]:
 
 GROUPS: Final = (
     _casts, _filled, _reshapes, _transposes, _joined, _sliced, _indexed, _products,
-    _layers, _losses, _random, _matrices, _steps,
+    _layers, _losses, _random, _matrices, _transforms, _steps,
 )  # fmt: skip
