@@ -189,7 +189,7 @@ def shape_tuple(shape: Any) -> tuple[int, ...]:
         result: tuple[int, ...] = (operator.index(shape),)
     else:
         result = tuple(operator.index(n) for n in shape)
-    if any(n < 0 for n in result):
+    if result and min(result) < 0:
         raise ValueError(f"negative dimensions are not allowed: shape {result}")
     check_dimensions(len(result))
     return result

@@ -6,6 +6,7 @@ they decide where a reshape is a view and where it is a copy.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import lazyloom
@@ -170,9 +171,10 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def element_strides(x: lazyloom.Tensor) -> tuple[int, ...]:
     """The strides that NumPy's array of the same history would have, in elements."""
     info = view_info(x)
-    if info is not None:
-        return info.strides
-    shape = x.type.shape
+    return _owner_strides(x.type.shape) if info is None else info.strides
+
+
+def _owner_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (0,) * len(shape) if 0 in shape else c_strides(shape)
 
 
@@ -259,16 +261,30 @@ def keep_order(result: Result, *sources: Any) -> Result:
             break
     else:
         return result
-    operands = []
-    for x in sources:
-        if is_array(x) and x.type.shape:
-            strides, own = element_strides(x), x.type.shape
-            strides = tuple(0 if n == 1 else s for s, n in zip(strides, own))
-            operands.append((0,) * (ndim - len(own)) + strides)
-    order = axis_order(shape, [s for s in operands if len(s) == ndim])
-    if order != list(range(ndim)):
-        set_info(result, ViewInfo(ordered_strides(shape, order), None, True))
+    strides = _kept(shape, tuple([
+        (x.type.shape, None if (info := view_info(x)) is None else info.strides)
+        for x in sources if is_array(x) and x.type.shape]))
+    if strides is not None:
+        set_info(result, ViewInfo(strides, None, True))
     return result
+
+
+@lru_cache(maxsize=4096)
+def _kept(
+    shape: tuple[int, ...], sources: tuple[tuple[tuple[int, ...], tuple[int, ...] | None], ...]
+) -> tuple[int, ...] | None:
+    """The strides of a result of arrays of these shapes and strides; None for row-major order.
+
+    Strides of None: an owner that nothing was said about.
+    """
+    ndim = len(shape)
+    operands = []
+    for own, known in sources:
+        strides = known if known is not None else _owner_strides(own)
+        strides = tuple(0 if n == 1 else s for s, n in zip(strides, own))
+        operands.append((0,) * (ndim - len(own)) + strides)
+    order = axis_order(shape, [s for s in operands if len(s) == ndim])
+    return None if order == list(range(ndim)) else ordered_strides(shape, order)
 
 
 def is_array(x: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+_ORDERS: Final = ("C", "F", "A", "K")
+
 
 def _text(given: Any, what: str) -> str:
     if isinstance(given, bytes):
@@ -20,8 +22,10 @@ def memory_order(given: Any, default: str = "C") -> str:
     """
     if given is None:
         return default
+    if type(given) is str and given in _ORDERS:
+        return given
     order = _text(given, "order").upper()
-    if order not in ("C", "F", "A", "K"):
+    if order not in _ORDERS:
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {given!r})")
     return order
 
