@@ -71,31 +71,43 @@ def test_nothing_is_written_over_that_somebody_else_has() -> None:
     assert not reuse.exclusive([np.float32(3)], 0, 0)
 
 
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.1),
+}
+
+
 @pytest.mark.parametrize("written_over", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_what_others_see_of_parameters_stays(
-    written_over: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, count: int, written_over: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps of Adam in pieces beside what the compiled program gives."""
+    """Steps of an optimizer in pieces beside what the compiled program gives."""
     seen = []
     monkeypatch.setattr(reuse, "may_write", lambda: written_over)
     monkeypatch.setattr("lazyloom.backends.pieces.may_write", lambda: written_over)
-    start = operands(1)[0]
+    start = operands(count)
     for reproducible in (False, True):
         with lazyloom.options(reproducible=reproducible):
-            p = torch.nn.Parameter(torch.from_numpy(start.copy()))
-            optimizer = torch.optim.AdamW([p], lr=0.1)
+            parameters = [torch.nn.Parameter(torch.from_numpy(x.copy())) for x in start]
+            optimizer = OPTIMIZERS[name](parameters)
             kept, history = [], []
             for _ in range(3):
-                kept.append((p * 1).detach())
-                history.append(p.detach().clone())
-                shown = p.detach().numpy().copy()
-                alias = p.detach()
+                kept += [(p * 1).detach() for p in parameters]
+                history += [p.detach().clone() for p in parameters]
+                shown = [p.detach().numpy().copy() for p in parameters]
+                aliases = [p.detach() for p in parameters]
                 optimizer.zero_grad()
-                (p * p).sum().backward()
+                loss = sum((p * p).sum() * k for k, p in enumerate(parameters, 1))
+                loss.backward()
                 optimizer.step()
-                history.append(torch.from_numpy(shown))
-                np.testing.assert_array_equal(alias.numpy(), p.detach().numpy())
-            seen.append([x.numpy() for x in (*kept, *history, p.detach())])
-    np.testing.assert_array_equal(seen[0][0], start)
+                loss.item()
+                history += map(torch.from_numpy, shown)
+                for alias, p in zip(aliases, parameters, strict=True):
+                    np.testing.assert_array_equal(alias.numpy(), p.detach().numpy())
+            seen.append([x.numpy() for x in (*kept, *history, *(p.detach() for p in parameters))])
+    np.testing.assert_array_equal(seen[0][0], start[0])
     for x, y in zip(*seen, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)

@@ -313,7 +313,8 @@ def _run(plan: Plan, donate: bool) -> None:
         for slot, arguments in last:
             values[slot] = _over(plan, used[slot], slot, arguments, given)
         for slot, item in passed.items():
-            values[slot] = values[item] if isinstance(item, int) else values[item[0]][item[1]]
+            number, index = (item, 0) if isinstance(item, int) else item
+            values[slot] = values[number][index] if used[number].count > 1 else values[number]
         _attach(plan, _results(plan, used, values, passed))
 
 
@@ -440,7 +441,12 @@ def _again(
 def _attach(plan: Plan, arrays: list[Any]) -> None:
     """Give the results their data, each in memory of its own."""
     size = 0
-    for array in arrays:
+    for (slot, index), array in zip(plan.wanted, arrays, strict=True):
+        t: TensorType = plan.nodes[slot].types[index]
+        if array.shape != t.shape or array.dtype != t.dtype.numpy:
+            from .returned import type_text, wrong
+
+            raise wrong("host_kernel", type_text(array), str(t))
         size += array.nbytes
     plan.evaluation.bytes_out = size
     # an exception of a signal's handler in between would leave neither operands nor results
