@@ -400,8 +400,9 @@ ULPS = 4096
 def forms_differ(mine: Any, steps: list[Step], large: bool = False) -> tuple[str | None, float]:
     """How a program's forms differ, or None; and how far apart they are, in :data:`ULPS`.
 
-    Of ``large`` arrays sums of many numbers cancel, so that those count that are largest.
+    Sums of ``large`` arrays cancel: there so many units of the largest number, times 64, are none.
     """
+    allowed = 64 * ULPS if large else ULPS
     import lazyloom
 
     data = []
@@ -418,8 +419,8 @@ def forms_differ(mine: Any, steps: list[Step], large: bool = False) -> tuple[str
         apart = np.abs(pieces - whole) / np.maximum(
             np.abs(whole).max(initial=0.0, where=np.isfinite(whole)) if large else np.abs(whole), 1)
     ulps = float(np.nan_to_num(apart).max(initial=0.0)) / float(np.finfo(np.float64).eps)
-    if unlike.any() or ulps > ULPS:
-        bad = unlike | (apart > ULPS * np.finfo(np.float64).eps)
+    if unlike.any() or ulps > allowed:
+        bad = unlike | (apart > allowed * np.finfo(np.float64).eps)
         return f"op by op {pieces[bad][:4]}, whole {whole[bad][:4]}", ulps
     return None, ulps
 
