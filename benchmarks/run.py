@@ -100,6 +100,15 @@ def write(results: Json, out: Path) -> None:
     (out / "README.md").write_text(report.page(results))
 
 
+def failures(workload: Workload, found: Json) -> list[str]:
+    """What of ours failed, a line each: no row of a table says so."""
+    ours = {c.name for c in workload.contenders if c.peer == "lazyloom"}
+    return [f"{workload.name}, {name}: {contender} {reason}"
+            for name, table in found["tables"].items()
+            for contender, reason in table["absent"].items()
+            if contender in ours and reason.startswith("failed")]  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "benchmarks")
@@ -136,6 +145,7 @@ def main() -> int:
                 results["absent"][peers.PEERS[peer].title] = absent[peer]
     results["versions"].update(versions)
     log_path = options.log or Path(tempfile.gettempdir()) / "lazyloom-bench.log"
+    failed: list[str] = []
     with open(log_path, "w") as log:
         for workload in workloads:
             found = measure(workload, absent, options.quick, log)
@@ -144,11 +154,14 @@ def main() -> int:
                 if plot.draw(found, picture):
                     found["plot"] = picture.name
             results["workloads"][workload.name] = found
+            failed += failures(workload, found)
             # written each time: what was measured is kept if the run is interrupted
             write(results, options.out)
     print((options.out / "README.md").read_text())
     print(f"what the contenders printed is in {log_path}")
-    return 0
+    if failed:
+        print("\n".join(["failed:", *failed]))
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

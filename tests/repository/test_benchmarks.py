@@ -129,6 +129,20 @@ def test_every_workload_is_listed_and_the_stored_results_are_of_this_suite() -> 
         assert "plot" not in workload or (stored.parent / workload["plot"]).exists()
 
 
+def test_what_fails_of_ours_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("run")
+    workload = module.workload_of("lstm")
+    ours, theirs = (next(c.name for c in workload.contenders if (c.peer == "lazyloom") is own)
+                    for own in (True, False))  # fmt: skip
+    found = {"tables": {"64 steps": {"absent": {
+        ours: "failed: ValueError: wrong", theirs: "failed: ValueError: theirs"}}}}
+    assert module.failures(workload, found) == [
+        f"lstm, 64 steps: {ours} failed: ValueError: wrong"]
+    found["tables"]["64 steps"]["absent"] = {ours: "No module named 'lazyloom'"}
+    assert not module.failures(workload, found)
+
+
 TINY = {
     "transformer": ({"width": 32, "heads": 2, "batch": 2, "length": 16}, "lazyloom_numpy", 2),
     "lstm": ({"length": 2}, "lazyloom_torch", 3),
