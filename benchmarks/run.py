@@ -50,7 +50,10 @@ def measure(workload: Workload, absent: dict[str, str], quick: bool, log: Any) -
         return {**result, "skipped": reason, "tables": {}, "targets": []}
     started = time.monotonic()
     tables: dict[str, Json] = {}
-    with tempfile.TemporaryDirectory(prefix="lazyloom-bench-") as cache:
+    # a process that compiles for one that is gone may still store something
+    with tempfile.TemporaryDirectory(
+        prefix="lazyloom-bench-", ignore_cleanup_errors=True
+    ) as cache:
         arena = Arena(workload, absent, log, quick, cache)
         try:
             for case in workload.cases:
