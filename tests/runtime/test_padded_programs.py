@@ -106,6 +106,37 @@ def test_lengths_of_a_bucket_share_one_program() -> None:
     assert check(25).form == "pieces"
 
 
+def test_pieces_that_are_quicker_go_before_a_larger_bucket_s_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    becomes_padded([25, 26, 27, 28, 29, 30])
+    while forms_waited_for(32):
+        check(31)
+    assert check(20).padding == [(20, 32)]
+    own = target_of(24).entry
+    monkeypatch.setattr(forms, "SLOWER", 1.25)
+    for seconds, form in ((1e-9, "pieces"), (1e9, "padded")):
+        own.recent = [seconds]
+        assert check(20).form == form
+    # nothing is known of pieces
+    own.recent = []
+    assert check(20).form == "padded"
+
+
+def target_of(bucket: int) -> Any:
+    """The padded program of a bucket of the only family, whether it is there or not."""
+    (variation,) = [f.variation for f in members.known() if f.variation is not None]
+    (found,) = [t for t in variation.targets.values()
+                if t is not None and t.padding.bucket == (bucket,)]
+    return found
+
+
+def forms_waited_for(bucket: int) -> int:
+    """Runs of a bucket's program that are yet to be timed."""
+    trials: int = target_of(bucket).entry.trials
+    return trials
+
+
 def test_garbage_beyond_the_extents_reaches_nothing() -> None:
     """exp of what is padded overflows, and its logarithm is infinite."""
 

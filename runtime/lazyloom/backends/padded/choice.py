@@ -86,7 +86,15 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     if found is None:
         plan.evaluation.unpadded = own.refused
         return None
+    if found is not own and not waits and _slower(found, own):
+        return None
     return Chosen(found, values)
+
+
+def _slower(found: Target, own: Target) -> bool:
+    """Whether a larger bucket's program took longer than members of their own bucket in pieces."""
+    took, pieces = found.entry.tried[1:], own.entry.recent
+    return bool(took and pieces) and min(took) > forms.SLOWER * min(pieces)
 
 
 def _bytes(plan: Plan) -> int:
