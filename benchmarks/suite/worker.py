@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from suite.common import SHORTEST
+from suite.common import SHORTEST  # noqa: E402
 from suite.workload import Turn, Workload  # noqa: E402
 
 #: seconds after which a program that still runs in pieces is measured as it is

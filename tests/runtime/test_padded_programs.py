@@ -110,7 +110,8 @@ def test_pieces_that_are_quicker_go_before_a_larger_bucket_s_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     becomes_padded([25, 26, 27, 28, 29, 30])
-    while forms_waited_for(32):
+    while target_of(32).entry.trials:
+        # its runs are yet to be timed
         check(31)
     assert check(20).padding == [(20, 32)]
     own = target_of(24).entry
@@ -129,12 +130,6 @@ def target_of(bucket: int) -> Any:
     (found,) = [t for t in variation.targets.values()
                 if t is not None and t.padding.bucket == (bucket,)]
     return found
-
-
-def forms_waited_for(bucket: int) -> int:
-    """Runs of a bucket's program that are yet to be timed."""
-    trials: int = target_of(bucket).entry.trials
-    return trials
 
 
 def test_garbage_beyond_the_extents_reaches_nothing() -> None:

@@ -397,14 +397,15 @@ def difference(theirs: Any, mine: Any, steps: list[Step]) -> str | None:
 #: how far apart the forms may be: units in the last place of float64, of what is at least 1 large
 ULPS = 4096
 
+
 def forms_differ(mine: Any, steps: list[Step], large: bool = False) -> tuple[str | None, float]:
     """How a program's forms differ, or None; and how far apart they are, in :data:`ULPS`.
 
     Sums of ``large`` arrays cancel: there so many units of the largest number, times 64, are none.
     """
-    allowed = 64 * ULPS if large else ULPS
     import lazyloom
 
+    allowed = 64 * ULPS if large else ULPS
     data = []
     for reproducible in (False, True, True):
         with lazyloom.options(reproducible=reproducible):

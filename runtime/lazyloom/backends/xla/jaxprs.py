@@ -24,6 +24,16 @@ def called(step: Any) -> tuple[Any, Sequence[Any]] | None:
     return (body.jaxpr, body.consts) if hasattr(body, "consts") else (body, ())
 
 
+def linear_solve(p: Any, xs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """What solves the system of a custom_linear_solve, and its operands.
+
+    It is one of the functions that JAX carries along for derivatives, each with its constants.
+    """
+    lengths = p["const_lengths"]
+    start = lengths.matvec + lengths.vecmat
+    return p["jaxprs"].solve, [*xs[start : start + lengths.solve], *xs[sum(lengths) :]]
+
+
 def is_literal(atom: Any) -> bool:
     """Whether an operand is a number that stands in the step itself."""
     return hasattr(atom, "val")

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .. import random_steps
-from ..jaxprs import called, is_literal, needed
+from ..jaxprs import called, is_literal, linear_solve, needed
 from .elementwise import ELEMENTWISE, LIBRARY, elementwise, is_of_library
 from .linalg import LINALG
 from .moves import MOVES, number, split
@@ -249,7 +249,8 @@ class _Writer:
             return LINALG[name](self.f, p, xs, [
                 (tuple(v.aval.shape), np.dtype(str(v.aval.dtype))) for v in step.outvars])
         if name == "custom_linear_solve":
-            return self._linear_solve(p, xs)
+            closed, given = linear_solve(p, xs)
+            return self._inner(closed.jaxpr, closed.consts, given)
         if len(step.outvars) != 1:
             raise NoCode(name)
         out = step.outvars[0].aval
@@ -278,13 +279,6 @@ class _Writer:
         uses = _places(jaxpr, needed(jaxpr))
         return self.body(jaxpr, consts, [
             self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
-
-    def _linear_solve(self, p: Any, xs: Sequence[Value]) -> list[Value]:
-        """What solves the system, of the functions that JAX carries along for derivatives."""
-        lengths, closed = p["const_lengths"], p["jaxprs"].solve
-        start = lengths.matvec + lengths.vecmat
-        constants = xs[start : start + lengths.solve]
-        return self._inner(closed.jaxpr, closed.consts, [*constants, *xs[sum(lengths) :]])
 
     def _reduced(self, p: Any, xs: list[Value], shape: Shape, dtype: Any) -> Value:
         """A reduction by a function of its own."""

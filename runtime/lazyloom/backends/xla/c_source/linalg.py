@@ -80,7 +80,8 @@ def _copied(f: Function, x: Value) -> Buffer:
 
 def _address(x: View, batch: Sequence[str]) -> str:
     """Where one of the matrices of an array starts, or one of its rows."""
-    places = [product([i, s]) for i, s in zip(batch, x.strides)]  # noqa: B905 (axes of the batch)
+    strides = x.strides[: len(batch)]
+    places = [product([i, s]) for i, s in zip(batch, strides, strict=True)]
     return f"{x.name} + {total([x.offset, *places])}"
 
 

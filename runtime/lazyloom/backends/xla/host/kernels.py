@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import random_steps
-from ..jaxprs import called, is_literal, needed
+from ..jaxprs import called, is_literal, linear_solve, needed
 from .blocks import blocked, used_once
 from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
@@ -218,7 +218,8 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     if name in STEPS:
         return STEPS[name](w, step, xs)
     if name == "custom_linear_solve":
-        return _linear_solve(w, step, xs)
+        closed, given = linear_solve(p, xs)
+        return _body(w, closed.jaxpr, closed.consts, given)
     if name == "platform_index":
         return [_platform(w, step)]
     if name == "reduce":
@@ -263,14 +264,6 @@ def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     if closed is None:
         raise Unsupported(f"{name} of such keys")
     return _body(w, closed.jaxpr, closed.consts, xs)
-
-
-def _linear_solve(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
-    """What solves the system, of the functions that JAX carries along for derivatives."""
-    lengths, closed = step.params["const_lengths"], step.params["jaxprs"].solve
-    start = lengths.matvec + lengths.vecmat
-    constants = xs[start : start + lengths.solve]
-    return _body(w, closed.jaxpr, closed.consts, [*constants, *xs[sum(lengths) :]])
 
 
 def _platform(w: Writer, step: Any) -> Value:

@@ -10,13 +10,13 @@ from ..jaxprs import positive
 from .writer import Unsupported, Value, Writer, dtype_of, extents
 
 Array = Any
-#: by the number of XLA's kind of transform
-_KINDS: Final = (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn)
+#: by the number of XLA's kind of transform; NumPy imports numpy.fft when it is first asked for
+_KINDS: Final = ("fftn", "ifftn", "rfftn", "irfftn")
 
 
 def transform(x: Array, kind: int, counts: tuple[int, ...]) -> Array:
     """The transform along the last axes, which have so many points."""
-    found: Array = _KINDS[kind](x, counts, range(-len(counts), 0))
+    found: Array = getattr(np.fft, _KINDS[kind])(x, counts, range(-len(counts), 0))
     return found
 
 
