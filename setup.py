@@ -59,6 +59,12 @@ def deallocators_mended(source: str) -> str:
 
 #: what calls functions in C on arrays; without it kernels call NumPy
 NATIVE = "lazyloom._native"
+#: the extensions in C, and what is without one that cannot be compiled
+NATIVES = {
+    NATIVE: "kernels will call NumPy, not C",
+    "lazyloom._regions": "no other code generators can be used",
+    "lazyloom._onednn": "oneDNN cannot be used",
+}
 
 
 class OptionalBuild(build_ext):
@@ -74,11 +80,11 @@ class OptionalBuild(build_ext):
         try:
             super().build_extension(ext)
         except Exception as error:
-            if ext.name != NATIVE:
+            if ext.name not in NATIVES:
                 self._without(error)
                 return
-            print(f"warning: kernels will call NumPy, not C: {error}", file=sys.stderr)
-            self.extensions = [e for e in self.extensions if e.name != NATIVE]
+            print(f"warning: {NATIVES[ext.name]}: {error}", file=sys.stderr)
+            self.extensions = [e for e in self.extensions if e.name != ext.name]
 
     def copy_extensions_to_source(self) -> None:
         built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))
@@ -91,18 +97,29 @@ class OptionalBuild(build_ext):
             raise error
         print(f"warning: the core is not compiled and will run interpreted: {error}",
               file=sys.stderr)
-        self.extensions = [e for e in self.extensions if e.name == NATIVE]
+        self.extensions = [e for e in self.extensions if e.name in NATIVES]
 
 
 def native_extensions() -> list[Any]:
     """What calls functions in C, or nothing with a word on why."""
+    found = [Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"])]
     try:
         import numpy
     except ImportError as error:
         print(f"warning: kernels will call NumPy, not C: {error}", file=sys.stderr)
-        return []
-    return [Extension(NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
-                      libraries=[] if sys.platform == "darwin" else ["dl"])]
+        return found
+    found.append(Extension(
+        NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
+        libraries=[] if sys.platform == "darwin" else ["dl"]))
+    try:
+        import jaxlib
+    except ImportError as error:
+        print(f"warning: no other code generators can be used: {error}", file=sys.stderr)
+        return found
+    headers = os.path.join(os.path.dirname(jaxlib.__file__), "include")
+    found.append(Extension("lazyloom._regions", ["runtime/lazyloom/_regions.c"],
+                           include_dirs=[numpy.get_include(), headers]))
+    return found
 
 
 def core_extensions() -> list[Any]:

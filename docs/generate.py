@@ -246,6 +246,9 @@ def options() -> str:
         "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder |",
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
+        "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
+        "as `onednn,xla`; `xla` for none; else all that are installed |",
+        "| `LAZYLOOM_ONEDNN` | the path of oneDNN's library, if not the wheel's or the system's |",
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "

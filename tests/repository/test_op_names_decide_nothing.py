@@ -11,8 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(
     p for folder in ("runtime", "capi", "frontends") for p in (ROOT / folder).rglob("*.py"))
-#: the one place that makes a derived op from its name: programs are stored by these
-PARSES = {ROOT / "runtime/lazyloom/ops/derived/__init__.py"}
+#: what makes a derived op from its name, as programs are stored by these, and what finds the
+#: patterns of other packages, which are written with names
+PARSES = {ROOT / "runtime/lazyloom/ops/derived/__init__.py",
+          ROOT / "runtime/lazyloom/codegen/patterns.py"}
 TAKES_APART = {"startswith", "endswith", "partition", "rpartition", "removesuffix", "removeprefix",
                "split", "rsplit", "count", "find", "replace"}  # fmt: skip
 

@@ -113,7 +113,7 @@ class Interpreter(Executable):
         return _as_program(self.request).serialized
 
     def _run(self, *arguments: Any) -> list[Any]:
-        structure, outputs, aliases = self.request
+        structure, outputs = self.request.structure, self.request.outputs
         leaves = arguments[: len(structure.leaf_types)]
         scalars = dict(zip(structure.scalar_counts, arguments[len(leaves) :], strict=True))
         results: list[tuple[Any, ...]] = []
@@ -122,7 +122,7 @@ class Interpreter(Executable):
                 operands = [_operand(item, results, leaves, scalars) for item in i.operands]
                 results.append(_evaluated(i, operands))
         made = [np.array(results[n][r], order="C") for n, r in outputs]
-        for leaf, output in aliases.items():
+        for leaf, output in self.request.aliases.items():
             leaves[leaf][...] = made[output].reshape(leaves[leaf].shape)
             made[output] = leaves[leaf].reshape(made[output].shape)
         return made

@@ -40,11 +40,14 @@ class Request(NamedTuple):
         outputs: the results to return, as (instruction, result), in order.
         aliases: leaves that the run may overwrite: number of the leaf -> position in ``outputs``
             of the result, of equal type, that may take its memory.
+        generators: the names of the code generators that may take parts of it
+            (:mod:`lazyloom.codegen`), those that win first.
     """
 
     structure: Structure
     outputs: tuple[tuple[int, int], ...]
     aliases: Mapping[int, int]
+    generators: tuple[str, ...] = ()
 
 
 class NotLowered(Exception):

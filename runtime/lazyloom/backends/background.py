@@ -16,8 +16,9 @@ import time
 from typing import Any, Final
 
 from ..cache import disk, memory
+from ..codegen import registry
 from ..counters import counters
-from ..interrupts import start
+from ..interrupts import reraise_from_handler, start
 from ..program.evaluations import Evaluation
 from ..settings import tuning
 from ..trace.source import Site
@@ -120,13 +121,20 @@ class _Compiler:
 
     def elsewhere(self, job: _Job, request: Request) -> bool:
         """Have the program compiled by another process; False where that cannot be."""
-        if not backend().compiles_elsewhere() or not programs.storable(request.structure):
+        if not backend().compiles_elsewhere() or not programs.storable(
+            request.structure
+        ) or not registry.elsewhere(request.generators):
             return False
         code = self.process.compile(request, job.donate)
         if code is None:
             return False
         with self.inside:
-            executable = check_executable(backend().load(code, request), "load")
+            try:
+                executable = check_executable(backend().load(code, request), "load")
+            except Exception as error:
+                reraise_from_handler(error)
+                # say, a region that cannot be built here
+                return False
             with job.entry.lock:
                 programs.take(job.entry, request, executable, job.site)
         return True

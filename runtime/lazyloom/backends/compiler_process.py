@@ -62,7 +62,7 @@ class CompilerProcess:
             assert child.stdin is not None and child.stdout is not None
             head = json.dumps({
                 "outputs": request.outputs, "aliases": list(request.aliases.items()),
-                "donate": donate,
+                "donate": donate, "generators": request.generators,
                 "environment": {name: os.environ.get(name) for name in _FOLLOWED}}).encode()
             _send(child.stdin, head)
             _send(child.stdin, request.structure.serialized)
@@ -158,7 +158,7 @@ def serve() -> None:
                 os.environ[name] = value
         request = Request(
             structure, tuple((int(a), int(b)) for a, b in head["outputs"]),
-            {int(a): int(b) for a, b in head["aliases"]})
+            {int(a): int(b) for a, b in head["aliases"]}, tuple(head["generators"]))
         if hasattr(signal, "alarm"):
             signal.alarm(LIMIT)
         try:

@@ -18,7 +18,7 @@ from .selection import backend
 
 #: the layers that define what programs are compiled to: all that this package may import, itself
 #: included, less the cache, which keeps bytes as they are
-LAYERS: Final = ("backends", "program", "trace", "ops")
+LAYERS: Final = ("backends", "codegen", "program", "trace", "ops")
 
 
 def sources() -> dict[str, str]:

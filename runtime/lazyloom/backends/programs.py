@@ -8,6 +8,7 @@ import time
 from typing import Final, NamedTuple
 
 from ..cache import disk, memory
+from ..codegen import registry
 from ..counters import counters
 from ..interrupts import reraise_from_handler
 from ..ops.spec import TABLE
@@ -92,7 +93,7 @@ def look(
     The caller holds the entry's lock.
     """
     stored: Outputs = ()
-    description = _description(entry.structure, donate)
+    description = _description(entry.structure, donate, generators_of(entry))
     if description is not None and not (entry.looked and entry.program is None):
         kept = _from_disk(description, evaluation)
         if kept is not None:
@@ -114,7 +115,16 @@ def asked(
         donatable = [k for k in entry.aliases if k in donatable]
     elif not donate:
         donatable = []
-    return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable))
+    return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable),
+                   generators_of(entry))
+
+
+def generators_of(entry: memory.Entry) -> tuple[str, ...]:
+    """The names of the code generators that may take parts of an entry's program."""
+    names = entry.generators
+    if names is None:
+        names = registry.at_first()
+    return () if entry.structure.padding is not None else names
 
 
 def compiled(request: Request) -> Executable:
@@ -154,7 +164,7 @@ def take(entry: memory.Entry, request: Request, executable: Executable, site: st
 
 def store(request: Request, donate: bool, code: bytes) -> None:
     """Keep a program's machine code on disk, if it can be told from others there."""
-    description = _description(request.structure, donate)
+    description = _description(request.structure, donate, request.generators)
     if description is not None:
         head = json.dumps({
             "outputs": request.outputs, "aliases": sorted(request.aliases.items())}).encode()
@@ -166,12 +176,17 @@ def storable(structure: Structure) -> bool:
     return all(spec.versioned for spec in structure.specs)
 
 
-def _description(structure: Structure, donate: bool) -> bytes | None:
+def _description(
+    structure: Structure, donate: bool, generators: tuple[str, ...]
+) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
     ops = {op for spec in set(structure.specs) for op in spec.ops}
     if any(op.version is None for op in ops):
         return None
     description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+    versions = registry.versions(generators)
+    if versions:
+        description += f"\ngenerators {versions}".encode()
     # what the structure does not say: the definitions of ops from outside the package
     for name, version in sorted((op.name, str(op.version)) for op in ops):
         if version != TABLE:
@@ -195,7 +210,7 @@ def _from_disk(description: bytes, evaluation: Evaluation) -> _Stored | None:
 def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     """Whether the stored program could be loaded; then it is the entry's."""
     started = time.perf_counter()
-    request = Request(entry.structure, stored.outputs, stored.aliases)
+    request = Request(entry.structure, stored.outputs, stored.aliases, generators_of(entry))
     memory_limits.to_compile()
     try:
         executable = check_executable(backend().load(stored.code, request), "load")

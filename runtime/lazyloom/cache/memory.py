@@ -7,6 +7,7 @@ so that temporaries which happen to be alive cost at most one compile a position
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..locks import new_lock
@@ -87,12 +88,14 @@ class Entry:
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
         unpadded: why a structure with padding has no program, or "".
+        generators: the names of the code generators that may take parts of it; None for those that
+            are in use at first.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "searched", "member", "unpadded")
+                 "searched", "member", "unpadded", "generators")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -122,6 +125,7 @@ class Entry:
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
+        self.generators: tuple[str, ...] | None = _selected[0]
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -166,7 +170,12 @@ class Entry:
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them
-_entries: tuple[dict[Structure, Entry], dict[Structure, Entry]] = ({}, {})
+_Tables = tuple[dict[Structure, Entry], dict[Structure, Entry]]
+_entries: _Tables = ({}, {})
+#: the names of the code generators that those entries' programs may use; None for those at first
+_selected: Final[list[tuple[str, ...] | None]] = [None]
+#: the entries of other choices of generators
+_others: Final[dict[tuple[str, ...] | None, _Tables]] = {}
 _lock = threading.Lock()
 _clock = 0
 _made = 0
@@ -236,8 +245,30 @@ def entries() -> list[Entry]:
     return sorted(found, key=_by_use)
 
 
+def select(names: tuple[str, ...] | None) -> None:
+    """Work with the programs of a choice of code generators from now on."""
+    global _entries
+    with _lock:
+        if names != _selected[0]:
+            _others[_selected[0]] = _entries
+            _entries = _others.pop(names, ({}, {}))
+            _selected[0] = names
+
+
+def drop(unwanted: Callable[[Any], bool]) -> None:
+    """Forget the entries whose program is not wanted any more; a run under way goes on with it."""
+    with _lock:
+        for tables in (_entries, *_others.values()):
+            for table in tables:
+                gone = [s for s, e in table.items()
+                        if e.program is not None and unwanted(e.program)]
+                for structure in gone:
+                    del table[structure]
+
+
 def clear() -> None:
     """Forget every program in memory."""
     with _lock:
+        _others.clear()
         for table in _entries:
             table.clear()

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...dtypes import DType
 from ...program.loops import Loops
-from ...program.program import Leaf, Operand, Result, ScalarSlot, Structure
+from ...program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
 from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from . import jax_compat
@@ -28,9 +28,13 @@ _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
 
 
 def module_text(
-    structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int]
+    structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
+    contracted: list[Instruction] | None = None, first: Sequence[str] = (),
 ) -> str:
     """The StableHLO module of a program.
+
+    ``contracted`` are its instructions with regions of other generators among them, of which
+    ``outputs`` are results then. ``first`` are statements to begin with.
 
     Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
     the order of their first use, and for a structure with padding the vector of extents.
@@ -43,11 +47,11 @@ def module_text(
     scalar_names: dict[ScalarSlot, str] = {}
     constants: dict[Baked, str] = {}
     platform = jax_compat.device().platform
-    instructions = structure.instructions
+    instructions = structure.instructions if contracted is None else contracted
     #: instructions that take the extents of a padded program
     dynamic: set[int] = set()
     if structure.padding is None:
-        assigned = assign_layouts(structure, outputs)
+        assigned = assign_layouts(instructions, outputs)
         lowerings = [a.lowered for a in assigned]
     else:
         ops = padded_ops(structure, outputs)
@@ -57,7 +61,7 @@ def module_text(
     apart = separated(
         instructions, [found.text for found in lowerings], structure.leaf_types, platform)
     ends = barriers(instructions, platform) | apart
-    program = loops_of(structure, outputs, assigned)
+    program = loops_of(instructions, outputs, assigned, structure.padding is not None)
     for loop in program.loops:
         # what one iteration must keep apart, the body must
         ends |= {loop.start + loop.period + (n - loop.start) % loop.period
@@ -144,7 +148,7 @@ def module_text(
         parameters.append(f"%extents: {extents}")
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
     head += [constant(name, c.number, c.dtype) for c, name in constants.items()]
-    out = [structure.instructions[n].types[r] for n, r in outputs]
+    out = [instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
     returned = ", ".join(
         plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True))
@@ -152,6 +156,7 @@ def module_text(
         "module @lazyloom attributes "
         "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
         f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
+        *first,
         *head,
         *lines,
         f"    return {returned} : {', '.join(out_types)}",
@@ -162,14 +167,14 @@ def module_text(
 
 
 def loops_of(
-    structure: Structure, outputs: Sequence[tuple[int, int]], assigned: Sequence[Assigned]
-) -> Loops:
+    instructions: list[Instruction], outputs: Sequence[tuple[int, int]],
+    assigned: Sequence[Assigned], padded: bool = False,
+) -> Loops:  # fmt: skip
     """The loops of a program. One with values in layouts of their own has none."""
     lowered = [a.lowered for a in assigned]
-    logical = structure.padding is None and all(
+    logical = not padded and all(
         layout is None or layout == identity(len(layout))
         for a in assigned for layout in (*a.operands, *a.results))
-    instructions = structure.instructions
     return Loops(
         instructions, outputs, handed_on(instructions, lowered) if logical else {}, logical)
 

@@ -10,7 +10,7 @@ import numpy
 
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
-from ...program.program import Program
+from ...program.program import Program, Structure
 from ...settings import tuning
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
@@ -20,6 +20,10 @@ from .assemble import loops_of, module_text
 from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
+from .regions.alone import alone
+from .regions.contracted import Contracted, contracted, engines_for, packed, unpacked
+from .regions.engines import Engine, NotBuilt
+from .regions.pages import STATEMENT, asks_for_pages
 
 
 class Xla(Backend):
@@ -46,22 +50,23 @@ class Xla(Backend):
                 reraise_from_handler(error)
                 raise NotLowered(number, error) from error
         with jax_compat.x64():
-            text = module_text(request.structure, request.outputs, request.aliases)
+            text, engines = _module(request)
             assembled = time.perf_counter()
             executable = jax_compat.compile_text(text)
         return _program(request, executable, {
-            "lower": assembled - started, "compile": time.perf_counter() - assembled})
+            "lower": assembled - started, "compile": time.perf_counter() - assembled}, engines)
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """NumPy's calls for the steps that JAX traces of the op."""
-        return kernel_of(spec, types)
+        """NumPy's calls for the steps that JAX traces of the op, or a generator in use."""
+        return alone(spec, types, kernel_of) or kernel_of(spec, types)
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """The program's ``stablehlo.while`` loops, beside those that are ops."""
         structure, outputs = program.structure, program.outputs
-        found = loops_of(structure, outputs, assign_layouts(structure, outputs)).loops
+        instructions = structure.instructions
+        found = loops_of(instructions, outputs, assign_layouts(instructions, outputs)).loops
         return [(loop.times, loop.period) for loop in found]
 
     def has_host_kernels(self) -> bool:
@@ -78,7 +83,8 @@ class Xla(Backend):
 
     def load(self, data: bytes, request: Request) -> jax_compat.Program:
         """The program of machine code that was stored under this fingerprint."""
-        return _program(request, jax_compat.deserialize(data), {})
+        engines, code = unpacked(data)
+        return _program(request, jax_compat.deserialize(code), {}, engines)
 
     def describe(self) -> Mapping[str, str]:
         """Versions of jax and jaxlib, the platform, and the device with its kind."""
@@ -93,20 +99,57 @@ class Xla(Backend):
         return known if known is not None else lowering.lowered_types(op, types, attrs)
 
 
+class _Program(jax_compat.Program):
+    """A program with the engines of the regions that it calls, which live as long as it does."""
+
+    __slots__ = ("engines",)
+
+    engines: Sequence[Engine]
+
+    def serialize(self) -> bytes:
+        """Machine code, and what it calls."""
+        return packed(self.engines, super().serialize())
+
+
+def _module(request: Request) -> tuple[str, Sequence[Engine]]:
+    """The module's text and what runs the regions in it."""
+    structure, outputs, aliases = request.structure, request.outputs, request.aliases
+    pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
+    first = [STATEMENT] if pages else []
+    while True:
+        found: Contracted | None = contracted(structure, outputs, request.generators)
+        if found is None:
+            return module_text(structure, outputs, aliases, first=first), ()
+        text = module_text(structure, found.outputs, aliases, found.instructions, first)
+        try:
+            return text, engines_for(text, found.instructions)
+        except NotBuilt:
+            # it is remembered: once more without that region
+            continue
+
+
 def _program(
-    request: Request, executable: Any, timings: Mapping[str, float]
-) -> jax_compat.Program:
+    request: Request, executable: Any, timings: Mapping[str, float],
+    engines: Sequence[Engine] = (),
+) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
-    size = sum(t.nbytes for t in structure.leaf_types)
-    for i in instructions:
-        size += sum(t.nbytes for t in i.types)
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
-    return jax_compat.Program(
+    found = _Program(
         executable, inputs + (structure.padding is not None),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, size), timings)
+        _memory_needed(executable, _size(structure)), timings)
+    found.engines = engines
+    return found
+
+
+def _size(structure: Structure) -> int:
+    """The bytes of all values of a program together."""
+    size = sum(t.nbytes for t in structure.leaf_types)
+    for i in structure.instructions:
+        size += sum(t.nbytes for t in i.types)
+    return size
 
 
 def _memory_needed(executable: Any, size: int) -> int:

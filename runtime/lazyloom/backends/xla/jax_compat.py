@@ -201,6 +201,20 @@ def _find_lapack() -> None:
     lapack._lapack.initialize()
 
 
+#: the handlers of custom calls that XLA knows, by name
+_handlers: Final[dict[str, Any]] = {}
+
+
+def know_call(name: str, handler: Any) -> None:
+    """Let XLA know the FFI handler of a custom call, a capsule, before a program with one."""
+    with _lock:
+        if name not in _handlers:
+            import jax.ffi
+
+            jax.ffi.register_ffi_target(name, handler, platform="cpu", api_version=1)
+            _handlers[name] = handler
+
+
 def deserialize(data: bytes) -> Any:
     """An executable from :func:`serialize`'s bytes, which must be trusted."""
     c = client()  # before jaxlib: JAX says what it may print

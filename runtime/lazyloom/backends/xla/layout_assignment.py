@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ...program.program import Instruction, Operand, Result, Structure
+from ...program.program import Instruction, Operand, Result
 from . import jax_compat
 from .layouts import Layout, identity, same_memory
-from .lowering import Lowered, Placed, lower, lower_placed
+from .lowered import Lowered, Placed
+from .lowering import lower, lower_placed
+from .regions.region_op import called
 
 #: platforms whose compiler leaves values in the order in which the program has them
 PLATFORMS: Final = ("cpu",)
@@ -31,12 +33,14 @@ class Assigned(NamedTuple):
     results: tuple[Layout, ...]
 
 
-def assign_layouts(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list[Assigned]:
-    """Every instruction of the structure, lowered in the layouts that move the least."""
-    instructions = structure.instructions
+def assign_layouts(
+    instructions: list[Instruction], outputs: Sequence[tuple[int, int]]
+) -> list[Assigned]:
+    """Every instruction of a program, lowered in the layouts that move the least."""
     lowered = [lower(i.spec, i.operand_types) for i in instructions]
     if jax_compat.device().platform in PLATFORMS:
-        convolutions = [_CONVOLUTION in found.text for found in lowered]
+        convolutions = [_CONVOLUTION in found.text or bool(_region_wants(i))
+                        for i, found in zip(instructions, lowered, strict=True)]
         if any(convolutions):
             return _Assignment(instructions, lowered, convolutions, set(outputs)).run()
     return [in_row_major(i, found) for i, found in zip(instructions, lowered, strict=True)]
@@ -47,6 +51,14 @@ def in_row_major(i: Instruction, lowered: Lowered) -> Assigned:
     return Assigned(
         lowered, tuple(None if t is None else identity(t.ndim) for t in i.operand_types),
         tuple(identity(t.ndim) for t in i.types))
+
+
+def _region_wants(i: Instruction) -> list[int]:
+    """The operands that a region of another generator wants in a layout of its own."""
+    found = called(i.spec)
+    return [] if found is None else [
+        k for k in range(len(i.operands)) if found.region.layouts[k] != identity(
+            len(found.region.layouts[k]))]
 
 
 class _Assignment:
@@ -74,7 +86,9 @@ class _Assignment:
         for number in range(len(self.instructions) - 1, -1, -1):
             i = self.instructions[number]
             if self.convolutions[number]:
-                items = [item for k, item in enumerate(i.operands) if k != 1]
+                wants = _region_wants(i)
+                items = [item for k, item in enumerate(i.operands)
+                         if (k in wants if wants else k != 1)]
             elif not i.spec.heavy and any((number, r) in found for r in range(len(i.types))):
                 items = list(i.operands)
             else:

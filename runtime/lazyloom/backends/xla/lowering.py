@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...counters import counters
 from ...dtypes import ALL, dtype_named
@@ -17,44 +17,14 @@ from ...types import TensorType, tensor_type
 from .. import fingerprint
 from . import jax_compat
 from .layouts import Layout
+from .lowered import Lowered, Placed
 from .physical import Replayed, replay
+from .regions.region_op import called, lowered_region, placed_region
 
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
 #: a call whose target lives only as long as the JAX function that was lowered
 _CALLBACK: Final = re.compile(r"custom_call @xla_\w*python\w*callback")
 _ATTRIBUTES: Final = re.compile(r' \{jax\.result_info = "[^"]*"\}')
-
-
-class Lowered(NamedTuple):
-    """The functions that one op lowers to; ``name`` is the one to call."""
-
-    name: str
-    text: str
-    results: tuple[str, ...]
-
-    @classmethod
-    def of_json(cls, fields: Any) -> Lowered:
-        """From what JSON has made of one. Raises ValueError or TypeError for anything else."""
-        name, text, results = fields
-        if not (isinstance(text, str) and isinstance(results, list)):
-            raise TypeError(f"{fields!r:.60} is no lowering")
-        return cls(str(name), text, tuple(map(str, results)))
-
-
-class Placed(NamedTuple):
-    """An op lowered at operands in given layouts (see :mod:`.layouts`).
-
-    Attributes:
-        lowered: its functions; the types of its results are physical.
-        layouts: the layout of each result.
-        moved: elements that it moves from one layout into another.
-        wanted: operands that it would rather have in another layout, as (number, layout).
-    """
-
-    lowered: Lowered
-    layouts: tuple[Layout, ...]
-    moved: int
-    wanted: tuple[tuple[int, Layout], ...]
 
 
 _FROM_MLIR: Final = {d.mlir: d for d in ALL}
@@ -84,7 +54,8 @@ def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     with _lock:
         found = _memory.get(key)
         if found is None:
-            found = _memory[key] = _from_disk_or_jax(spec, types)
+            found = _memory[key] = (
+                lowered_region(spec) if called(spec) else _from_disk_or_jax(spec, types))
     return found
 
 
@@ -114,7 +85,9 @@ def lower_placed(
     with _lock:
         found = _placed.get(key)
         if found is None:
-            found = _placed[key] = _placed_from_disk_or_jax(spec, types, layouts)
+            found = _placed[key] = (
+                placed_region(spec, layouts) if called(spec)
+                else _placed_from_disk_or_jax(spec, types, layouts))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...dtypes import DType
 from ...types import scalar_type
-from .lowering import Lowered
+from .lowered import Lowered
 
 
 def constant(name: str, number: int, dtype: DType) -> str:

@@ -12,7 +12,7 @@ from ...program.loops import Carried, Fixed, Local, Loop, Loops, Row, Rows, Take
 from ...program.program import Instruction, Operand, Result, ScalarSlot
 from ...settings import LOWERINGS_KEPT
 from ...types import TensorType, scalar_type, tensor_type
-from .lowering import Lowered
+from .lowered import Lowered
 from .statements import call, constant
 
 _INDEX: Final = scalar_type(int32).mlir

@@ -140,7 +140,8 @@ def flags() -> tuple[str, ...]:
     return (*_FLAGS, *(_GCC if "Free Software Foundation" in said else ()))
 
 
-def _run(arguments: Sequence[str]) -> None:
+def run(arguments: Sequence[str]) -> None:
+    """Run the compiler. Raises CompilerError."""
     try:
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -150,13 +151,17 @@ def _run(arguments: Sequence[str]) -> None:
         raise CompilerError(f"{arguments[0]} failed: {lines[0][:300]}")
 
 
+def march() -> list[str]:
+    """The flags for this processor's level of instructions."""
+    level = native.level()
+    return [f"-march=x86-64-v{level}"] if level > 1 else []
+
+
 def _object(folder: str, name: str, text: str) -> str:
     path = os.path.join(folder, name)
     with open(f"{path}.c", "w", encoding="utf-8") as file:
         file.write(text)
-    level = native.level()
-    march = [f"-march=x86-64-v{level}"] if level > 1 else []
-    _run([*compiler(), *flags(), *march, "-c", f"{path}.c", "-o", f"{path}.o"])
+    run([*compiler(), *flags(), *march(), "-c", f"{path}.c", "-o", f"{path}.o"])
     return f"{path}.o"
 
 
@@ -166,7 +171,7 @@ def linked(objects: Sequence[str], path: str, mark: str) -> None:
     ``mark`` says where it is right.
     """
     aside = f"{path}.new-{os.getpid()}"
-    _run([*compiler(), "-shared", "-s", *objects, "-o", aside, "-lm"])
+    run([*compiler(), "-shared", "-s", *objects, "-o", aside, "-lm"])
     with open(aside, "rb") as file:
         data = file.read()
     with open(aside, "wb") as file:

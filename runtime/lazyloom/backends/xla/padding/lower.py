@@ -16,7 +16,8 @@ from ....trace.specs import Spec
 from ....types import TensorType
 from ... import fingerprint
 from ..jax_compat import trace, with_symbols, x64
-from ..lowering import Lowered, description_of, function_of, lower, name_of, text_of
+from ..lowered import Lowered
+from ..lowering import description_of, function_of, lower, name_of, text_of
 from .dims import Description, NotPadded, is_static, named, python
 from .interpret import NeedsExtents, Run, Value
 from .rules import RULES

@@ -1,0 +1,1 @@
+"""Regions of other code generators inside programs that XLA compiles."""

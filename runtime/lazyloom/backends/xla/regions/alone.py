@@ -1,0 +1,118 @@
+"""An op that runs by itself, outside of any program, by a generator that is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ....codegen import registry
+from ....codegen.faults import refused
+from ....codegen.generator import Call, Generator, Region
+from ....interrupts import reraise_from_handler
+from ....program.program import Program, Structure
+from ....trace.specs import Spec
+from ....types import TensorType
+from ...backend import HostKernel
+from ..jax_compat import on_other_device
+from ..layouts import identity
+from . import engines
+from .engines import Engine, NotBuilt, engine_of
+from .region_op import Called, key_of
+
+#: elements of operands and results together below which nobody is asked
+LARGE: Final = 1 << 14
+
+
+def alone(
+    spec: Spec, types: tuple[TensorType | None, ...],
+    kernel_of: Callable[[Spec, tuple[TensorType | None, ...]], HostKernel | None],
+) -> HostKernel | None:
+    """A kernel by whichever generator in use takes the op, else by the one of ``kernel_of``.
+
+    None where no generator would, whatever is in use. A generator that fails is told of once.
+    """
+    if not spec.heavy or spec.effect or spec.fallible or spec.checked:
+        return None
+    present = [t for t in types if t is not None]
+    results = spec.infer(types)
+    sizes = [t.size for t in (*present, *results)]
+    if sum(sizes) < LARGE or 0 in sizes or engines.available() or on_other_device():
+        return None
+    call = Call(spec.op.name, spec.attrs, types, results)
+    taking = {name: g for name, g in registry.available().items() if _takes(g, call)}
+    if not taking:
+        return None
+    return HostKernel(_Alone(spec, types, results, taking, kernel_of), (False,) * len(results))
+
+
+def _takes(generator: Generator, call: Call) -> bool:
+    try:
+        return bool(generator.runs_alone(call)) and bool(generator.supports(call))
+    except Exception as error:
+        reraise_from_handler(error)
+        return False
+
+
+class _Alone:
+    """The kernel; it asks at each run what is in use."""
+
+    __slots__ = ("spec", "region", "types", "results", "taking", "kernel_of", "otherwise",
+                 "engines")
+
+    def __init__(
+        self, spec: Spec, types: tuple[TensorType | None, ...], results: tuple[TensorType, ...],
+        taking: dict[str, Generator], kernel_of: Callable[..., HostKernel | None],
+    ) -> None:  # fmt: skip
+        self.spec: Final = spec
+        stream: list[Any] = [spec]
+        leaves: list[TensorType] = []
+        for t in types:
+            stream.append(None if t is None else -1 - len(leaves))
+            if t is not None:
+                leaves.append(t)
+        program = Program(
+            Structure(tuple(stream), tuple(leaves)), [(0, r) for r in range(len(results))], [])
+        self.region: Final = Region(
+            program, (), tuple(identity(t.ndim) for t in (*leaves, *results)))
+        self.types: Final = types
+        self.results: Final = results
+        self.taking: Final = taking
+        self.kernel_of: Final = kernel_of
+        self.otherwise: Callable[..., Any] | None = None
+        self.engines: Final[dict[str, Engine | None]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        for name in registry.in_use():
+            if name in self.taking:
+                engine = self._engine(name)
+                if engine is not None:
+                    return self._run(engine, arguments)
+        if self.otherwise is None:
+            kernel = self.kernel_of(self.spec, self.types)
+            if kernel is None:
+                # the op runs as an executable of its own then
+                raise NotImplementedError(f"{self.spec.op.name} has no kernel of the host")
+            self.otherwise = kernel.run
+        return self.otherwise(*arguments)
+
+    def _engine(self, name: str) -> Engine | None:
+        if name not in self.engines:
+            generator = self.taking[name]
+            self.engines[name] = None
+            if (name, self.region.program.key) not in refused():
+                try:
+                    self.engines[name] = engine_of(
+                        Called(key_of(generator, self.region), generator, self.region))
+                except NotBuilt:
+                    # it is told and remembered
+                    pass
+        return self.engines[name]
+
+    def _run(self, engine: Engine, arguments: tuple[Any, ...]) -> Any:
+        given = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)
+                 for x, t in zip(arguments, self.types, strict=True) if t is not None]
+        results = [np.empty(t.shape, t.dtype.numpy) for t in self.results]
+        engine.native(*given, *results)
+        return results[0] if len(results) == 1 else tuple(results)

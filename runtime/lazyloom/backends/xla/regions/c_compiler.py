@@ -1,0 +1,39 @@
+"""Texts in C that generators give, as libraries in the process: compiled once, kept on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Final
+
+from ... import fingerprint
+from ..c_source.library import compiler, march, run
+
+_FLAGS: Final = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno", "-shared")
+
+
+def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
+    """The library of a text in C. Raises CompilerError, OSError."""
+    command = [*compiler(), *_FLAGS, *march(), *flags]
+    description = "\0".join([*command, text]).encode()
+    data = fingerprint.load("c", description, host=True)
+    with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
+        path = os.path.join(folder, "region.so")
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+            try:
+                return ctypes.CDLL(path)
+            except OSError:
+                # from another system than this one says it is: compile again
+                os.remove(path)
+        source = os.path.join(folder, "region.c")
+        with open(source, "w", encoding="utf-8") as written:
+            written.write(text)
+        run([*command, source, "-o", path, "-lm"])
+        with open(path, "rb") as file:
+            fingerprint.store("c", description, file.read(), host=True)
+        # the file is not needed once it is open
+        return ctypes.CDLL(path)

@@ -1,0 +1,214 @@
+"""What runs regions: built from what generators give, kept as long as a program calls it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ....cache import memory
+from ....codegen.faults import Failure, failed
+from ....codegen.generator import Code, CSource, NativeCode, PythonCode
+from ....interrupts import reraise_from_handler
+from ....program.program import Leaf, Result
+from ....trace.scalars import Baked
+from ....types import TensorType
+from ...selection import backend
+from ..c_source.library import CompilerError
+from ..jax_compat import know_call
+from .c_compiler import library_of
+from .region_op import TARGET, Called
+
+
+def _extension() -> Any:
+    try:
+        return importlib.import_module("lazyloom._regions")
+    except ImportError:
+        return None
+
+
+_regions: Final = _extension()
+
+
+def available() -> str:
+    """Why no region can be called on this installation, or ""."""
+    return "" if _regions is not None else (
+        "what calls regions was not compiled: install with a C compiler")
+
+
+def pages_handler() -> Any:
+    """The XLA FFI handler of the call that asks for large pages, a capsule."""
+    return _regions.pages_handler()
+
+
+def call_them() -> None:
+    """Let XLA know what calls regions."""
+    know_call(TARGET, _regions.handler())
+
+
+class NotBuilt(Exception):
+    """A region could not be built; it is remembered, and XLA does it from now on."""
+
+
+_engines: Final[weakref.WeakValueDictionary[int, Engine]] = weakref.WeakValueDictionary()
+_lock: Final = threading.RLock()
+
+
+class Engine:
+    """What runs a region. Calls of the program find it by its key while this lives."""
+
+    __slots__ = ("called", "native", "code", "__weakref__")
+
+    def __init__(self, called: Called, code: Code) -> None:
+        self.called: Final = called
+        self.code: Final = code
+        function, state, owner = 0, 0, None
+        if isinstance(code, CSource):
+            code = _compiled(code)
+        if isinstance(code, NativeCode):
+            function, state, owner = int(code.function), int(code.state), code.owner
+            if not function:
+                raise ValueError("the function's address is 0")
+        elif isinstance(code, PythonCode):
+            owner = _checked(called, code.function)
+        else:
+            raise TypeError(f"{code!r:.80} was given, expected PythonCode, NativeCode or CSource")
+        arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
+        operands = len(called.region.operands)
+        self.native: Final = _regions.Engine(
+            called.key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner,
+            _Fallback(called))
+
+
+def engine_of(called: Called, when: str = "build") -> Engine:
+    """The engine of a region, built if there is none. Raises NotBuilt."""
+    with _lock:
+        found = _engines.get(called.key)
+        if found is not None and found.called.region.program == called.region.program:
+            return found
+        try:
+            found = Engine(called, called.generator.build(called.region))
+        except Exception as error:
+            reraise_from_handler(error)
+            failed(failure(called, when, error))
+            raise NotBuilt(str(error)) from error
+        _engines[called.key] = found
+        return found
+
+
+def failure(called: Called, when: str, error: object) -> Failure:
+    """The record of what went wrong with a region."""
+    text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+    return Failure(called.generator.name, called.region.program.key,
+                   tuple(call.op for call in called.region.calls), when, text)
+
+
+def _checked(called: Called, function: Any) -> Any:
+    """A function of operands and results that calls one of operands, and looks at what it gives."""
+    region = called.region
+    operands = len(region.operands)
+    expected = [(t.dtype.numpy, shape) for t, shape in region.in_memory()[operands:]]
+
+    def run(*arrays: Any) -> None:
+        found = function(*arrays[:operands])
+        results = found if isinstance(found, (tuple, list)) else (found,)
+        if len(results) != len(expected):
+            raise ValueError(f"{len(results)} results were given, expected {len(expected)}")
+        for result, (dtype, shape) in zip(results, expected, strict=True):
+            given = np.asarray(result)
+            if given.dtype != dtype or given.shape != shape:
+                raise ValueError(
+                    f"a result is {given.dtype}{list(given.shape)}, expected {dtype}{list(shape)}")
+        for result, out in zip(results, arrays[operands:], strict=True):
+            out[...] = result
+
+    return run
+
+
+class _Fallback:
+    """What runs a region whose engine failed: each op's kernel of the host."""
+
+    __slots__ = ("called",)
+
+    def __init__(self, called: Called) -> None:
+        self.called: Final = called
+
+    def __call__(self, error: object, *arrays: Any) -> None:
+        if failed(failure(self.called, "run", error)):
+            key = self.called.key
+            # programs without the region take their places
+            memory.drop(lambda program: any(
+                engine.called.key == key for engine in getattr(program, "engines", ())))
+        region = self.called.region
+        count = len(region.operands)
+        logical = [_logical(x, layout)
+                   for x, layout in zip(arrays, region.layouts, strict=True)]
+        with np.errstate(all="ignore"):
+            results = by_kernels(self.called, logical[:count])
+        for out, result in zip(logical[count:], results, strict=True):
+            out[...] = result
+
+
+def _logical(array: Any, layout: Sequence[int]) -> Any:
+    """A view of an array in memory with its axes in logical order."""
+    return array.transpose([layout.index(d) for d in range(len(layout))])
+
+
+def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:
+    """The results of a region on NumPy arrays in logical order, op by op on the host.
+
+    Raises NotImplementedError for an op that has no kernel there.
+    """
+    program = called.region.program
+    values: list[Any] = []
+    for i in program.structure.instructions:
+        kernel = backend().host_kernel(i.spec, i.operand_types)
+        if kernel is None:
+            raise NotImplementedError(f"{i.spec.op.name} has no kernel of the host")
+        arguments: list[Any] = []
+        for item, t in zip(i.operands, i.operand_types, strict=True):
+            if isinstance(item, Leaf):
+                arguments.append(np.ascontiguousarray(operands[item.number]).reshape(
+                    _shape(t)))
+            elif isinstance(item, Result):
+                arguments.append(values[item.instruction][item.number])
+            elif isinstance(item, Baked):
+                arguments.append(np.array(item.number, item.dtype.numpy))
+            else:
+                arguments.append(None)
+        result = kernel.run(*arguments)
+        values.append(result if len(i.types) > 1 else (result,))
+    return [values[n][r] for n, r in program.outputs]
+
+
+def _shape(t: TensorType | None) -> tuple[int, ...]:
+    assert t is not None
+    return t.shape
+
+
+_libraries: Final[dict[str, Any]] = {}
+
+
+def _compiled(code: CSource) -> NativeCode:
+    """The function of a text in C, compiled or from disk. Raises CompilerError."""
+    import ctypes
+
+    digest = hashlib.sha256(f"{code.flags}\n{code.text}".encode()).hexdigest()
+    with _lock:
+        library = _libraries.get(digest)
+        if library is None:
+            library = _libraries[digest] = library_of(
+                "const char *region(void *const *);\n" + code.text
+                + "\nconst char *region_of_state(void *state, void *const *buffers)"
+                  " { (void)state; return region(buffers); }\n", code.flags)
+        address = ctypes.cast(library.region_of_state, ctypes.c_void_p).value
+    if address is None:
+        raise CompilerError("the library has no such function")
+    return NativeCode(address, 0, library)
+
+

@@ -1,0 +1,193 @@
+"""A region as an op: what the assembly of a program's module calls for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from ....codegen.generator import Generator, Layout, Region
+from ....codegen.registry import available
+from ....codegen.registry import identity as identity_of
+from ....ops.spec import OpDef, Operand
+from ....program.program import Program
+from ....trace.specs import Spec, spec_of
+from ....types import TensorType, tensor_type
+from ..layouts import identity, normalized, relayout
+from ..lowered import Lowered, Placed
+
+#: the custom call of every region
+TARGET: Final = "lazyloom_region"
+#: the kind of the ops that regions are
+KIND: Final = "region"
+
+
+class Called(NamedTuple):
+    """A region as a program calls it.
+
+    Attributes:
+        key: the number that the call names.
+        generator: what runs it.
+        region: the region, with the layouts that the generator asked for.
+    """
+
+    key: int
+    generator: Generator
+    region: Region
+
+    def packed(self) -> dict[str, Any]:
+        """JSON from which another process makes it."""
+        return {
+            "key": self.key, "generator": self.generator.name,
+            "version": identity_of(self.generator),
+            "program": self.region.program.serialized.decode(),
+            "composites": self.region.composites, "layouts": self.region.layouts}
+
+    @staticmethod
+    def unpacked(found: Any) -> Called:
+        """From what JSON has made of one. Raises LookupError, ValueError, TypeError."""
+        generator = available()[found["generator"]]
+        if identity_of(generator) != found["version"]:
+            raise LookupError(f"{generator.name} has version {identity_of(generator)}")
+        region = Region(
+            Program.parse(found["program"].encode()),
+            tuple((str(name), tuple(map(int, members))) for name, members in found["composites"]),
+            tuple(tuple(map(int, layout)) for layout in found["layouts"]))
+        return Called(int(found["key"]), generator, region)
+
+
+_specs: Final[dict[tuple[str, str, str, Any], Spec]] = {}
+_called: Final[dict[Spec, Called]] = {}
+_lock: Final = threading.Lock()
+
+
+def spec_of_region(generator: Generator, region: Region) -> Spec:
+    """The op that a region is; the same one for equal regions of a generator."""
+    program = region.program
+    identified = (generator.name, identity_of(generator), program.key, region.composites)
+    with _lock:
+        found = _specs.get(identified)
+        if found is None:
+            found = _specs[identified] = _spec(generator, region)
+        return found
+
+
+def called(spec: Spec) -> Called | None:
+    """The region that an op is, if it is one."""
+    return _called.get(spec) if spec.op.kind == KIND else None
+
+
+def _spec(generator: Generator, region: Region) -> Spec:
+    results = region.results
+
+    def region_types(
+        op: OpDef, types: Sequence[TensorType], attrs: Any
+    ) -> tuple[TensorType, ...]:
+        return results
+
+    def fn(*operands: Any) -> Any:
+        raise AssertionError("a region is not lowered through JAX")
+
+    op = OpDef(
+        f"region.{generator.name}", (Operand("operands", "any", False, True),), (), region_types,
+        fn, "A region of another code generator.", "lazyloom.codegen", heavy=True, version=None,
+        kind=KIND, differentiable=False, outputs=tuple(f"r{k}" for k in range(len(results))))
+    spec = spec_of(op, {}, len(region.operands))
+    placed = region._replace(layouts=_layouts(generator, region))
+    _called[spec] = Called(key_of(generator, placed), generator, placed)
+    return spec
+
+
+def key_of(generator: Generator, region: Region) -> int:
+    """The number that a call of a region names."""
+    text = json.dumps([generator.name, identity_of(generator), region.program.key,
+                       region.composites, region.layouts])
+    # an int64 without its sign
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def _layouts(generator: Generator, region: Region) -> tuple[Layout, ...]:
+    """The layouts that the generator wants. Raises ValueError where those are none."""
+    types = (*region.operands, *region.results)
+    wanted = generator.layouts(region)
+    if wanted is None:
+        return region.layouts
+    found = tuple(tuple(int(d) for d in layout) for layout in wanted)
+    if [sorted(layout) for layout in found] != [list(range(t.ndim)) for t in types]:
+        raise ValueError(
+            f"{generator.name}: layouts {found} were given, expected an order of its axes for each "
+            f"of {', '.join(t.text for t in types)}")
+    return found
+
+
+def lowered_region(spec: Spec) -> Lowered:
+    """A region's function, its operands and results in row-major order."""
+    one = _called[spec]
+    types = (*one.region.operands, *one.region.results)
+    return _function(one, tuple(identity(t.ndim) for t in one.region.operands),
+                     tuple(identity(t.ndim) for t in types[len(one.region.operands):]))
+
+
+def placed_region(spec: Spec, layouts: Sequence[Layout | None]) -> Placed:
+    """A region's function, its operands in those layouts and its results as the generator likes."""
+    one = _called[spec]
+    operands, results = one.region.operands, one.region.results
+    wanted = one.region.layouts[: len(operands)]
+    given = tuple(layout if layout is not None else identity(t.ndim)
+                  for layout, t in zip(layouts, operands, strict=True))
+    out = tuple(normalized(t.shape, layout) for t, layout in zip(
+        results, one.region.layouts[len(operands):], strict=True))
+    moved = 0
+    asked: list[tuple[int, Layout]] = []
+    for k, (t, now, then) in enumerate(zip(operands, given, wanted, strict=True)):
+        if normalized(t.shape, now) != normalized(t.shape, then):
+            moved += t.size
+            asked.append((k, then))
+    return Placed(_function(one, given, out), out, moved, tuple(asked))
+
+
+def _in_memory(t: TensorType, layout: Layout) -> str:
+    return tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir
+
+
+def _function(one: Called, given: Sequence[Layout], out: Sequence[Layout]) -> Lowered:
+    """The function of a region with operands and results in given layouts."""
+    operands, results = one.region.operands, one.region.results
+    inside = one.region.layouts
+    name = hashlib.sha256(f"{one.key} {given} {out}".encode()).hexdigest()[:16]
+    parameters, lines, arguments, types = [], [], [], []
+    for k, (t, now, then) in enumerate(zip(operands, given, inside, strict=False)):
+        parameters.append(f"%arg{k}: {_in_memory(t, now)}")
+        argument = f"%arg{k}"
+        if now != then:
+            argument = f"%in{k}"
+            lines.append(f"    {argument} = " + relayout(
+                t.shape, t.dtype.mlir, now, then).format(f"%arg{k}"))
+        arguments.append(argument)
+        types.append(_in_memory(t, then))
+    made = [_in_memory(t, layout)
+            for t, layout in zip(results, inside[len(operands):], strict=True)]
+    count = len(results)
+    lines.append(
+        f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
+        f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
+        f"{{region = {one.key} : i64}}}} : ({', '.join(types)}) -> "
+        f"{made[0] if count == 1 else '(' + ', '.join(made) + ')'}")
+    returned = []
+    for r, (t, layout) in enumerate(zip(results, out, strict=True)):
+        result = "%r" if count == 1 else f"%r#{r}"
+        now = inside[len(operands) + r]
+        if layout != now:
+            lines.append(f"    %out{r} = " + relayout(
+                t.shape, t.dtype.mlir, now, layout).format(result))
+            result = f"%out{r}"
+        returned.append(result)
+    returns = tuple(_in_memory(t, layout) for t, layout in zip(results, out, strict=True))
+    text = "\n".join([
+        f"  func.func private @region_{name}({', '.join(parameters)}) -> ({', '.join(returns)}) {{",
+        *lines,
+        f"    return {', '.join(returned)} : {', '.join(returns)}",
+        "  }\n"])
+    return Lowered(f"region_{name}", text, returns)

@@ -1,0 +1,33 @@
+"""Bring your own code generator: parts of recorded programs on what runs them best.
+
+A vendor subclasses :class:`Generator` and names it by an entry point; users choose by :func:`use`
+and see by :func:`explain` what went where, and why. See ``docs/codegen.md``.
+"""
+
+from ..program.program import Leaf, Result
+from ..trace.scalars import Baked
+from .faults import Failure, failures
+from .generator import (
+    YES,
+    Answer,
+    Call,
+    Code,
+    CSource,
+    Generator,
+    Layout,
+    NativeCode,
+    No,
+    PythonCode,
+    Region,
+)
+from .partition import Part, Partition, partition
+from .patterns import Pattern, any_value, match
+from .registry import available, in_use, register, use
+from .report import Report, explain
+
+__all__ = [
+    "YES", "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
+    "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report", "Result",
+    "any_value", "available", "explain", "failures", "in_use", "match", "partition", "register",
+    "use",
+]  # fmt: skip

@@ -1,0 +1,89 @@
+"""oneDNN as a code generator: convolutions and products of matrices on the processor.
+
+The library comes from the extra ``onednn`` (a wheel that needs nothing else), from the system, or
+from the path that LAZYLOOM_ONEDNN gives.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
+from . import convolution, library, products
+from .plan import Plan
+
+
+class _Kind(NamedTuple):
+    """How ops of a kind are done.
+
+    Attributes:
+        supports: whether an op is, or why not.
+        layouts: the layouts that a region of one wants.
+        add: adds the primitives of one to a plan.
+        work: multiplications of one.
+    """
+
+    supports: Callable[[Call], Answer]
+    layouts: Callable[[Region], Sequence[Layout] | None]
+    add: Callable[[Plan, Region], None]
+    work: Callable[[Call], int]
+
+
+_PRODUCT: Final = _Kind(products.supports, products.layouts, products.add, products.work)
+_KINDS: Final = {
+    "conv": _Kind(convolution.supports, convolution.layouts, convolution.forward,
+                  convolution.work),
+    "conv.vjp": _Kind(convolution.supports, convolution.layouts, convolution.backward,
+                      convolution.work),
+    "dot_general": _PRODUCT, "dot_general.vjp": _PRODUCT, "matmul": _PRODUCT,
+    "matmul.vjp": _PRODUCT,
+}
+#: multiplications a second that an estimate rests on
+_SPEED: Final = 5e10
+
+
+class OneDnn(Generator):
+    """Regions of one op each, as primitives of oneDNN."""
+
+    name = "onednn"
+    priority = 10
+    merges = False
+
+    def __init__(self, path: str) -> None:
+        self.path: Final = path
+        self.version = library.version(path)
+
+    def supports(self, call: Call) -> Answer:
+        """By kinds of ops: each says itself."""
+        kind = _KINDS.get(call.op)
+        if kind is None:
+            return No(f"no op of {', '.join(_KINDS)}")
+        return kind.supports(call)
+
+    def runs_alone(self, call: Call) -> Answer:
+        """Convolutions; NumPy's own products are as quick."""
+        return YES if call.op.startswith("conv") else No("NumPy has a product of its own")
+
+    def seconds(self, region: Region) -> float | None:
+        """By the number of multiplications."""
+        return sum(_KINDS[c.op].work(c) for c in region.calls) / _SPEED
+
+    def layouts(self, region: Region) -> Sequence[Layout] | None:
+        """Channels last."""
+        return _KINDS[region.calls[0].op].layouts(region)
+
+    def build(self, region: Region) -> Code:
+        """The primitives, made once."""
+        plan = Plan(library.opened(self.path))
+        _KINDS[region.calls[0].op].add(plan, region)
+        return plan.code()
+
+
+def made() -> OneDnn | None:
+    """The generator, where the library is there; what the entry point names."""
+    path = library.find()
+    if path is None or importlib.util.find_spec("lazyloom._onednn") is None:
+        return None
+    return OneDnn(path)

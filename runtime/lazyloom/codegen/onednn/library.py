@@ -1,0 +1,168 @@
+"""The oneDNN library, by ctypes: finding it, and its objects as Python's."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+#: a path of the library to use
+VARIABLE: Final = "LAZYLOOM_ONEDNN"
+NAME: Final = "libdnnl.so.3"
+#: dimensions of an array of oneDNN's
+_MOST: Final = 12
+_Dims = ctypes.c_int64 * _MOST
+
+#: values of oneDNN's enumerations, by their names there
+F16, BF16, F32, S32, S8, U8 = 1, 2, 3, 4, 5, 6
+ANY: Final = 1
+FORWARD_TRAINING: Final = 64
+FORWARD_INFERENCE: Final = 96
+BACKWARD: Final = 128
+CONVOLUTION_DIRECT: Final = 1
+POOLING_MAX: Final = 0x1FF
+SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
+DST_MD, DIFF_DST_MD, WORKSPACE_MD = 133, 134, 135
+SRC, SRC_1, DST, WEIGHTS, BIAS, MEAN, VARIANCE, SCALE, SHIFT, WORKSPACE = (
+    1, 2, 17, 33, 41, 49, 50, 51, 52, 64)
+DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS, DIFF_SCALE, DIFF_SHIFT = 129, 145, 161, 169, 255, 256
+#: why a status is no success
+_STATUS: Final = {
+    1: "out of memory", 2: "invalid arguments", 3: "unimplemented",
+    4: "last implementation reached", 5: "runtime error", 6: "not required",
+}
+
+
+class OneDnnError(RuntimeError):
+    """oneDNN refused a call; the text says which and why."""
+
+
+def find() -> str | None:
+    """The library's path: of the environment variable, of the wheel, or of the system."""
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        return given if os.path.exists(given) else None
+    for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix)):
+        path = os.path.join(prefix, "lib", NAME)
+        if os.path.exists(path):
+            return path
+    return NAME if (ctypes.util.find_library("dnnl") or "").endswith(".3") else None
+
+
+def version(path: str) -> str:
+    """What tells the library from others, without loading it."""
+    try:
+        found = os.stat(os.path.realpath(path))
+    except OSError:
+        return path
+    return f"{os.path.basename(os.path.realpath(path))}.{found.st_size}.{int(found.st_mtime)}"
+
+
+class Object:
+    """A pointer to an object of oneDNN's, which ends with this."""
+
+    __slots__ = ("pointer", "_handle", "_destroy", "keeps")
+
+    def __init__(self, pointer: int, destroy: Any, keeps: Any = None) -> None:
+        self.pointer: Final = pointer
+        # made here: ctypes may be gone when the process ends
+        self._handle: Final = ctypes.c_void_p(pointer)
+        self._destroy: Final = destroy
+        self.keeps: Final = keeps
+
+    def __del__(self) -> None:
+        if self._destroy is not None:
+            self._destroy(self._handle)
+
+
+class Library:
+    """The library with an engine on the processor and a stream."""
+
+    def __init__(self, path: str) -> None:
+        self.dll: Final = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        for name in ("dnnl_primitive_desc_query_md",):
+            getattr(self.dll, name).restype = ctypes.c_void_p
+        self.dll.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+        self.engine: Final = self._new("engine", 1, ctypes.c_size_t(0))
+        self.stream: Final = self._new("stream", self._p(self.engine), 1)
+
+    @staticmethod
+    def _p(found: Object | int | None) -> ctypes.c_void_p:
+        return ctypes.c_void_p(found.pointer if isinstance(found, Object) else found)
+
+    def _new(self, kind: str, *arguments: Any, by: str = "create", keeps: Any = None) -> Object:
+        pointer = ctypes.c_void_p()
+        name = f"dnnl_{kind}_{by}"
+        status = getattr(self.dll, name)(ctypes.byref(pointer), *arguments)
+        if status or pointer.value is None:
+            raise OneDnnError(f"{name}: {_STATUS.get(status, status)}")
+        owner = "primitive_desc" if by.startswith("primitive_desc") else kind
+        return Object(pointer.value, getattr(self.dll, f"dnnl_{owner}_destroy"), keeps)
+
+    @staticmethod
+    def dims(values: Sequence[int]) -> Any:
+        """Numbers as oneDNN takes them."""
+        return _Dims(*values)
+
+    def strided(self, shape: Sequence[int], dtype: int, strides: Sequence[int]) -> Object:
+        """The description of an array with those strides, in elements."""
+        return self._new("memory_desc", len(shape), self.dims(shape), dtype, self.dims(strides),
+                          by="create_with_strides")
+
+    def any(self, shape: Sequence[int], dtype: int) -> Object:
+        """The description of an array that a primitive lays out as it likes."""
+        return self._new("memory_desc", len(shape), self.dims(shape), dtype, ANY,
+                          by="create_with_tag")
+
+    def primitive_desc(self, kind: str, *arguments: Any) -> Object:
+        """What a primitive of that kind would be; Objects among the arguments are passed on.
+
+        Raises OneDnnError where oneDNN has none.
+        """
+        given = [self._p(a) if isinstance(a, Object) or a is None else a for a in arguments]
+        return self._new(kind, self._p(self.engine), *given, by="primitive_desc_create")
+
+    def reorder_desc(self, source: Object, target: Object) -> Object:
+        """What a reorder of an array would be."""
+        return self._new(
+            "reorder", self._p(source), self._p(self.engine), self._p(target),
+            self._p(self.engine), None, by="primitive_desc_create")
+
+    def asked(self, desc: Object, what: int) -> Object:
+        """The description of an argument that a primitive has chosen; owned by the primitive's."""
+        pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), what, 0)
+        if not pointer:
+            raise OneDnnError(f"a primitive has no argument {what}")
+        return Object(pointer, None, desc)
+
+    def primitive(self, desc: Object) -> Object:
+        """The primitive."""
+        return self._new("primitive", self._p(desc), keeps=desc)
+
+    def memory(self, desc: Object) -> Object:
+        """An array without memory yet."""
+        return self._new("memory", self._p(desc), self._p(self.engine), None, keeps=desc)
+
+    def equal(self, a: Object, b: Object) -> bool:
+        """Whether two descriptions are the same."""
+        return bool(self.dll.dnnl_memory_desc_equal(self._p(a), self._p(b)))
+
+    def size(self, desc: Object) -> int:
+        """The bytes of an array."""
+        return int(self.dll.dnnl_memory_desc_get_size(self._p(desc)))
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        found = ctypes.cast(getattr(self.dll, name), ctypes.c_void_p).value
+        assert found is not None
+        return found
+
+
+@functools.lru_cache(maxsize=4)
+def opened(path: str) -> Library:
+    """The library of a path. Raises OSError, OneDnnError."""
+    return Library(path)

@@ -1,0 +1,214 @@
+"""Products of matrices and their gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ...types import TensorType
+from ..generator import YES, Answer, Call, Layout, No, Region
+from . import library
+from .plan import DTYPES, Plan, strides_of
+
+#: multiplications below which a call of oneDNN is not worth it
+SMALL: Final = 2_000_000
+#: dtypes in which oneDNN's products are quicker than XLA's. In float32 they are not: beside threads
+#: of XLA's that go on meanwhile, a step of a transformer of width 256 took 1.17 times as long
+QUICKER: Final = {"bfloat16": library.BF16}
+#: batch axes of a product
+_MOST: Final = 6
+
+
+class _Product(NamedTuple):
+    """A sum of products over axes that have names; operands -1 and up are results.
+
+    Attributes:
+        left, right: positions of the op's operands.
+        a, b, out: the names of the axes of left, right and the result.
+        sizes: the size of each.
+        result: which of the op's results it is.
+    """
+
+    left: int
+    right: int
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    out: tuple[str, ...]
+    sizes: dict[str, int]
+    result: int
+
+
+class _Axes(NamedTuple):
+    """Axes that were merged: one size, and the strides in the arrays that have it."""
+
+    size: int
+    first: int
+    second: int
+
+
+class _Matrices(NamedTuple):
+    """A product as oneDNN takes it: (shape, strides) of both operands and of the result."""
+
+    left: int
+    right: int
+    a: tuple[list[int], list[int]]
+    b: tuple[list[int], list[int]]
+    out: tuple[list[int], list[int]]
+
+
+def products(call: Call) -> list[_Product] | No:
+    """The products that an op is: one, or one for each gradient; or why it is none."""
+    x, y = call.operands[:2]
+    assert x is not None and y is not None
+    found = _names(call.op.removesuffix(".vjp"), call, x, y)
+    if isinstance(found, No):
+        return found
+    a, b = found
+    batch = [n for n in a if n in b and n[0] == "b"]
+    kept = [n for n in a if n not in b] + [n for n in b if n not in a]
+    out = tuple(batch + kept)
+    sizes = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
+    if not call.op.endswith(".vjp"):
+        return [_Product(0, 1, a, b, out, sizes, 0)]
+    # the gradient of a sum of products is one: its cotangent with the other operand
+    by: list[int] = list(call.attributes["argnums1"])
+    return [_Product(2, 1, out, b, a, sizes, r) if w == 0 else _Product(0, 2, a, out, b, sizes, r)
+            for r, w in enumerate(by)]
+
+
+def _names(
+    op: str, call: Call, x: TensorType, y: TensorType
+) -> tuple[tuple[str, ...], tuple[str, ...]] | No:
+    """Names of the axes of both operands: b.. of a batch, k.. of a sum."""
+    if op == "matmul":
+        if x.ndim < 2 or y.ndim < 2:
+            return No("a product with a vector")
+        rows = tuple(f"m{d}" for d in range(x.ndim - 2)) + ("m",)
+        if y.ndim == 2:
+            return (*rows, "k"), ("k", "n")
+        if x.shape[:-2] != y.shape[:-2]:
+            return No("a batch that broadcasts")
+        batch = tuple(f"b{d}" for d in range(x.ndim - 2))
+        return (*batch, "m", "k"), (*batch, "k", "n")
+    attrs = call.attributes
+    a = [f"m{d}" for d in range(x.ndim)]
+    b = [f"n{d}" for d in range(y.ndim)]
+    for kind in ("contract", "batch"):
+        pairs = zip(attrs[f"lhs_{kind}"], attrs[f"rhs_{kind}"], strict=True)
+        for number, (p, q) in enumerate(pairs):
+            a[p] = b[q] = f"{'k' if kind == 'contract' else 'b'}{number}"
+    # batch axes come first in the result, in the order of the attribute
+    wanted = [a[p] for p in attrs["lhs_batch"]]
+    if wanted != [n for n in a if n in wanted]:
+        return No("batch axes in another order")
+    return tuple(a), tuple(b)
+
+
+def supports(call: Call) -> Answer:
+    """Whether oneDNN does a product, or its gradients."""
+    x, y = call.operands[:2]
+    assert x is not None and y is not None
+    if y.dtype is not x.dtype:
+        return No(f"dtypes {x.dtype.name} and {y.dtype.name}, expected one")
+    if x.dtype.name not in QUICKER:
+        return No(f"dtype {x.dtype.name}, in which it is not quicker than XLA")
+    if call.attributes.get("accumulate") not in (None, x.dtype):
+        return No("sums in another dtype")
+    if call.op.endswith(".vjp") and (
+        call.attributes["outnums1"] != (0,) or call.attributes["primals1"] != 2
+    ):
+        return No("a derivative of another kind")
+    found = products(call)
+    if isinstance(found, No):
+        return found
+    if work(call) < SMALL:
+        return No(f"{work(call)} multiplications, expected {SMALL} or more to be worth a call")
+    for each in found:
+        answer = _matrices(each)
+        if isinstance(answer, No):
+            return answer
+    return YES
+
+
+def work(call: Call) -> int:
+    """Multiplications of all products together."""
+    found = products(call)
+    return 0 if isinstance(found, No) else sum(math.prod(p.sizes.values()) for p in found)
+
+
+def _matrices(p: _Product) -> _Matrices | No:
+    """The product of matrices, perhaps a batch of them, that it is in memory; or why none."""
+
+    def strides(names: Sequence[str]) -> dict[str, int]:
+        shape = [p.sizes[n] for n in names]
+        return dict(zip(names, strides_of(shape, tuple(range(len(names)))), strict=True))
+
+    a, b, out = strides(p.a), strides(p.b), strides(p.out)
+
+    def merged(names: Sequence[str], one: dict[str, int], two: dict[str, int]) -> list[_Axes]:
+        found: list[_Axes] = []
+        for n in names:
+            size = p.sizes[n]
+            if size == 1:
+                continue
+            new = _Axes(size, one[n], two[n])
+            last = found[-1] if found else None
+            if last and last.first == size * new.first and last.second == size * new.second:
+                found[-1] = _Axes(last.size * size, new.first, new.second)
+            else:
+                found.append(new)
+        return found
+
+    batch = [n for n in p.out if n in p.a and n in p.b and p.sizes[n] != 1]
+    rows = merged([n for n in p.a if n in p.out and n not in p.b], a, out)
+    columns = merged([n for n in p.b if n in p.out and n not in p.a], b, out)
+    summed = merged([n for n in p.a if n in p.b and n not in p.out], a, b)
+    if max(len(rows), len(columns), len(summed)) > 1 or len(batch) > _MOST:
+        return No("axes that are no single one in memory")
+    m = rows[0] if rows else _Axes(1, 1, 1)
+    n_ = columns[0] if columns else _Axes(1, 1, 1)
+    k = summed[0] if summed else _Axes(1, 1, 1)
+    left, right = p.left, p.right
+    if columns and n_.second != 1 or not columns:
+        # the result lies in the other order: its transpose is the product of the transposes
+        m, n_, k = n_, m, _Axes(k.size, k.second, k.first)
+        left, right, a, b = right, left, b, a
+    if m.size == 1 or n_.size == 1:
+        return No("a product with a vector")
+    if n_.second != 1:
+        return No("a result with gaps in memory")
+    sizes = [p.sizes[n] for n in batch]
+    return _Matrices(
+        left, right,
+        ([*sizes, m.size, k.size], [*[a[n] for n in batch], m.first, k.first]),
+        ([*sizes, k.size, n_.size], [*[b[n] for n in batch], k.second, n_.first]),
+        ([*sizes, m.size, n_.size], [*[out[n] for n in batch], m.second, n_.second]))
+
+
+def layouts(region: Region) -> Sequence[Layout] | None:
+    """Logical order: whatever order of rows and columns is taken as it is."""
+    return None
+
+
+def add(plan: Plan, region: Region) -> None:
+    """Add a product, or the gradients of one, to a plan."""
+    call = region.calls[0]
+    lib = plan.lib
+    found = products(call)
+    assert not isinstance(found, No)
+    operands = region.program.structure.instructions[0].operands
+    first = call.operands[0]
+    assert first is not None
+    dtype = DTYPES[first.dtype.name]
+    for number, (_, r) in enumerate(region.program.outputs):
+        each = _matrices(found[r])
+        assert not isinstance(each, No)
+        descs = [lib.strided(shape, dtype, strides)
+                 for shape, strides in (each.a, each.b, each.out)]
+        desc = lib.primitive_desc("matmul", descs[0], descs[1], None, descs[2], None)
+        plan.run(desc, {
+            library.SRC: plan.value(descs[0], operands[each.left].number),  # type: ignore[union-attr]
+            library.WEIGHTS: plan.value(
+                descs[1], operands[each.right].number),  # type: ignore[union-attr]
+            library.DST: plan.value(descs[2], len(region.operands) + number)})

@@ -1,0 +1,453 @@
+"""Which parts of a program run where: from what generators claim to regions, soundly.
+
+1. Each generator, the one of highest priority first, takes the groups that its patterns find and
+   the ops that it does by itself, of those that nobody has taken.
+2. What touches and belongs to one generator is merged, so that the program of regions and ops left
+   over has no cycle: ops are taken in waves. A wave takes what can run before anything that another
+   generator or XLA has to do with one of its results; what it holds back begins the next wave. A
+   wave is one step of an order in which everything can run, and so are its connected parts. The
+   next generator works on the program in which those regions are single ops.
+3. Regions that a generator finds too small go back to XLA.
+
+Ops with effects, ops that can fail while they run, checks, and ops with an empty operand or result
+are never offered. Time is linear in the program's size for each generator.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..interrupts import reraise_from_handler
+from ..program.program import (
+    Instruction,
+    Leaf,
+    Operand,
+    Program,
+    Result,
+    ScalarSlot,
+    Structure,
+    encoded,
+)
+from ..trace.scalars import Baked
+from ..types import TensorType, tensor_type
+from .generator import Answer, Call, Generator, No, Region, Yes
+from .patterns import Finder, Pattern
+
+Outputs = Sequence[tuple[int, int]]
+#: operands and results of a region together
+MOST_ARRAYS: Final = 1024
+
+
+class Part(NamedTuple):
+    """A region of a program.
+
+    Attributes:
+        generator: what runs it.
+        members: its instructions, in order.
+        operands: what it is given, in order: results of others, leaves and run-time scalars.
+        outputs: its results that others use or that the program returns, (instruction, result).
+        region: it as a program of its own.
+    """
+
+    generator: Generator
+    members: tuple[int, ...]
+    operands: tuple[Operand, ...]
+    outputs: tuple[tuple[int, int], ...]
+    region: Region
+
+
+class Partition:
+    """A program in regions.
+
+    Attributes:
+        parts: the regions, in an order in which they can run.
+        steps: of everything, in an order in which it can run: the number of a region, or
+            ``-1 - n`` for instruction ``n``, which is XLA's.
+        owner: of each instruction, the number of its region, -1 for XLA's.
+        reasons: of each instruction, why each generator that was asked does not do it.
+    """
+
+    __slots__ = ("parts", "steps", "owner", "reasons")
+
+    def __init__(
+        self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]]
+    ) -> None:
+        self.parts: Final = parts
+        self.steps: Final = steps
+        self.owner: Final = owner
+        self.reasons: Final = reasons
+
+
+def partition(
+    structure: Structure, outputs: Outputs, generators: Sequence[Generator],
+    refused: Iterable[tuple[str, str]] = (),
+) -> Partition:  # fmt: skip
+    """Divide a program among generators, of which those named first win where priorities are equal.
+
+    ``refused`` are regions that are not to be made, as (generator's name, key of the region's
+    program). What predicates and patterns raise is the reason for which their op is left to XLA.
+    """
+    found = _Claims(structure, outputs)
+    ordered = sorted(dict.fromkeys(generators), key=lambda g: -g.priority)
+    for generator in ordered:
+        found.claim(generator)
+    graph = _Graph(structure, found.units)
+    parts: list[Part] = []
+    no = set(refused)
+    for generator in ordered:
+        mine = [u for u, by in enumerate(found.by) if by is generator]
+        groups = graph.merged(mine, generator.merges)
+        for group in groups:
+            part = found.part(generator, group)
+            answer = _worth(generator, part, no)
+            if answer:
+                graph.join(group)
+                parts.append(part)
+            else:
+                assert isinstance(answer, No)
+                for n in part.members:
+                    found.reasons[n][generator.name] = answer.reason
+    return _ordered(structure, parts, found.reasons)
+
+
+def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> Answer:
+    if not part.outputs:
+        return No("nothing uses its results")
+    count = len(part.operands) + len(part.outputs)
+    if count > MOST_ARRAYS:
+        return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
+    if refused and (generator.name, part.region.program.key) in refused:
+        return No("it failed here before")
+    return _asked(lambda: generator.worthwhile(part.region))
+
+
+def _asked(question: Callable[[], Any]) -> Answer:
+    """What a generator answers; what it raises, or anything else, is a reason for no."""
+    try:
+        answer = question()
+    except Exception as error:
+        reraise_from_handler(error)
+        return No(f"its predicate raised {told(error)}")
+    if isinstance(answer, (Yes, No)):
+        return answer
+    return No(f"its predicate gave {shown(answer)}, expected YES or No(reason)")
+
+
+def told(error: BaseException) -> str:
+    """An error of a generator's in words, whatever its own text does."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as again:
+        reraise_from_handler(again)
+        return type(error).__name__
+
+
+def shown(answer: object) -> str:
+    """What a generator gave, for people."""
+    try:
+        return f"{answer!r:.80}"
+    except Exception as error:
+        reraise_from_handler(error)
+        return f"a {type(answer).__name__}"
+
+
+def _patterns(generator: Generator) -> list[Pattern] | No:
+    """A generator's patterns, or why it has none."""
+    try:
+        found = list(generator.patterns())
+    except Exception as error:
+        reraise_from_handler(error)
+        return No(f"its patterns raised {told(error)}")
+    if not all(isinstance(p, Pattern) for p in found):
+        return No("its patterns are not all Patterns")
+    return found
+
+
+class _Claims:
+    """Who does what, before regions are made. A unit is an op, or a group that a pattern found."""
+
+    def __init__(self, structure: Structure, outputs: Outputs) -> None:
+        self.structure: Final = structure
+        self.instructions: Final = structure.instructions
+        self.outputs: Final = set(outputs)
+        n = len(self.instructions)
+        self.units: Final[list[tuple[int, ...]]] = [(k,) for k in range(n)]
+        self.by: Final[list[Generator | None]] = [None] * n
+        self.names: Final[list[str]] = [""] * n
+        self.reasons: Final[list[dict[str, str]]] = [{} for _ in range(n)]
+        users = [0] * n
+        #: of each result that is used, by whom
+        self.readers: Final[dict[tuple[int, int], set[int]]] = {}
+        for number, i in enumerate(self.instructions):
+            for item in i.operands:
+                if isinstance(item, Result):
+                    users[item.instruction] += 1
+                    self.readers.setdefault((item.instruction, item.number), set()).add(number)
+        for n_, _ in self.outputs:
+            users[n_] += 1
+        self.users: Final = users
+        self.excluded: Final = [_excluded(i) for i in self.instructions]
+
+    def claim(self, generator: Generator) -> None:
+        name = generator.name
+        patterns = _patterns(generator)
+        if isinstance(patterns, No):
+            for reasons in self.reasons:
+                reasons[name] = patterns.reason
+            patterns = []
+        finder = Finder(self.instructions, self.users)
+        for pattern in patterns:
+            for root in range(len(self.instructions) - 1, -1, -1):
+                for members in finder.at(pattern, root):
+                    if self._taken(members, generator, pattern):
+                        break
+        answers: dict[object, Answer] = {}
+        for number, i in enumerate(self.instructions):
+            if self.by[number] is not None or not self.units[number]:
+                continue
+            reason = self.excluded[number]
+            if reason:
+                self.reasons[number][name] = reason
+                continue
+            asked = (i.spec, i.operand_types)
+            answer = answers.get(asked)
+            if answer is None:
+                call = Call.of(i)
+                answer = answers[asked] = _asked(functools.partial(generator.supports, call))
+            if isinstance(answer, No):
+                self.reasons[number].setdefault(name, answer.reason)
+            else:
+                self.by[number] = generator
+                self.reasons[number].pop(name, None)
+
+    def _taken(
+        self, members: tuple[int, ...], generator: Generator, pattern: Pattern
+    ) -> bool:
+        """Make a match a group of the generator's, where that can be."""
+        if len(members) < 2 or any(
+            self.by[k] is not None or self.excluded[k] for k in members
+        ):
+            return False
+        if pattern.check is not None:
+            calls = [Call.of(self.instructions[k]) for k in members]
+            answer = _asked(functools.partial(pattern.check, calls))
+            if isinstance(answer, No):
+                for k in members:
+                    self.reasons[k][generator.name] = f"{pattern.name}: {answer.reason}"
+                return False
+        self._group(members, generator, pattern.name)
+        return True
+
+    def _group(self, members: tuple[int, ...], generator: Generator, name: str) -> None:
+        """Make a group of a match a unit, in the place of its last op."""
+        for k in members:
+            self.units[k] = ()
+            self.by[k] = generator
+            self.reasons[k].pop(generator.name, None)
+        last = members[-1]
+        self.units[last] = members
+        self.names[last] = name
+
+    def part(self, generator: Generator, units: Sequence[int]) -> Part:
+        """The region of some units."""
+        members = tuple(sorted(n for u in units for n in self.units[u]))
+        inside = set(members)
+        operands: dict[Operand, int] = {}
+        renumbered = {old: new for new, old in enumerate(members)}
+        stream: list[object] = []
+        types: list[TensorType] = []
+        for n in members:
+            i = self.instructions[n]
+            stream.append(i.spec)
+            for item, t in zip(i.operands, i.operand_types, strict=True):
+                if item is None or isinstance(item, Baked):
+                    stream.append(encoded(item))
+                elif isinstance(item, Result) and item.instruction in inside:
+                    stream.append(encoded(Result(renumbered[item.instruction], item.number)))
+                else:
+                    if item not in operands:
+                        operands[item] = len(operands)
+                        types.append(
+                            tensor_type((), item.dtype) if isinstance(item, ScalarSlot)
+                            else _present(t))
+                    stream.append(encoded(Leaf(operands[item])))
+        given = [
+            (n, r) for n in members for r in range(len(self.instructions[n].types))
+            if (n, r) in self.outputs or self.readers.get((n, r), set()) - inside]
+        program = Program(
+            Structure(tuple(stream), tuple(types)), [(renumbered[n], r) for n, r in given], [])
+        composites = tuple(
+            (self.names[u], tuple(renumbered[n] for n in self.units[u]))
+            for u in sorted(units) if self.names[u])
+        results = [self.instructions[n].types[r] for n, r in given]
+        logical = tuple(tuple(range(t.ndim)) for t in (*types, *results))
+        return Part(generator, members, tuple(operands), tuple(given),
+                    Region(program, composites, logical))
+
+
+def _present(t: TensorType | None) -> TensorType:
+    assert t is not None, "an absent operand is no operand of a region"
+    return t
+
+
+def _excluded(i: Instruction) -> str:
+    """Why an instruction is never offered, or ""."""
+    spec = i.spec
+    if spec.effect:
+        return "it has effects of its own"
+    if spec.fallible or spec.checked:
+        return "it can fail while it runs"
+    if any(t is not None and t.size == 0 for t in (*i.operand_types, *i.types)):
+        return "an operand or result is empty"
+    return ""
+
+
+def _effects(structure: Structure) -> list[int]:
+    """The instructions with effects of their own, in order; none is in a region."""
+    return [n for n, i in enumerate(structure.instructions) if i.spec.effect]
+
+
+class _Graph:
+    """Units and what they need, in which regions become single nodes."""
+
+    def __init__(self, structure: Structure, units: Sequence[tuple[int, ...]]) -> None:
+        n = len(units)
+        #: of each instruction, the unit that it is in
+        home = [0] * n
+        for u, members in enumerate(units):
+            for k in members:
+                home[k] = u
+        self.alive: Final = [bool(members) for members in units]
+        self.needs: Final[list[set[int]]] = [set() for _ in range(n)]
+        self.feeds: Final[list[set[int]]] = [set() for _ in range(n)]
+        for number, i in enumerate(structure.instructions):
+            u = home[number]
+            for item in i.operands:
+                if isinstance(item, Result) and home[item.instruction] != u:
+                    self.needs[u].add(home[item.instruction])
+                    self.feeds[home[item.instruction]].add(u)
+        # effects happen in the order in which they were recorded
+        effects = _effects(structure)
+        for before, after in zip(effects, effects[1:], strict=False):
+            self.needs[home[after]].add(home[before])
+            self.feeds[home[before]].add(home[after])
+
+    def merged(self, mine: Sequence[int], merges: bool) -> list[list[int]]:
+        """The units of one generator in groups, each of which can become a node."""
+        if not merges:
+            return [[u] for u in mine if self.alive[u]]
+        wave = self._waves({u for u in mine if self.alive[u]})
+        parent = {u: u for u in wave}
+
+        def root(u: int) -> int:
+            while parent[u] != u:
+                parent[u] = parent[parent[u]]
+                u = parent[u]
+            return u
+
+        for u, w in wave.items():
+            for v in self.needs[u]:
+                if wave.get(v) == w:
+                    parent[root(u)] = root(v)
+        groups: dict[int, list[int]] = {}
+        for u in sorted(wave):
+            groups.setdefault(root(u), []).append(u)
+        return list(groups.values())
+
+    def _waves(self, mine: set[int]) -> dict[int, int]:
+        """The wave in which each unit of a generator is taken."""
+        left = [len(needs) for needs in self.needs]
+        #: others' units that use a result of the wave
+        border: set[int] = set()
+        found: dict[int, int] = {}
+        number = 0
+        others = [u for u, alive in enumerate(self.alive) if alive and not left[u]]
+        own: list[int] = []
+        held: list[int] = []
+        while others or own or held:
+            # what is not ours first, so that as much of ours as can be is ready
+            if others:
+                u = others.pop()
+                if u in mine:
+                    own.append(u)
+                    continue
+                if u in border:
+                    held.append(u)
+                    continue
+            elif own:
+                u = own.pop()
+                found[u] = number
+                border.update(v for v in self.feeds[u] if v not in mine)
+            else:
+                number += 1
+                border.clear()
+                others, held = held, []
+                continue
+            for v in self.feeds[u]:
+                left[v] -= 1
+                if not left[v]:
+                    others.append(v)
+        return found
+
+    def join(self, group: Sequence[int]) -> None:
+        """Make a group one node, which is that of its first unit."""
+        first, *rest = group
+        inside = set(group)
+        for u in rest:
+            self.alive[u] = False
+            for v in self.needs[u]:
+                self.feeds[v].discard(u)
+                self.feeds[v].add(first)
+            for v in self.feeds[u]:
+                self.needs[v].discard(u)
+                self.needs[v].add(first)
+            self.needs[first] |= self.needs[u]
+            self.feeds[first] |= self.feeds[u]
+            self.needs[u], self.feeds[u] = set(), set()
+        self.needs[first] -= inside
+        self.feeds[first] -= inside
+
+
+def _ordered(
+    structure: Structure, parts: list[Part], reasons: list[dict[str, str]]
+) -> Partition:
+    """Everything in an order in which it can run, near to that in which it was recorded."""
+    n = len(structure.instructions)
+    owner = [-1] * n
+    for p, part in enumerate(parts):
+        for k in part.members:
+            owner[k] = p
+    # a node is an instruction of XLA's, or a region by its last instruction
+    node = [parts[p].members[-1] if p >= 0 else k for k, p in enumerate(owner)]
+    needs: dict[int, set[int]] = {k: set() for k in node}
+    feeds: dict[int, set[int]] = {k: set() for k in node}
+    for k, i in enumerate(structure.instructions):
+        for item in i.operands:
+            if isinstance(item, Result) and node[item.instruction] != node[k]:
+                needs[node[k]].add(node[item.instruction])
+                feeds[node[item.instruction]].add(node[k])
+    effects = _effects(structure)
+    for before, after in zip(effects, effects[1:], strict=False):
+        needs[after].add(before)
+        feeds[before].add(after)
+    left = {k: len(before) for k, before in needs.items()}
+    ready = [k for k, count in left.items() if not count]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        k = heapq.heappop(ready)
+        order.append(k)
+        for v in feeds[k]:
+            left[v] -= 1
+            if not left[v]:
+                heapq.heappush(ready, v)
+    assert len(order) == len(needs), "regions depend on each other in a circle"
+    place = {k: at for at, k in enumerate(order)}
+    numbered = sorted(range(len(parts)), key=lambda p: place[parts[p].members[-1]])
+    renumbered = {old: new for new, old in enumerate(numbered)}
+    owner = [renumbered[p] if p >= 0 else -1 for p in owner]
+    steps = [owner[k] if owner[k] >= 0 else -1 - k for k in order]
+    return Partition([parts[p] for p in numbered], steps, owner, reasons)

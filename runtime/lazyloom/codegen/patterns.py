@@ -1,0 +1,147 @@
+"""Patterns over recorded programs: groups of ops that a generator does as one.
+
+A pattern is a tree, the last op at its root::
+
+    x, w, b = any_value(), any_value(), any_value()
+    Pattern("linear_relu", match("relu", match("add", match("dot_general", x, w), b)))
+
+What lies inside is used by the group alone: an inner op whose result anything else uses is no part
+of a match.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from ..program.program import Instruction, Operand, Result
+
+if TYPE_CHECKING:
+    from .generator import Answer, Call
+
+
+#: ways to match at one root that are looked at: where operands commute, each op doubles them
+WAYS: Final = 1000
+
+
+class Any_:
+    """Matches any operand; the same object twice in a pattern is the same operand."""
+
+    __slots__ = ()
+
+
+class Match:
+    """Matches an op whose operands match.
+
+    Attributes:
+        ops: the names of the ops that match.
+        operands: what its first operands are; those beyond are any.
+        commutes: the first two may change places.
+        optional: what matches its first operand matches in its place, too.
+    """
+
+    __slots__ = ("ops", "operands", "commutes", "optional")
+
+    def __init__(
+        self, ops: frozenset[str], operands: tuple[Node, ...], commutes: bool, optional: bool
+    ) -> None:
+        self.ops: Final = ops
+        self.operands: Final = operands
+        self.commutes: Final = commutes
+        self.optional: Final = optional
+
+
+Node = Any_ | Match
+
+
+def any_value() -> Any_:
+    """Any operand."""
+    return Any_()
+
+
+def match(ops: str, *operands: Node, commutes: bool = False, optional: bool = False) -> Match:
+    """An op of one of some names, "add sub" for two, with those first operands."""
+    return Match(frozenset(ops.split()), operands, commutes, optional)
+
+
+class Pattern:
+    """A named group of ops.
+
+    Attributes:
+        name: what reports and :attr:`~lazyloom.codegen.Region.composites` call it.
+        root: the tree; its root is an op.
+        check: asked of what matched, root last: :data:`~lazyloom.codegen.YES`, or why it does not.
+    """
+
+    __slots__ = ("name", "root", "check")
+
+    def __init__(
+        self, name: str, root: Match, check: Callable[[Sequence[Call]], Answer] | None = None
+    ) -> None:
+        self.name: Final = name
+        self.root: Final = root
+        self.check: Final = check
+
+
+#: a way to match: the instructions, and what wildcards stand for
+_Way = tuple[tuple[int, ...], dict[Any_, Operand]]
+
+
+class Finder:
+    """Finds matches in a program.
+
+    ``users`` are, of each instruction, how many operands and outputs its results are.
+    """
+
+    def __init__(self, instructions: Sequence[Instruction], users: Sequence[int]) -> None:
+        self.instructions: Final = instructions
+        self.users: Final = users
+
+    def at(self, pattern: Pattern, number: int) -> Iterator[tuple[int, ...]]:
+        """The instructions of each match whose root is that one, in order; at most ``WAYS``."""
+        seen: set[tuple[int, ...]] = set()
+        for members, _ in islice(self._op(pattern.root, number, {}), WAYS):
+            found = tuple(sorted(set(members)))
+            if found not in seen and self._closed(found, number):
+                seen.add(found)
+                yield found
+
+    def _closed(self, members: tuple[int, ...], root: int) -> bool:
+        """Whether nothing else uses what lies inside."""
+        used = Counter(
+            item.instruction for n in members for item in self.instructions[n].operands
+            if isinstance(item, Result))
+        return all(self.users[n] == used[n] for n in members if n != root)
+
+    def _op(self, node: Match, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
+        """The ways in which an instruction matches."""
+        i = self.instructions[number]
+        if i.spec.op.name in node.ops and len(i.operands) >= len(node.operands):
+            orders = [tuple(i.operands)]
+            if node.commutes and len(i.operands) >= 2:
+                orders.append((i.operands[1], i.operands[0], *i.operands[2:]))
+            for operands in orders:
+                yield from self._operands(node.operands, operands, (number,), bound)
+        if node.optional and node.operands:
+            yield from self._value(node.operands[0], Result(number, 0), bound)
+
+    def _operands(
+        self, nodes: Sequence[Node], operands: Sequence[Operand], members: tuple[int, ...],
+        bound: dict[Any_, Operand],
+    ) -> Iterator[_Way]:
+        if not nodes:
+            yield members, bound
+            return
+        for inner, known in self._value(nodes[0], operands[0], bound):
+            yield from self._operands(nodes[1:], operands[1:], members + inner, known)
+
+    def _value(
+        self, node: Node, operand: Operand, bound: dict[Any_, Operand]
+    ) -> Iterator[_Way]:
+        if isinstance(node, Any_):
+            if bound.get(node, operand) == operand:
+                yield (), {**bound, node: operand}
+        elif isinstance(operand, Result) and operand.number == 0:
+            yield from self._op(node, operand.instruction, bound)

@@ -1,0 +1,182 @@
+"""Which code generators there are, and which are in use: a choice of the process.
+
+Installed ones name themselves by an entry point of the group ``lazyloom.generators``: the name, and
+``package.module:Class``. :func:`register` adds one that is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import warnings
+import weakref
+from typing import Any, Final
+
+from ..cache import memory
+from ..errors import ArgumentError, type_name
+from ..interrupts import reraise_from_handler
+from .generator import Generator
+
+#: names the generators in use, separated by commas; "xla" for none
+VARIABLE: Final = "LAZYLOOM_CODEGEN"
+#: the entry points that name installed generators
+GROUP: Final = "lazyloom.generators"
+#: what is compiled by XLA, and so by no generator
+XLA: Final = "xla"
+
+_known: Final[dict[str, Generator]] = {}
+_identities: Final[weakref.WeakKeyDictionary[Generator, str]] = weakref.WeakKeyDictionary()
+_registered: Final[dict[tuple[str, str], int]] = {}
+_lock: Final = threading.RLock()
+_installed = False
+_installed_names: Final[set[str]] = set()
+#: the names that were in use at first; None before anybody asked
+_first: tuple[str, ...] | None = None
+#: the names that were chosen; None for those at first
+_chosen: tuple[str, ...] | None = None
+
+
+def register(generator: Generator) -> None:
+    """Add a generator, which :func:`use` can name, in the place of one of its name.
+
+    Raises ArgumentError for what is no Generator, or has no name or version.
+    """
+    if not isinstance(generator, Generator):
+        raise ArgumentError(f"register: a {type_name(generator)} was given, expected a Generator")
+    for attribute in ("name", "version"):
+        value: Any = getattr(generator, attribute, None)
+        if not isinstance(value, str) or not value or (attribute == "name" and value == XLA):
+            raise ArgumentError(
+                f"register: the {attribute} of a {type_name(generator)} is {value!r}, expected a "
+                f"text{f' other than {XLA!r}' if attribute == 'name' else ''}")
+    with _lock:
+        before = _known.get(generator.name)
+        if before is generator:
+            return
+        _known[generator.name] = generator
+        each = (generator.name, generator.version)
+        number = _registered[each] = _registered.get(each, 0) + 1
+        _identities[generator] = (
+            generator.version if number == 1 else f"{generator.version}#{number}")
+        if before is not None:
+            # programs in memory call the other one
+            memory.clear()
+
+
+def identity(generator: Generator) -> str:
+    """Its version, and which one it is of those that were registered with that name and version."""
+    return _identities.get(generator, generator.version)
+
+
+def available() -> dict[str, Generator]:
+    """All generators by name: installed ones and those that were registered."""
+    _find()
+    with _lock:
+        return dict(_known)
+
+
+def in_use() -> tuple[str, ...]:
+    """The names of the generators in use, those that win first.
+
+    At first what LAZYLOOM_CODEGEN names, or else all that are installed.
+    """
+    found = _chosen
+    return at_first() if found is None else found
+
+
+def at_first() -> tuple[str, ...]:
+    """The names of the generators in use before anybody chooses."""
+    global _first
+    if _first is None:
+        with _lock:
+            if _first is None:
+                text = os.environ.get(VARIABLE)
+                _first = tuple(available()) if text is None else _names(
+                    VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
+    return _first
+
+
+def generators(names: tuple[str, ...] | None) -> list[Generator]:
+    """The generators of those names; None for those that are in use at first."""
+    if names is None:
+        names = at_first()
+    if names:
+        _find()
+    return [_known[n] for n in names if n in _known]
+
+
+def elsewhere(names: tuple[str, ...] | None) -> bool:
+    """Whether other processes have the generators of those names: they are installed ones."""
+    return all(g.name in _installed_names for g in generators(names))
+
+
+def versions(names: tuple[str, ...] | None) -> str:
+    """What tells programs compiled with those generators from others."""
+    return " ".join(f"{g.name}={identity(g)}" for g in generators(names))
+
+
+class _Use(contextlib.AbstractContextManager["_Use"]):
+    """What :func:`use` returns: a ``with`` block at whose end the choice before is back."""
+
+    def __init__(self, before: tuple[str, ...] | None) -> None:
+        self._before: Final = before
+
+    def __exit__(self, *exc: object) -> None:
+        _choose(self._before)
+
+
+def use(*names: str) -> _Use:
+    """Choose the generators of this process, those that win first: ``use("onednn", "xla")``.
+
+    "xla" stands for what they leave over and may be left out; ``use("xla")`` is XLA alone. The
+    choice holds until the next one, or to the end of a ``with`` block. Programs that were compiled
+    for another choice stay in memory for when it is back.
+
+    Raises ArgumentError for a name that is not known; the message lists those that are.
+    """
+    found = _Use(_chosen)
+    _choose(_names("use", names))
+    return found
+
+
+def _choose(names: tuple[str, ...] | None) -> None:
+    global _chosen
+    with _lock:
+        _chosen = names
+        memory.select(names)
+
+
+def _names(who: str, given: Any) -> tuple[str, ...]:
+    known = available()
+    for name in given:
+        if name != XLA and name not in known:
+            raise ArgumentError(
+                f"{who}: the code generator {name!r} is not known, expected "
+                f"{', '.join(map(repr, [*known, XLA]))}; install its package, or register it")
+    return tuple(dict.fromkeys(n for n in given if n != XLA))
+
+
+def _find() -> None:
+    """Make the installed generators, once. One that cannot be made is left out, with a warning."""
+    global _installed
+    if _installed:
+        return
+    with _lock:
+        if _installed:
+            return
+        _installed = True
+        # slow to import
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=GROUP):
+            try:
+                made = entry.load()()
+                if made is not None:
+                    register(made)
+                    _installed_names.add(made.name)
+            except Exception as error:
+                reraise_from_handler(error)
+                warnings.warn(
+                    f"the code generator {entry.name!r} ({entry.value}) cannot be used: "
+                    f"{type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)

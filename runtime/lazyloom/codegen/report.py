@@ -1,0 +1,101 @@
+"""What went where in a program, and why: for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ..interrupts import reraise_from_handler
+from ..program.program import Program
+from . import faults, registry
+from .check import check
+from .generator import Call
+from .partition import Part, Partition, partition
+
+
+class Report:
+    """Where each op of a program runs.
+
+    Attributes:
+        program: the program.
+        partition: it in regions.
+    """
+
+    __slots__ = ("program", "partition")
+
+    def __init__(self, program: Program, found: Partition) -> None:
+        self.program: Final = program
+        self.partition: Final = found
+
+    @property
+    def coverage(self) -> float:
+        """The part of the program's ops that are in regions."""
+        owner = self.partition.owner
+        return sum(p >= 0 for p in owner) / max(len(owner), 1)
+
+    def generator(self, number: int) -> str:
+        """The generator that runs an instruction, "xla" for XLA."""
+        p = self.partition.owner[number]
+        return registry.XLA if p < 0 else self.partition.parts[p].generator.name
+
+    def left_behind(self) -> list[int]:
+        """The heavy ops (products, convolutions, ...) that are XLA's while regions exist."""
+        if not self.partition.parts:
+            return []
+        instructions = self.program.structure.instructions
+        return [n for n, p in enumerate(self.partition.owner)
+                if p < 0 and instructions[n].spec.heavy and self.partition.reasons[n]]
+
+    def text(self) -> str:
+        """A line an op: where it runs, or why no generator does it; then the regions."""
+        found = self.partition
+        lines = []
+        for n, i in enumerate(self.program.structure.instructions):
+            p = found.owner[n]
+            results = ", ".join(t.text for t in i.types)
+            head = f"  %{n} = {i.spec.op.name} : {results}"
+            if p >= 0:
+                lines.append(f"{head} -> {self.generator(n)}, region {p}")
+            else:
+                why = "; ".join(f"{name}: {reason}" for name, reason in found.reasons[n].items())
+                lines.append(f"{head} -> xla{f' ({why})' if why else ''}")
+        count = Counter(self.generator(n) for n in range(len(found.owner)))
+        total = ", ".join(f"{name} {k}" for name, k in count.most_common())
+        lines.append(f"{len(found.owner)} ops: {total}; {len(found.parts)} regions")
+        for p, part in enumerate(found.parts):
+            seconds = _seconds(part)
+            ops = Counter(Call.of(i).op for i in part.region.program.structure.instructions)
+            names = ", ".join(name if k == 1 else f"{k} {name}" for name, k in ops.most_common(6))
+            groups = sorted({name for name, _ in part.region.composites})
+            lines.append(
+                f"  region {p}: {part.generator.name}, {names}"
+                + (f"; as {', '.join(groups)}" if groups else "")
+                + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else ""))
+        for n in self.left_behind():
+            lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
+                         "is heavy work that no generator does")
+        return "\n".join(lines)
+
+    __str__ = text
+
+
+def _seconds(part: Part) -> float | None:
+    try:
+        found = part.generator.seconds(part.region)
+        return None if found is None else float(found)
+    except Exception as error:
+        reraise_from_handler(error)
+        return None
+
+
+def explain(program: Program) -> Report:
+    """Where each op of a program runs with the generators in use.
+
+    Args:
+        program: of :func:`lazyloom.program_of`, or of an evaluation's record.
+    """
+    structure = program.structure
+    found = partition(structure, program.outputs, registry.generators(registry.in_use()),
+                      faults.refused())
+    check(structure, program.outputs, found)
+    return Report(program, found)

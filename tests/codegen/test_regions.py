@@ -1,0 +1,455 @@
+"""Regions of other generators run inside programs, and a program never depends on their working."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+import lazyloom_torch as torch
+from lazyloom import codegen
+from lazyloom.backends.xla.regions import engines
+from lazyloom.errors import ArgumentError
+from tests.codegen.generators import InC, InNumPy
+
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
+]
+
+
+def used(generator: codegen.Generator) -> Any:
+    codegen.register(generator)
+    return codegen.use(generator.name)
+
+
+def numbers(*shape: int, dtype: str = "float32", seed: int = 0) -> Any:
+    found = numpy.random.default_rng(seed).standard_normal(shape) * 4
+    return found.astype(dtype)
+
+
+def test_a_region_runs_inside_a_program() -> None:
+    g = InNumPy("add", "multiply", "exp")
+    a, b = numbers(3, 4), numbers(3, 4, seed=1)
+    with used(g):
+        x, y = np.asarray(a), np.asarray(b)
+        z = np.exp((x * y + x) / 9)
+        w = np.tanh(z) + z * 2.5
+        assert g.calls == 0
+        found = numpy.asarray(w)
+    z = numpy.exp((a * b + a) / numpy.float32(9))
+    numpy.testing.assert_allclose(found, numpy.tanh(z) + z * numpy.float32(2.5), rtol=1e-6)
+    # the division and tanh are XLA's, and what lies on both sides of them cannot be one region
+    assert sorted(map(sorted, g.built)) == [
+        ["add"], ["add", "multiply"], ["exp", "multiply"]] and g.calls == 3
+
+
+def test_a_text_in_c_is_compiled_and_run() -> None:
+    g = InC()
+    a, b = numbers(257), numbers(257, seed=1)
+    with used(g):
+        x, y = np.asarray(a), np.asarray(b)
+        found = numpy.asarray(x * y + x)
+        report = codegen.explain(lazyloom.last_evaluation().program)
+    assert [report.generator(n) for n in range(2)] == ["in_c", "in_c"]
+    numpy.testing.assert_allclose(found, a * b + a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [
+    "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "complex64", "complex128"])
+def test_every_dtype_comes_and_goes(dtype: str) -> None:
+    g = InNumPy("add", "negative")
+    a = numbers(5, 3, dtype=dtype)
+    with used(g):
+        x = np.asarray(a)
+        found = numpy.asarray(-(x + x))
+    assert found.dtype == a.dtype and g.calls == 1
+    numpy.testing.assert_array_equal(found, -(a + a))
+
+
+def test_bfloat16_and_bool_come_and_go() -> None:
+    g = InNumPy("add", "logical_not")
+    with used(g):
+        x = torch.tensor([1.5, -2.0, float("nan")], dtype=torch.bfloat16)
+        y = torch.tensor([True, False])
+        assert (x + x).tolist()[:2] == [3.0, -4.0]
+        assert (~y).tolist() == [False, True] or torch.logical_not(y).tolist() == [False, True]
+    assert g.calls >= 1
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 0, 3), (7,), (1, 1, 1), (300, 300)])
+def test_odd_shapes(shape: tuple[int, ...]) -> None:
+    g = InNumPy("add")
+    a = numbers(*shape)
+    with used(g):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+    assert found.shape == shape and g.calls == (0 not in shape)
+
+
+def test_special_values_pass() -> None:
+    a = numpy.array([numpy.nan, numpy.inf, -numpy.inf, -0.0, 1e-42], "float32")
+    with used(InNumPy("negative")):
+        found = numpy.asarray(-np.asarray(a))
+    assert found.tobytes() == (-a).tobytes()
+
+
+def test_one_array_twice_and_several_results() -> None:
+    g = InNumPy("add", "multiply")
+    a = numbers(4, 4)
+    with used(g):
+        x = np.asarray(a)
+        s = x + x
+        p = s * s
+        numpy.testing.assert_array_equal(numpy.asarray(p), (a + a) * (a + a))
+        numpy.testing.assert_array_equal(numpy.asarray(s), a + a)
+        q = p * x
+        r = q + p
+        lazyloom.sync(q, r)
+        numpy.testing.assert_array_equal(numpy.asarray(r), p_of(a) * a + p_of(a))
+        numpy.testing.assert_array_equal(numpy.asarray(q), p_of(a) * a)
+
+
+def p_of(a: Any) -> Any:
+    return (a + a) * (a + a)
+
+
+def test_the_order_in_memory_that_a_generator_wants() -> None:
+    g = InNumPy("add", "multiply", order=True)
+    a, b = numbers(3, 5), numbers(3, 5, seed=1)
+    with used(g):
+        x, y = np.asarray(a), np.asarray(b)
+        found = numpy.asarray(np.tanh(x * y) + y)
+    numpy.testing.assert_allclose(found, numpy.tanh(a * b) + b, rtol=1e-6)
+    assert g.calls == 2
+
+
+def test_layouts_that_are_none_leave_the_region_to_xla() -> None:
+    class Wrong(InNumPy):
+        def layouts(self, region: codegen.Region) -> Any:
+            return [(0, 0)]
+
+    a = numbers(3, 5)
+    with used(Wrong("add")), pytest.warns(RuntimeWarning, match="layouts"):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+
+
+def test_what_is_given_up_may_be_overwritten_by_a_region() -> None:
+    g = InNumPy("add", "multiply")
+    a = numbers(64, 64)
+    with used(g):
+        x = torch.tensor(a)
+        y = x.clone()
+        for _ in range(3):
+            x.add_(y)
+            x.mul_(2)
+            assert numpy.array_equal(y.numpy(), a)
+            x.sum().item()
+    expected = a.copy()
+    for _ in range(3):
+        expected = (expected + a) * 2
+    numpy.testing.assert_allclose(x.numpy(), expected, rtol=1e-6)
+
+
+def test_gradients_go_through_regions() -> None:
+    g = InNumPy("multiply", "tanh", "add")
+    a = numbers(6)
+    with used(g):
+        x = torch.tensor(a, requires_grad=True)
+        (torch.tanh(x * x) + x).sum().backward()
+        assert x.grad is not None
+        found = x.grad.numpy()
+    t = numpy.tanh(a * a)
+    numpy.testing.assert_allclose(found, (1 - t * t) * 2 * a + 1, rtol=1e-4, atol=1e-6)
+
+
+def test_regions_in_loops() -> None:
+    g = InNumPy("tanh")
+    a, w = numbers(8), numbers(8, 8, seed=1) / 30
+    with used(g):
+        x, m = np.asarray(a), np.asarray(w)
+        for _ in range(40):
+            x = np.tanh(x @ m)
+        found = numpy.asarray(x)
+    for _ in range(40):
+        a = numpy.tanh(a @ w)
+    numpy.testing.assert_allclose(found, a, rtol=1e-3, atol=1e-6)
+    assert g.calls == 40
+
+
+# choosing
+
+
+def test_a_choice_holds_and_the_one_before_comes_back() -> None:
+    g = InNumPy("add")
+    codegen.register(g)
+    a = np.asarray(numbers(3))
+    before = codegen.in_use()
+    with codegen.use("in_numpy", "xla"):
+        assert codegen.in_use() == ("in_numpy",)
+        lazyloom.sync(a + a)
+        with codegen.use("xla"):
+            assert codegen.in_use() == ()
+            lazyloom.sync(a + a)
+            assert g.calls == 1
+        compiled = lazyloom.stats()["programs_compiled"]
+        lazyloom.sync(a + a)
+        assert lazyloom.stats()["programs_compiled"] == compiled
+        assert g.calls == 2 and len(g.built) == 1
+    assert codegen.in_use() == before
+
+
+def test_an_unknown_generator_is_an_error_that_names_those_there_are() -> None:
+    codegen.register(InNumPy("add"))
+    with pytest.raises(ArgumentError, match="'none_such' is not known.*'in_numpy'.*'xla'"):
+        codegen.use("none_such")
+
+
+@pytest.mark.parametrize("given", [3, "in_numpy", None, InNumPy])
+def test_what_is_no_generator_is_not_registered(given: Any) -> None:
+    with pytest.raises(ArgumentError, match="expected a Generator"):
+        codegen.register(given)
+
+
+def test_a_generator_needs_a_name_and_a_version() -> None:
+    g = InNumPy("add", name="xla")
+    with pytest.raises(ArgumentError, match="other than 'xla'"):
+        codegen.register(g)
+    g = InNumPy("add")
+    g.version = ""  # type: ignore[misc]
+    with pytest.raises(ArgumentError, match="version"):
+        codegen.register(g)
+
+
+# what fails
+
+
+def ran(g: codegen.Generator, times: int = 1) -> list[warnings.WarningMessage]:
+    """Run a program with a generator, compare its values, and give the warnings."""
+    a, b = numbers(5, 5), numbers(5, 5, seed=1)
+    expected = numpy.tanh(a * b + a) + a
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with used(g):
+            for _ in range(times):
+                x, y = np.asarray(a), np.asarray(b)
+                found = numpy.asarray(np.tanh(x * y + x) + x)
+                numpy.testing.assert_allclose(found, expected, rtol=1e-5)
+    return [w for w in told if "code generator" in str(w.message)]
+
+
+class Failing(InNumPy):
+    """A generator that fails where ``at`` says."""
+
+    def __init__(self, at: str, error: Exception) -> None:
+        super().__init__("add", "multiply")
+        self.at = at
+        self.error = error
+
+    def supports(self, call: codegen.Call) -> codegen.Answer:
+        if self.at == "supports":
+            raise self.error
+        return super().supports(call)
+
+    def worthwhile(self, region: codegen.Region) -> codegen.Answer:
+        if self.at == "worthwhile":
+            raise self.error
+        return codegen.YES
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        if self.at == "build":
+            raise self.error
+        return super().build(region)
+
+    def before(self, operands: tuple[Any, ...]) -> None:
+        if self.at == f"run {self.calls}":
+            raise self.error
+
+
+@pytest.mark.parametrize("at", ["supports", "worthwhile"])
+def test_a_predicate_that_raises_is_a_reason(at: str) -> None:
+    g = Failing(at, ZeroDivisionError("oh"))
+    assert ran(g) == [] and g.calls == 0
+    with codegen.use(g.name):
+        x = np.asarray(numbers(3))
+        text = codegen.explain(lazyloom.program_of(x + x)).text()
+    assert "raised ZeroDivisionError: oh" in text
+
+
+@pytest.mark.parametrize("error", [ValueError("no such thing"), MemoryError("too large")])
+def test_a_region_that_cannot_be_built_is_xlas(error: Exception) -> None:
+    g = Failing("build", error)
+    told = ran(g, 3)
+    assert len(told) == 2 and "failed to build" in str(told[0].message)
+    assert {f.when for f in codegen.failures()} == {"build"}
+    assert str(error) in codegen.failures()[0].error
+    assert ran(g) == []
+
+
+@pytest.mark.parametrize("run", [1, 2, 100])
+def test_a_run_that_fails_costs_one_warning_and_no_value(run: int) -> None:
+    g = Failing(f"run {run}", RuntimeError("the device fell off"))
+    told = ran(g, 60)
+    assert len(told) == 1 and "failed to run a region" in str(told[0].message)
+    assert "the device fell off" in str(told[0].message)
+    (failure,) = codegen.failures()
+    assert failure.when == "run" and failure.generator == "in_numpy"
+    # from then on XLA does it
+    calls = g.calls
+    x, y = np.asarray(numbers(5, 5)), np.asarray(numbers(5, 5, seed=1))
+    with codegen.use("in_numpy"):
+        report = codegen.explain(lazyloom.program_of(np.tanh(x * y + x) + x))
+    assert any("it failed here before" in why for reasons in report.partition.reasons
+               for why in reasons.values())
+    assert g.calls >= calls
+
+
+@pytest.mark.parametrize("given", [
+    lambda x: x[:1], lambda x: x.astype("float64"), lambda x: (x, x), lambda x: None,
+    lambda x: x.reshape(-1)])
+def test_results_of_another_type_are_not_taken(given: Any) -> None:
+    class Wrong(InNumPy):
+        def build(self, region: codegen.Region) -> codegen.Code:
+            def run(*operands: Any) -> Any:
+                return given(numpy.add(*operands))
+
+            return codegen.PythonCode(run)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        a = numbers(4, 4)
+        with used(Wrong("add")):
+            found = numpy.asarray(np.asarray(a) + np.asarray(a[::-1].copy()))
+    numpy.testing.assert_array_equal(found, a + a[::-1])
+    assert any("expected" in str(w.message) for w in told)
+
+
+@pytest.mark.parametrize("code", [None, codegen.NativeCode(0, 0, None), "text"])
+def test_what_is_no_code_leaves_the_region_to_xla(code: Any) -> None:
+    class Wrong(InNumPy):
+        def build(self, region: codegen.Region) -> codegen.Code:
+            found: codegen.Code = code
+            return found
+
+    a = numbers(4)
+    with used(Wrong("add")), pytest.warns(RuntimeWarning, match="failed to build"):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+
+
+def test_without_a_compiler_a_text_in_c_is_xlas(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("CC", str(tmp_path / "none"))
+    monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path))
+    a = numbers(33)
+    with used(InC()), pytest.warns(RuntimeWarning, match="cannot be run"):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+
+
+def test_a_text_that_does_not_compile_is_told_with_the_compilers_words() -> None:
+    class Broken(InC):
+        def build(self, region: codegen.Region) -> codegen.Code:
+            return codegen.CSource("int x = ;")
+
+    a = numbers(34)
+    with used(Broken()), pytest.warns(RuntimeWarning, match="error"):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+
+
+def test_a_function_in_c_that_says_what_went_wrong() -> None:
+    class Refusing(InC):
+        def build(self, region: codegen.Region) -> codegen.Code:
+            return codegen.CSource(
+                'const char *region(void *const *p) { (void)p; return "not today"; }')
+
+    a = numbers(35)
+    with used(Refusing()), pytest.warns(RuntimeWarning, match="not today"):
+        found = numpy.asarray(np.asarray(a) + np.asarray(a))
+    numpy.testing.assert_array_equal(found, a + a)
+
+
+# processes and threads
+
+
+def test_threads_run_one_region_at_once() -> None:
+    g = InNumPy("add", "multiply")
+    a = numbers(50, 50)
+    wrong: list[object] = []
+
+    def work() -> None:
+        with lazyloom.options(reproducible=True):
+            for _ in range(20):
+                x = np.asarray(a)
+                if not numpy.array_equal(numpy.asarray(x * x + x), a * a + a):
+                    wrong.append(1)
+
+    with used(g):
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert not wrong and g.calls == 80
+
+
+_PROCESS = """
+import sys
+sys.path.insert(0, {root!r})
+import numpy, lazyloom
+import lazyloom_numpy as np
+from lazyloom import codegen
+from tests.codegen.generators import {name}
+g = {name}()
+g.version = {version!r}
+codegen.register(g)
+codegen.use(g.name)
+a = numpy.arange(12, dtype="float32").reshape(3, 4)
+with lazyloom.options(reproducible=True):
+    x = np.asarray(a)
+    found = numpy.asarray(np.tanh(x * x) + x)
+assert numpy.allclose(found, numpy.tanh(a * a) + a)
+stats = lazyloom.stats()
+print(stats["programs_compiled"], stats["programs_from_disk"])
+"""
+
+
+@pytest.mark.parametrize("name", ["InNumPy", "InC"])
+def test_another_process_loads_a_program_with_regions(name: str, tmp_path: Any) -> None:
+    def process(version: str) -> str:
+        import os
+        from pathlib import Path
+
+        text = _PROCESS.format(
+            root=str(Path(__file__).resolve().parents[2]), name=name, version=version)
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
+            env={**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path / "cache")})
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert process("1") == "1 0"
+    assert process("1") == "0 1"
+    # what another version generates is another program
+    assert process("2") == "1 0"
+
+
+def test_a_region_that_fails_beside_does_not_stop_promotion() -> None:
+    g = InNumPy("add")
+    a = numbers(200, 200)
+    with used(g), lazyloom.options(reproducible=False):
+        x = torch.tensor(a)
+        for _ in range(30):
+            y = torch.tanh(x + x).sum()
+            y.item()
+        assert y.item() == pytest.approx(numpy.tanh(a + a).sum(), rel=1e-3, abs=1e-2)
