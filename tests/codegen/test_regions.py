@@ -58,7 +58,9 @@ def test_a_text_in_c_is_compiled_and_run() -> None:
         x, y = np.asarray(a), np.asarray(b)
         found = numpy.asarray(x * y + x)
         report = codegen.explain(lazyloom.last_evaluation().program)
+        text = lazyloom.last_evaluation().text()
     assert [report.generator(n) for n in range(2)] == ["in_c", "in_c"]
+    assert "regions  1 by in_c" in text
     numpy.testing.assert_allclose(found, a * b + a, rtol=1e-6)
 
 

@@ -95,10 +95,12 @@ class Executable(ABC):
             a signal) before it has returned the results.
         needs: how many bytes to look for before each run, 0 where that is little or not known.
         timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
+        regions: what other code generators run of it, in words, for the record.
     """
 
     __slots__ = ("run", "direct", "needs", "timings")
 
+    regions: str = ""
     run: Callable[..., list[Any]]
     direct: bool
     needs: int

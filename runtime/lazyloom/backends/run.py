@@ -78,6 +78,7 @@ def _run_whole(
     evaluation: Evaluation = plan.evaluation
     evaluation.bytes_out = info.bytes_out
     evaluation.program = info.program
+    evaluation.regions = info.regions
     evaluation.form = "whole"
     _lookup_took(plan, looked - started)
     evaluation.timings["dispatch"] = time.perf_counter() - looked

@@ -32,11 +32,13 @@ class DispatchInfo:
         program: for the record.
         needs: how much memory to look for before a run, 0 where it is little.
         backend: the name of the backend that made it, for the record.
+        regions: what other code generators run of the program, in words, for the record.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
     __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
-                 "bytes_out", "bytes_donated", "program", "needs", "backend", "unchecked")
+                 "bytes_out", "bytes_donated", "program", "needs", "backend", "unchecked",
+                 "regions")
 
     def __init__(
         self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
@@ -44,6 +46,7 @@ class DispatchInfo:
         outputs: tuple[tuple[int, int], ...],
     ) -> None:  # fmt: skip
         self.backend = backend
+        self.regions: str = loaded.regions
         self.unchecked: tuple[tuple[int, int], ...] | None = outputs
         self.wanted = wanted
         self.donatable = donatable

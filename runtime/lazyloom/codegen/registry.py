@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ..cache import memory
 from ..errors import ArgumentError, type_name
+from ..installed import entry_points
 from ..interrupts import reraise_from_handler
 from .generator import Generator
 
@@ -166,10 +167,7 @@ def _find() -> None:
         if _installed:
             return
         _installed = True
-        # slow to import
-        from importlib.metadata import entry_points
-
-        for entry in entry_points(group=GROUP):
+        for entry in entry_points(GROUP):
             try:
                 made = entry.load()()
                 if made is not None:

@@ -83,7 +83,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent", "padding", "unpadded",
+        "estimate", "spent", "padding", "unpadded", "regions",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -98,6 +98,8 @@ class Evaluation:
         self.padding: list[tuple[int, int]] = []
         #: why a program whose extents change is not padded, where that is known
         self.unpadded = ""
+        #: what other code generators than the backend's ran of a whole program, in words
+        self.regions = ""
         #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
         #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
@@ -176,6 +178,8 @@ class Evaluation:
             loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
             if loops:
                 lines.append(f"  loops    {loops}")
+        if self.regions:
+            lines.append(f"  regions  {self.regions}")
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,9 +103,10 @@ class Xla(Backend):
 class _Program(jax_compat.Program):
     """A program with the engines of the regions that it calls, which live as long as it does."""
 
-    __slots__ = ("engines",)
+    __slots__ = ("engines", "regions")
 
     engines: Sequence[Engine]
+    regions: str
 
     def serialize(self) -> bytes:
         """Machine code, and what it calls."""
@@ -141,6 +143,8 @@ def _program(
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings)
     found.engines = engines
+    count = Counter(engine.called.generator.name for engine in engines)
+    found.regions = ", ".join(f"{n} by {name}" for name, n in sorted(count.items()))
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 import numpy
 
+from ...installed import entry_points
 from ...interrupts import Deferred, Postponed, start
 from ...settings import tuning
 from ..backend import Executable
@@ -137,10 +138,9 @@ def on_other_device() -> bool:
 @functools.lru_cache(maxsize=1)
 def _other_device() -> bool:
     if _client is None and not os.environ.get("JAX_PLATFORMS"):
-        from importlib.metadata import entry_points
         from importlib.util import find_spec
 
-        if not entry_points(group="jax_plugins") and find_spec("jax_plugins") is None and (
+        if not entry_points("jax_plugins") and find_spec("jax_plugins") is None and (
             find_spec("libtpu") is None
         ):
             return False

@@ -1,0 +1,19 @@
+"""What installed packages offer by entry points, read once: to read them takes 10 ms."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+@functools.lru_cache(maxsize=1)
+def _all() -> Any:
+    # slow to import
+    from importlib.metadata import entry_points
+
+    return entry_points()
+
+
+def entry_points(group: str) -> list[Any]:
+    """The entry points of a group, as :mod:`importlib.metadata` describes them."""
+    return list(_all().select(group=group))
