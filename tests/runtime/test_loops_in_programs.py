@@ -44,7 +44,8 @@ def found(*values: Value) -> list[Loop]:
 
 def loops_in(program: Any) -> list[Loop]:
     structure, outputs = program.structure, program.outputs
-    return loops_of(structure, outputs, assign_layouts(structure, outputs)).loops
+    instructions = structure.instructions
+    return loops_of(instructions, outputs, assign_layouts(instructions, outputs)).loops
 
 
 def near(value: Value, wanted: np.ndarray) -> None:

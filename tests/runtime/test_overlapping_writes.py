@@ -62,7 +62,7 @@ def _separated(*values: Any) -> set[int]:
     program = lazyloom.program_of(*values)
     structure = program.structure
     outputs = [(n, 0) for n in range(len(structure.instructions))][-1:]
-    texts = [a.lowered.text for a in assign_layouts(structure, outputs)]
+    texts = [a.lowered.text for a in assign_layouts(structure.instructions, outputs)]
     return separated(structure.instructions, texts, structure.leaf_types, "cpu")
 
 
