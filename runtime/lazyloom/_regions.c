@@ -8,7 +8,7 @@
 
    which returns NULL, or what went wrong in words; without one (0), owner(*arrays) is called. What
    goes wrong is handed to failed(message, *arrays), which may still fill the results. Engines are
-   found by their keys as long as they live; the end of one waits for the calls that are in it.
+   found by their keys as long as they live, and the last that ended for a while longer.
 
    An engine can be called on NumPy arrays as well, which lie in memory row by row. */
 #define PY_SSIZE_T_CLEAN
@@ -16,7 +16,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <pthread.h>
-#include <sched.h>
+#include <stdlib.h>
 #include <stdatomic.h>
 #include <string.h>
 #ifdef __linux__
@@ -33,39 +33,80 @@ typedef struct {
     npy_intp size;
 } Array;
 
-typedef struct {
-    PyObject_HEAD
+/* What an engine is made of. The engine has one reference to it, and so has each call that is in it:
+   a call holds no lock of Python's, and the engine may end meanwhile, even by what the call does. */
+typedef struct Core {
     npy_uint64 key;
     Function function;
     void *state;
     PyObject *owner, *failed;
     Py_ssize_t operands, count;
     Array *arrays;
-    int known;
-    atomic_long inside;
+    int known, retired;
+    struct Core *next;
+    atomic_long references;
     atomic_ullong calls;
+} Core;
+
+typedef struct {
+    PyObject_HEAD
+    Core *core;
 } Engine;
 
 #define MOST 1024
 
 /* engines by key: a table of a power of two, at most half full, looked through from key % size */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static Engine **table;
+static Core **table;
 static size_t room, used;
+/* A program may end while a run of it has yet to come to its regions: the engines that ended last can
+   still be found, the oldest first in this list. */
+#define RETIRED 1024
+static Core *oldest, *newest;
+static size_t retired;
 
-static Engine **place_of(Engine **in, size_t size, npy_uint64 key)
+static Core **place_of(Core **in, size_t size, npy_uint64 key)
 {
     size_t at = key & (size - 1);
     while (in[at] && in[at]->key != key) at = (at + 1) & (size - 1);
     return &in[at];
 }
 
-/* With the lock held for writing; the rows behind a gap move up. */
-static int table_put(Engine *engine)
+/* The rows behind the gap move up. */
+static void table_remove(Core *core)
 {
+    size_t at = (size_t)(place_of(table, room, core->key) - table);
+    table[at] = NULL;
+    used--;
+    for (size_t next = (at + 1) & (room - 1); table[next]; next = (next + 1) & (room - 1)) {
+        Core *moved = table[next];
+        table[next] = NULL;
+        *place_of(table, room, moved->key) = moved;
+    }
+}
+
+/* Take a core out of the list of those that ended, and out of the table. */
+static void unretire(Core *core)
+{
+    Core **link = &oldest, *before = NULL;
+    while (*link != core) {
+        before = *link;
+        link = &(*link)->next;
+    }
+    *link = core->next;
+    if (newest == core) newest = before;
+    retired--;
+    table_remove(core);
+}
+
+/* 0, 1 where an engine of that key lives, -1 without memory. The lock is held for writing. One that
+   ended and had that key is given back, for the caller to release. */
+static int table_put(Core *core, Core **gone)
+{
+    *gone = NULL;
     if (2 * (used + 1) > room) {
         size_t size = room ? 2 * room : 64;
-        Engine **larger = calloc(size, sizeof *larger);
+        Core **larger = calloc(size, sizeof *larger);
         if (!larger) return -1;
         for (size_t k = 0; k < room; k++)
             if (table[k]) *place_of(larger, size, table[k]->key) = table[k];
@@ -73,23 +114,29 @@ static int table_put(Engine *engine)
         table = larger;
         room = size;
     }
-    Engine **place = place_of(table, room, engine->key);
-    if (*place) return 1;
-    *place = engine;
+    Core *found = *place_of(table, room, core->key);
+    if (found && !found->retired) return 1;
+    if (found) {
+        unretire(found);
+        *gone = found;
+    }
+    *place_of(table, room, core->key) = core;
     used++;
     return 0;
 }
 
-static void table_remove(Engine *engine)
+/* With Python's lock held. */
+static void release(Core *core)
 {
-    size_t at = (size_t)(place_of(table, room, engine->key) - table);
-    table[at] = NULL;
-    used--;
-    for (size_t next = (at + 1) & (room - 1); table[next]; next = (next + 1) & (room - 1)) {
-        Engine *moved = table[next];
-        table[next] = NULL;
-        *place_of(table, room, moved->key) = moved;
+    if (atomic_fetch_sub(&core->references, 1) != 1) return;
+    for (Py_ssize_t k = 0; core->arrays && k < core->count; k++) {
+        Py_XDECREF(core->arrays[k].dtype);
+        free(core->arrays[k].shape);
     }
+    free(core->arrays);
+    Py_XDECREF(core->owner);
+    Py_XDECREF(core->failed);
+    free(core);
 }
 
 static PyObject *array_at(const Array *of, void *data, int writeable)
@@ -100,7 +147,7 @@ static PyObject *array_at(const Array *of, void *data, int writeable)
 }
 
 /* Call target(first, *arrays) or target(*arrays); 0, or -1 with the exception set. */
-static int call_python(Engine *self, PyObject *target, PyObject *first, void *const *buffers)
+static int call_python(Core *self, PyObject *target, PyObject *first, void *const *buffers)
 {
     Py_ssize_t ahead = first != NULL;
     PyObject *given = PyTuple_New(ahead + self->count);
@@ -145,7 +192,7 @@ static char *said(void)
 }
 
 /* Run without the GIL, which is taken where Python is called. NULL, or text that the caller frees. */
-static char *run(Engine *self, void *const *buffers)
+static char *run(Core *self, void *const *buffers)
 {
     const char *wrong = NULL;
     atomic_fetch_add(&self->calls, 1);
@@ -229,8 +276,8 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)
         return error_of(frame->api, "the call of a region has no number of it");
     npy_uint64 key = *(npy_uint64 *)((XLA_FFI_Scalar *)frame->attrs.attrs[0])->value;
     pthread_rwlock_rdlock(&lock);
-    Engine *engine = room ? *place_of(table, room, key) : NULL;
-    if (engine) atomic_fetch_add(&engine->inside, 1);
+    Core *engine = room ? *place_of(table, room, key) : NULL;
+    if (engine) atomic_fetch_add(&engine->references, 1);
     pthread_rwlock_unlock(&lock);
     if (!engine) return error_of(frame->api, "the engine of a region is gone");
     XLA_FFI_Error *error = NULL;
@@ -252,7 +299,14 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)
             free(wrong);
         }
     }
-    atomic_fetch_sub(&engine->inside, 1);
+    long others = atomic_load(&engine->references);
+    while (others > 1 && !atomic_compare_exchange_weak(&engine->references, &others, others - 1));
+    if (others == 1) {
+        /* the engine ended meanwhile */
+        PyGILState_STATE state = PyGILState_Ensure();
+        release(engine);
+        PyGILState_Release(state);
+    }
     return error;
 }
 
@@ -274,29 +328,32 @@ static XLA_FFI_Error *handle_pages(XLA_FFI_CallFrame *frame)
 
 static void engine_dealloc(PyObject *object)
 {
-    Engine *self = (Engine *)object;
-    if (self->known) {
-        Py_BEGIN_ALLOW_THREADS
+    Core *core = ((Engine *)object)->core, *gone = NULL;
+    if (core && core->known) {
         pthread_rwlock_wrlock(&lock);
-        table_remove(self);
+        core->retired = 1;
+        core->next = NULL;
+        if (newest) newest->next = core;
+        else oldest = core;
+        newest = core;
+        if (++retired > RETIRED) {
+            gone = oldest;
+            unretire(gone);
+        }
         pthread_rwlock_unlock(&lock);
-        while (atomic_load(&self->inside)) sched_yield();
-        Py_END_ALLOW_THREADS
-    }
-    for (Py_ssize_t k = 0; self->arrays && k < self->count; k++) {
-        Py_XDECREF(self->arrays[k].dtype);
-        PyMem_Free(self->arrays[k].shape);
-    }
-    PyMem_Free(self->arrays);
-    Py_XDECREF(self->owner);
-    Py_XDECREF(self->failed);
+    } else
+        gone = core;
     Py_TYPE(object)->tp_free(object);
+    if (gone) release(gone);
 }
 
-static int read_arrays(Engine *self, PyObject *given)
+static int read_arrays(Core *self, PyObject *given)
 {
-    self->arrays = PyMem_Calloc((size_t)self->count, sizeof *self->arrays);
-    if (!self->arrays) return -1;
+    self->arrays = calloc((size_t)self->count + 1, sizeof *self->arrays);
+    if (!self->arrays) {
+        PyErr_NoMemory();
+        return -1;
+    }
     for (Py_ssize_t k = 0; k < self->count; k++) {
         Array *array = &self->arrays[k];
         PyObject *shape;
@@ -304,8 +361,11 @@ static int read_arrays(Engine *self, PyObject *given)
                               &array->dtype, &PyTuple_Type, &shape))
             return -1;
         array->rank = (int)PyTuple_GET_SIZE(shape);
-        array->shape = PyMem_Calloc((size_t)array->rank + 1, sizeof *array->shape);
-        if (!array->shape) return -1;
+        array->shape = calloc((size_t)array->rank + 1, sizeof *array->shape);
+        if (!array->shape) {
+            PyErr_NoMemory();
+            return -1;
+        }
         array->size = 1;
         for (int d = 0; d < array->rank; d++) {
             array->shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, d));
@@ -328,11 +388,15 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *arguments, PyObject *n
         return NULL;
     PyObject *given = PySequence_Concat(operands, results);
     if (!given) return NULL;
-    Engine *self = (Engine *)type->tp_alloc(type, 0);
+    Engine *engine = (Engine *)type->tp_alloc(type, 0);
+    Core *self = engine ? calloc(1, sizeof *self) : NULL;
     if (!self) {
+        Py_XDECREF((PyObject *)engine);
         Py_DECREF(given);
-        return NULL;
+        return PyErr_NoMemory();
     }
+    engine->core = self;
+    atomic_store(&self->references, 1);
     self->key = key;
     self->function = (Function)(uintptr_t)function;
     self->state = (void *)(uintptr_t)state;
@@ -351,25 +415,27 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *arguments, PyObject *n
         wrong = read_arrays(self, given);
     Py_DECREF(given);
     if (wrong) {
-        Py_DECREF(self);
+        Py_DECREF((PyObject *)engine);
         return NULL;
     }
+    Core *gone;
     pthread_rwlock_wrlock(&lock);
-    int found = table_put(self);
+    int found = table_put(self, &gone);
     self->known = found == 0;
     pthread_rwlock_unlock(&lock);
+    if (gone) release(gone);
     if (found) {
-        Py_DECREF(self);
+        Py_DECREF((PyObject *)engine);
         if (found < 0) return PyErr_NoMemory();
         PyErr_Format(PyExc_KeyError, "there is an engine of key %llu", key);
         return NULL;
     }
-    return (PyObject *)self;
+    return (PyObject *)engine;
 }
 
 static PyObject *engine_call(PyObject *object, PyObject *arguments, PyObject *names)
 {
-    Engine *self = (Engine *)object;
+    Core *self = ((Engine *)object)->core;
     if ((names && PyDict_GET_SIZE(names)) || PyTuple_GET_SIZE(arguments) != self->count)
         return PyErr_Format(PyExc_TypeError, "an engine of %zd arrays was given %zd", self->count,
                             PyTuple_GET_SIZE(arguments));
@@ -398,12 +464,12 @@ static PyObject *engine_call(PyObject *object, PyObject *arguments, PyObject *na
 
 static PyObject *engine_calls(PyObject *object, void *Py_UNUSED(none))
 {
-    return PyLong_FromUnsignedLongLong(atomic_load(&((Engine *)object)->calls));
+    return PyLong_FromUnsignedLongLong(atomic_load(&((Engine *)object)->core->calls));
 }
 
 static PyObject *engine_key(PyObject *object, void *Py_UNUSED(none))
 {
-    return PyLong_FromUnsignedLongLong(((Engine *)object)->key);
+    return PyLong_FromUnsignedLongLong(((Engine *)object)->core->key);
 }
 
 static PyGetSetDef engine_attributes[] = {

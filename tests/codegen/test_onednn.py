@@ -38,6 +38,10 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "one image": ((1, 16, 20, 20), (16, 16, 3, 3), {}),
     "one axis": ((2, 16, 50), (32, 16, 9), {"padding": 4}),
     "three axes": ((1, 8, 7, 8, 9), (16, 8, 3, 3, 3), {"padding": 1}),
+    "dilated, strides": ((8, 128, 32, 32), (64, 128, 3, 3),
+                         {"stride": 2, "padding": 2, "dilation": 2}),
+    "dilated, strides, groups": ((8, 64, 32, 32), (64, 16, 3, 3),
+                                 {"stride": 2, "padding": 2, "dilation": 2, "groups": 4}),
     "one place": ((4, 64, 5, 5), (64, 64, 5, 5), {}),
     "a window as wide as it gets": ((2, 16, 6, 30), (16, 16, 6, 7), {"padding": (2, 0)}),
 }

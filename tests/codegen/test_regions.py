@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -16,6 +18,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
+from lazyloom.cache import memory
 from lazyloom.errors import ArgumentError
 from tests.codegen.generators import InC, InNumPy
 
@@ -455,3 +458,23 @@ def test_a_region_that_fails_beside_does_not_stop_promotion() -> None:
             y = torch.tanh(x + x).sum()
             y.item()
         assert y.item() == pytest.approx(numpy.tanh(a + a).sum(), rel=1e-3, abs=1e-2)
+
+
+def test_a_program_may_end_while_its_regions_run() -> None:
+    """Neither the end of an engine inside its own call nor a later region of the run is lost."""
+    class Slow(InNumPy):
+        def before(self, operands: tuple[Any, ...]) -> None:
+            time.sleep(0.05)
+            gc.collect()
+
+    a = numbers(300, 100)
+    with used(Slow("tanh", "negative")):
+        x = np.asarray(a)
+        y = np.tanh(x) * 2
+        z = -np.floor(y)
+        lazyloom.sync(z)
+        del x, y
+        memory.clear()
+        gc.collect()
+        found = numpy.asarray(z)
+    numpy.testing.assert_array_equal(found, -numpy.floor(numpy.tanh(a) * 2))

@@ -204,4 +204,7 @@ class Generator(ABC):
 
     @abstractmethod
     def build(self, region: Region) -> Code:
-        """What runs a region. Whatever it raises leaves the region to XLA, with a warning."""
+        """What runs a region; it must not call Lazyloom, whose program waits for it.
+
+        Whatever it raises leaves the region to XLA, with a warning.
+        """

@@ -161,7 +161,7 @@ def forward(plan: Plan, region: Region) -> None:
 def _forward_desc(a: _Arrays, image: Object, weight: Object, out: Object) -> Object:
     return a.plan.lib.primitive_desc(
         "convolution_forward", library.FORWARD_TRAINING, library.CONVOLUTION_DIRECT, image, weight,
-        None, out, *a.numbers(), None)
+        None, out, *a.numbers())
 
 
 def backward(plan: Plan, region: Region) -> None:
@@ -180,7 +180,7 @@ def backward(plan: Plan, region: Region) -> None:
             hint = _forward_desc(a, inner, a.any(w, True), outer)
             desc = plan.lib.primitive_desc(
                 "convolution_backward_data", library.CONVOLUTION_DIRECT, inner, a.any(w, True),
-                outer, *a.numbers(), hint, None)
+                outer, *a.numbers(), hint)
             made = plan.made(out, asked(desc, library.DIFF_SRC_MD))
             plan.run(desc, {
                 library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
@@ -192,7 +192,7 @@ def backward(plan: Plan, region: Region) -> None:
             hint = _forward_desc(a, inner, a.any(w, True), outer)
             desc = plan.lib.primitive_desc(
                 "convolution_backward_weights", library.CONVOLUTION_DIRECT, inner, a.any(w, True),
-                None, outer, *a.numbers(), hint, None)
+                None, outer, *a.numbers(), hint)
             made = plan.made(out, asked(desc, library.DIFF_WEIGHTS_MD))
             plan.run(desc, {
                 library.SRC: plan.given(image, asked(desc, library.SRC_MD)),

@@ -26,7 +26,8 @@ BACKWARD: Final = 128
 CONVOLUTION_DIRECT: Final = 1
 POOLING_MAX: Final = 0x1FF
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
-DST_MD, DIFF_DST_MD, WORKSPACE_MD = 133, 134, 135
+DST_MD, DIFF_DST_MD, WORKSPACE_MD, SCRATCHPAD_MD = 133, 134, 135, 136
+SCRATCHPAD: Final = 80
 SRC, SRC_1, DST, WEIGHTS, BIAS, MEAN, VARIANCE, SCALE, SHIFT, WORKSPACE = (
     1, 2, 17, 33, 41, 49, 50, 51, 52, 64)
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS, DIFF_SCALE, DIFF_SHIFT = 129, 145, 161, 169, 255, 256
@@ -89,6 +90,12 @@ class Library:
         self.dll.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.engine: Final = self._new("engine", 1, ctypes.c_size_t(0))
         self.stream: Final = self._new("stream", self._p(self.engine), 1)
+        #: room that primitives need is a memory among their arguments: what they take by themselves
+        #: belongs to the thread that makes them, and they run on others
+        self.attributes: Final = self._new("primitive_attr")
+        status = self.dll.dnnl_primitive_attr_set_scratchpad_mode(self._p(self.attributes), 1)
+        if status:
+            raise OneDnnError(f"dnnl_primitive_attr_set_scratchpad_mode: {status}")
 
     @staticmethod
     def _p(found: Object | int | None) -> ctypes.c_void_p:
@@ -121,16 +128,25 @@ class Library:
     def primitive_desc(self, kind: str, *arguments: Any) -> Object:
         """What a primitive of that kind would be; Objects among the arguments are passed on.
 
+        The attributes, which are the last argument of all, are added.
+
         Raises OneDnnError where oneDNN has none.
         """
-        given = [self._p(a) if isinstance(a, Object) or a is None else a for a in arguments]
+        given = [self._p(a) if isinstance(a, Object) or a is None else a
+                 for a in (*arguments, self.attributes)]
         return self._new(kind, self._p(self.engine), *given, by="primitive_desc_create")
 
     def reorder_desc(self, source: Object, target: Object) -> Object:
         """What a reorder of an array would be."""
         return self._new(
             "reorder", self._p(source), self._p(self.engine), self._p(target),
-            self._p(self.engine), None, by="primitive_desc_create")
+            self._p(self.engine), self._p(self.attributes), by="primitive_desc_create")
+
+    def scratchpad(self, desc: Object) -> Object | None:
+        """The room that a primitive needs while it runs, if it needs any."""
+        pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), SCRATCHPAD_MD, 0)
+        found = Object(pointer, None, desc) if pointer else None
+        return found if found is not None and self.size(found) else None
 
     def asked(self, desc: Object, what: int) -> Object:
         """The description of an argument that a primitive has chosen; owned by the primitive's."""

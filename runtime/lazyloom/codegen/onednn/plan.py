@@ -61,6 +61,9 @@ class Plan:
         """Add a primitive."""
         primitive = self.lib.primitive(desc)
         self.owners.append(primitive)
+        scratchpad = self.lib.scratchpad(desc)
+        if scratchpad is not None:
+            arguments = {**arguments, library.SCRATCHPAD: self.value(scratchpad)}
         self.steps.append((primitive.pointer, tuple(
             (argument, value.number) for argument, value in arguments.items())))
 
