@@ -68,6 +68,7 @@ def results(case: str, dtype: str, name: str) -> tuple[list[Any], list[str]]:
     return arrays, [report.generator(n) for n, op in enumerate(ops) if op.startswith("conv")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients(case: str, dtype: str) -> None:
@@ -117,6 +118,7 @@ def product_results(case: str, dtype: str, name: str) -> tuple[list[Any], set[st
         return [t.detach().float().numpy() for t in found], ran
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("case", PRODUCTS)
 def test_products_and_their_gradients(

@@ -22,6 +22,7 @@ from lazyloom.backends.xla.regions import engines
 EXAMPLE = ROOT / "examples" / "codegen_vendor"
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xla,
     pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
     pytest.mark.skipif(shutil.which(compiler()[0]) is None, reason="there is no C compiler"),
