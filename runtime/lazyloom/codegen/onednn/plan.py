@@ -93,5 +93,3 @@ class Plan:
             self.lib.address("dnnl_memory_set_data_handle"), self.lib.stream.pointer,
             tuple(self.memories), tuple(self.steps), self.room, (self.lib, *self.owners))
         return NativeCode(made.function, made.state, made)
-
-

@@ -21,13 +21,12 @@ _MOST: Final = 6
 
 
 class _Product(NamedTuple):
-    """A sum of products over axes that have names; operands -1 and up are results.
+    """A sum of products over axes that have names.
 
     Attributes:
         left, right: positions of the op's operands.
         a, b, out: the names of the axes of left, right and the result.
         sizes: the size of each.
-        result: which of the op's results it is.
     """
 
     left: int
@@ -36,7 +35,6 @@ class _Product(NamedTuple):
     b: tuple[str, ...]
     out: tuple[str, ...]
     sizes: dict[str, int]
-    result: int
 
 
 class _Axes(NamedTuple):
@@ -70,11 +68,10 @@ def products(call: Call) -> list[_Product] | No:
     out = tuple(batch + kept)
     sizes = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
     if not call.op.endswith(".vjp"):
-        return [_Product(0, 1, a, b, out, sizes, 0)]
+        return [_Product(0, 1, a, b, out, sizes)]
     # the gradient of a sum of products is one: its cotangent with the other operand
-    by: list[int] = list(call.attributes["argnums1"])
-    return [_Product(2, 1, out, b, a, sizes, r) if w == 0 else _Product(0, 2, a, out, b, sizes, r)
-            for r, w in enumerate(by)]
+    return [_Product(2, 1, out, b, a, sizes) if w == 0 else _Product(0, 2, a, out, b, sizes)
+            for w in call.attributes["argnums1"]]
 
 
 def _names(

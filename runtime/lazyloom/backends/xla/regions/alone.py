@@ -81,7 +81,7 @@ class _Alone:
         self.taking: Final = taking
         self.kernel_of: Final = kernel_of
         self.otherwise: Callable[..., Any] | None = None
-        self.engines: Final[dict[str, Engine | None]] = {}
+        self.engines: Final[dict[str, Engine]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         for name in registry.in_use():
@@ -98,17 +98,19 @@ class _Alone:
         return self.otherwise(*arguments)
 
     def _engine(self, name: str) -> Engine | None:
-        if name not in self.engines:
+        """The generator's engine; None once it failed to build or to run here."""
+        if (name, self.region.program.key) in refused():
+            return None
+        found = self.engines.get(name)
+        if found is None:
             generator = self.taking[name]
-            self.engines[name] = None
-            if (name, self.region.program.key) not in refused():
-                try:
-                    self.engines[name] = engine_of(
-                        Called(key_of(generator, self.region), generator, self.region))
-                except NotBuilt:
-                    # it is told and remembered
-                    pass
-        return self.engines[name]
+            try:
+                found = self.engines[name] = engine_of(
+                    Called(key_of(generator, self.region), generator, self.region))
+            except NotBuilt:
+                # it is told and remembered
+                return None
+        return found
 
     def _run(self, engine: Engine, arguments: tuple[Any, ...]) -> Any:
         given = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)

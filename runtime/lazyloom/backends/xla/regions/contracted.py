@@ -117,5 +117,3 @@ def unpacked(data: bytes) -> tuple[list[Engine], bytes]:
             raise NotBuilt("it failed here before")
         found.append(engine_of(one, "load"))
     return found, data[start + length :]
-
-

@@ -62,11 +62,10 @@ _lock: Final = threading.RLock()
 class Engine:
     """What runs a region. Calls of the program find it by its key while this lives."""
 
-    __slots__ = ("called", "native", "code", "__weakref__")
+    __slots__ = ("called", "native", "__weakref__")
 
     def __init__(self, called: Called, code: Code) -> None:
         self.called: Final = called
-        self.code: Final = code
         function, state, owner = 0, 0, None
         if isinstance(code, CSource):
             code = _compiled(code)
@@ -210,5 +209,3 @@ def _compiled(code: CSource) -> NativeCode:
     if address is None:
         raise CompilerError("the library has no such function")
     return NativeCode(address, 0, library)
-
-
