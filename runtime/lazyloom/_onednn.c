@@ -1,17 +1,30 @@
-/* Runs primitives of oneDNN one after the other, as a region of a program.
+/* Runs primitives of oneDNN as a region of a program: in stages, each of lanes that threads share.
 
-   Plan(execute, set_data_handle, stream, memories, steps, room, owner): the first three are
-   addresses of oneDNN's functions and of a stream; memories are (address, buffer, offset), where
-   buffer is the number of an operand or result, or -1 for room that lasts for a run, at that offset;
-   steps are (address of a primitive, ((argument, number of a memory), ...)). It is run by the
-   function at Plan.function, given Plan.state. The library comes with neither headers nor a version
-   of its own: what is called has not changed since oneDNN 1. */
+   Plan(functions, memories, stages, room, owner): functions are addresses of dnnl_primitive_execute,
+   dnnl_memory_set_data_handle, omp_get_max_threads and omp_set_num_threads, the last two 0 for a
+   library without OpenMP. memories are (address, buffer, offset in bytes), where buffer is the
+   number of an operand or result, or -1 for room that lasts for a run. stages are (threads of
+   OpenMP in a lane, lanes), lanes (address of a stream, steps), and steps (address of a primitive,
+   ((argument, number of a memory), ...)). The steps of a lane run one after the other, the lanes of
+   a stage in any order or at once, and the stages one after the other. A step may also be
+   ("unfold" or "fold", number of the images, number of the rows, numbers of a Window): what turns a
+   convolution into a product. It is run by the function at
+   Plan.function, given Plan.state. The library comes with neither headers nor a version of its own:
+   what is called has not changed since oneDNN 1.
+
+   Why lanes, where oneDNN has threads of its own: OpenMP gives each of XLA's threads that calls it a
+   team of its own, whose sleeping members are waited for. Who runs a stage takes its lanes one by
+   one, and so does a thread of the pool below that is awake in time; nobody waits for one that has
+   yet to wake. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     int argument;
@@ -20,43 +33,281 @@ typedef struct {
 
 typedef int (*Execute)(void *primitive, void *stream, int count, const Argument *arguments);
 typedef int (*SetHandle)(void *memory, void *handle);
+typedef int (*GetThreads)(void);
+typedef void (*SetThreads)(int);
 
 typedef struct {
     void *memory;
     Py_ssize_t buffer, offset;
 } Memory;
 
+#define AXES 3
+#define MOST_PLACES 64
+#define MOST_CHANNELS 8192
+
+/* Windows over images of float32, channels last: a row for each place of a window, in which its
+   elements lie as weights do, those of a channel together. */
+typedef struct {
+    /* which rows, counted over the batch; which channels; how far rows are apart */
+    Py_ssize_t first, rows, channel, channels, row;
+    Py_ssize_t in[AXES], out[AXES], window[AXES], stride[AXES], dilation[AXES], low[AXES];
+    /* in elements; those of the batch first */
+    Py_ssize_t strides[1 + AXES], batch;
+} Window;
+#define WINDOW_NUMBERS ((Py_ssize_t)(sizeof(Window) / sizeof(Py_ssize_t)))
+
 typedef struct {
     void *primitive;
     int count;
     Argument *arguments;
+    /* of a step that is no primitive */
+    Window *window;
+    int folds;
+    Py_ssize_t images, array;
 } Step;
+
+typedef struct {
+    void *stream;
+    Py_ssize_t count;
+    Step *steps;
+} Lane;
+
+typedef struct {
+    int threads;
+    Py_ssize_t count;
+    Lane *lanes;
+} Stage;
 
 typedef struct {
     PyObject_HEAD
     Execute execute;
     SetHandle set_handle;
-    void *stream;
-    Py_ssize_t memories, steps, room;
+    GetThreads get_threads;
+    SetThreads set_threads;
+    Py_ssize_t memories, count, room;
     Memory *memory;
-    Step *step;
+    char **data; /* where the memories are in this run */
+    Stage *stages;
     PyObject *owner;
+    pthread_mutex_t turn; /* the memories are those of one run at a time */
 } Plan;
 
-/* A primitive uses all threads: one plan runs at a time, and all share their room. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static char *room;
-static Py_ssize_t roomy;
-static _Thread_local char message[96];
+#define WORDS 96
+
+static const float nothing[MOST_CHANNELS];
+static _Thread_local float anything[MOST_CHANNELS];
+
+/* Where the elements of a row are, by places in the window; ``outside`` for those of padding. */
+static Py_ssize_t places(const Window *w, Py_ssize_t row, float *images, float *outside, float **found)
+{
+    Py_ssize_t at[AXES], count = 0;
+    for (int d = AXES - 1; d >= 0; d--) {
+        at[d] = row % w->out[d] * w->stride[d] - w->low[d];
+        row /= w->out[d];
+    }
+    float *image = images + row * w->strides[0] + w->channel;
+    for (Py_ssize_t a = 0; a < w->window[0]; a++)
+        for (Py_ssize_t b = 0; b < w->window[1]; b++)
+            for (Py_ssize_t c = 0; c < w->window[2]; c++) {
+                Py_ssize_t x = at[0] + a * w->dilation[0], y = at[1] + b * w->dilation[1],
+                           z = at[2] + c * w->dilation[2];
+                int inside = x >= 0 && x < w->in[0] && y >= 0 && y < w->in[1] && z >= 0
+                             && z < w->in[2];
+                found[count++] = inside ? image + x * w->strides[1] + y * w->strides[2]
+                                              + z * w->strides[3] : outside;
+            }
+    return count;
+}
+
+static void unfold(const Window *w, float *images, float *array)
+{
+    float *found[MOST_PLACES];
+    for (Py_ssize_t r = 0; r < w->rows; r++) {
+        float *to = array + r * w->row;
+        Py_ssize_t count = places(w, w->first + r, images, (float *)nothing, found);
+        for (Py_ssize_t c = 0; c < w->channels; c++)
+            for (Py_ssize_t k = 0; k < count; k++) *to++ = found[k][c];
+    }
+}
+
+static void fold(const Window *w, float *images, const float *array)
+{
+    float *found[MOST_PLACES];
+    for (Py_ssize_t n = 0; n < w->batch; n++)
+        for (Py_ssize_t x = 0; x < w->in[0]; x++)
+            for (Py_ssize_t y = 0; y < w->in[1]; y++)
+                for (Py_ssize_t z = 0; z < w->in[2]; z++)
+                    memset(images + n * w->strides[0] + x * w->strides[1] + y * w->strides[2]
+                               + z * w->strides[3] + w->channel,
+                           0, (size_t)w->channels * sizeof *images);
+    for (Py_ssize_t r = 0; r < w->rows; r++) {
+        const float *from = array + r * w->row;
+        Py_ssize_t count = places(w, w->first + r, images, anything, found);
+        for (Py_ssize_t c = 0; c < w->channels; c++)
+            for (Py_ssize_t k = 0; k < count; k++) found[k][c] += *from++;
+    }
+}
+
+static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, char *wrong)
+{
+    const Lane *lane = &stage->lanes[number];
+    int before = plan->get_threads ? plan->get_threads() : 0;
+    if (before && before != stage->threads) plan->set_threads(stage->threads);
+    for (Py_ssize_t k = 0; k < lane->count; k++) {
+        const Step *s = &lane->steps[k];
+        if (s->window) {
+            float *images = (float *)plan->data[s->images], *array = (float *)plan->data[s->array];
+            if (s->folds) fold(s->window, images, array);
+            else unfold(s->window, images, array);
+            continue;
+        }
+        int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
+        if (status) {
+            snprintf(wrong, WORDS, "oneDNN: a primitive gave status %d", status);
+            break;
+        }
+    }
+    if (before && before != stage->threads) plan->set_threads(before);
+}
+
+/* A stage that is being run: its lanes are taken by number. It lives on the stack of who runs it, who
+   waits for the helpers in it. */
+typedef struct Job {
+    const Plan *plan;
+    const Stage *stage;
+    atomic_long next;
+    atomic_int helpers;
+    char wrong[WORDS];
+    struct Job *after;
+} Job;
+
+#define MOST_WORKERS 64
+/* looks for work before a thread sleeps: some 20 us */
+#define LOOKS 500
+
+static pthread_mutex_t pool = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t posted = PTHREAD_COND_INITIALIZER, left = PTHREAD_COND_INITIALIZER;
+static Job *jobs;
+static int workers, sleeping;
+/* how often a job was posted */
+static atomic_ulong postings;
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static void take_lanes(Job *job)
+{
+    char wrong[WORDS] = "";
+    for (long k; (k = atomic_fetch_add(&job->next, 1)) < job->stage->count;)
+        run_lane(job->plan, job->stage, k, wrong);
+    if (*wrong) {
+        pthread_mutex_lock(&pool);
+        memcpy(job->wrong, wrong, WORDS);
+        pthread_mutex_unlock(&pool);
+    }
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&pool);
+    for (;;) {
+        Job *job = jobs;
+        while (job && atomic_load(&job->next) >= job->stage->count) job = job->after;
+        if (job) {
+            atomic_fetch_add(&job->helpers, 1);
+            pthread_mutex_unlock(&pool);
+            take_lanes(job);
+            pthread_mutex_lock(&pool);
+            if (atomic_fetch_sub(&job->helpers, 1) == 1) pthread_cond_broadcast(&left);
+            continue;
+        }
+        unsigned long seen = atomic_load(&postings);
+        pthread_mutex_unlock(&pool);
+        for (int k = 0; k < LOOKS && atomic_load(&postings) == seen; k++) relax();
+        pthread_mutex_lock(&pool);
+        sleeping++;
+        while (atomic_load(&postings) == seen) pthread_cond_wait(&posted, &pool);
+        sleeping--;
+    }
+    return NULL;
+}
+
+/* A thread of the pool, which takes no signals; the pool is locked. */
+static void add_worker(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!pthread_create(&thread, NULL, work, NULL)) {
+        pthread_detach(thread);
+        workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void run_stage(const Plan *plan, const Stage *stage, char *wrong)
+{
+    if (stage->count == 1) {
+        run_lane(plan, stage, 0, wrong);
+        return;
+    }
+    Job job = {.plan = plan, .stage = stage};
+    pthread_mutex_lock(&pool);
+    while (workers < stage->count - 1 && workers < MOST_WORKERS) {
+        int before = workers;
+        add_worker();
+        if (workers == before) break;
+    }
+    job.after = jobs;
+    jobs = &job;
+    atomic_fetch_add(&postings, 1);
+    if (sleeping) {
+        if (stage->count == 2) pthread_cond_signal(&posted);
+        else pthread_cond_broadcast(&posted);
+    }
+    pthread_mutex_unlock(&pool);
+    take_lanes(&job);
+    for (int k = 0; k < LOOKS && atomic_load(&job.helpers); k++) relax();
+    pthread_mutex_lock(&pool);
+    Job **link = &jobs;
+    while (*link != &job) link = &(*link)->after;
+    *link = job.after;
+    while (atomic_load(&job.helpers)) pthread_cond_wait(&left, &pool);
+    if (*job.wrong) memcpy(wrong, job.wrong, WORDS);
+    pthread_mutex_unlock(&pool);
+}
+
+/* Room for what lies between primitives: each thread that runs plans has its own, until it ends. */
+static pthread_key_t rooms;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local char *room;
+static _Thread_local Py_ssize_t roomy;
+static _Thread_local char message[WORDS];
+
+static void make_key(void)
+{
+    pthread_key_create(&rooms, free);
+}
 
 static int make_room(Py_ssize_t size)
 {
     if (size <= roomy) return 0;
+    pthread_once(&once, make_key);
     free(room);
     room = NULL;
     roomy = 0;
     void *found;
-    if (posix_memalign(&found, 4096, (size_t)size)) return -1;
+    if (posix_memalign(&found, 4096, (size_t)size)) found = NULL;
+    pthread_setspecific(rooms, found);
+    if (!found) return -1;
     room = found;
     roomy = size;
     return 0;
@@ -65,42 +316,77 @@ static int make_room(Py_ssize_t size)
 static const char *run(void *state, void *const *buffers)
 {
     Plan *self = state;
-    const char *wrong = NULL;
-    pthread_mutex_lock(&turn);
-    if (make_room(self->room)) wrong = "oneDNN: there is no memory for what lies between primitives";
-    for (Py_ssize_t k = 0; !wrong && k < self->memories; k++) {
+    *message = 0;
+    pthread_mutex_lock(&self->turn);
+    if (make_room(self->room))
+        snprintf(message, WORDS, "oneDNN: there is no memory for what lies between primitives");
+    for (Py_ssize_t k = 0; !*message && k < self->memories; k++) {
         const Memory *m = &self->memory[k];
-        int status = self->set_handle(m->memory, m->buffer < 0 ? room + m->offset
-                                                               : buffers[m->buffer]);
-        if (status) {
-            snprintf(message, sizeof message, "oneDNN: memory %zd gave status %d", k, status);
-            wrong = message;
-        }
+        self->data[k] = (m->buffer < 0 ? room : (char *)buffers[m->buffer]) + m->offset;
+        int status = self->set_handle(m->memory, self->data[k]);
+        if (status) snprintf(message, WORDS, "oneDNN: memory %zd gave status %d", k, status);
     }
-    for (Py_ssize_t k = 0; !wrong && k < self->steps; k++) {
-        const Step *s = &self->step[k];
-        int status = self->execute(s->primitive, self->stream, s->count, s->arguments);
-        if (status) {
-            snprintf(message, sizeof message, "oneDNN: primitive %zd gave status %d", k, status);
-            wrong = message;
-        }
-    }
-    pthread_mutex_unlock(&turn);
-    return wrong;
+    for (Py_ssize_t k = 0; !*message && k < self->count; k++)
+        run_stage(self, &self->stages[k], message);
+    pthread_mutex_unlock(&self->turn);
+    return *message ? message : NULL;
 }
 
 static void plan_dealloc(PyObject *object)
 {
     Plan *self = (Plan *)object;
-    for (Py_ssize_t k = 0; self->step && k < self->steps; k++) PyMem_Free(self->step[k].arguments);
-    PyMem_Free(self->step);
+    for (Py_ssize_t s = 0; self->stages && s < self->count; s++) {
+        Stage *stage = &self->stages[s];
+        for (Py_ssize_t l = 0; stage->lanes && l < stage->count; l++) {
+            Lane *lane = &stage->lanes[l];
+            for (Py_ssize_t k = 0; lane->steps && k < lane->count; k++) {
+                PyMem_Free(lane->steps[k].arguments);
+                PyMem_Free(lane->steps[k].window);
+            }
+            PyMem_Free(lane->steps);
+        }
+        PyMem_Free(stage->lanes);
+    }
+    PyMem_Free(self->stages);
     PyMem_Free(self->memory);
+    PyMem_Free(self->data);
+    pthread_mutex_destroy(&self->turn);
     Py_XDECREF(self->owner);
     Py_TYPE(object)->tp_free(object);
 }
 
+static int read_window(Plan *self, Step *step, PyObject *given)
+{
+    const char *kind;
+    PyObject *numbers;
+    if (!PyArg_ParseTuple(given, "snnO!", &kind, &step->images, &step->array, &PyTuple_Type,
+                          &numbers))
+        return -1;
+    step->folds = !strcmp(kind, "fold");
+    if (PyTuple_GET_SIZE(numbers) != WINDOW_NUMBERS || step->images < 0 || step->array < 0
+        || step->images >= self->memories || step->array >= self->memories) {
+        PyErr_SetString(PyExc_ValueError, "a window is not what a window is made of");
+        return -1;
+    }
+    step->window = PyMem_Calloc(1, sizeof *step->window);
+    if (!step->window) return -1;
+    Py_ssize_t *to = (Py_ssize_t *)step->window;
+    for (Py_ssize_t k = 0; k < WINDOW_NUMBERS; k++) {
+        to[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, k));
+        if (to[k] == -1 && PyErr_Occurred()) return -1;
+    }
+    const Window *w = step->window;
+    if (w->window[0] * w->window[1] * w->window[2] > MOST_PLACES || w->channels > MOST_CHANNELS) {
+        PyErr_SetString(PyExc_ValueError, "a window has too many places, or channels");
+        return -1;
+    }
+    return 0;
+}
+
 static int read_step(Plan *self, Step *step, PyObject *given)
 {
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 4)
+        return read_window(self, step, given);
     unsigned long long primitive;
     PyObject *arguments;
     if (!PyArg_ParseTuple(given, "KO!", &primitive, &PyTuple_Type, &arguments)) return -1;
@@ -121,7 +407,37 @@ static int read_step(Plan *self, Step *step, PyObject *given)
     return 0;
 }
 
-static int read_plan(Plan *self, PyObject *memories, PyObject *steps)
+static int read_lane(Plan *self, Lane *lane, PyObject *given)
+{
+    unsigned long long stream;
+    PyObject *steps;
+    if (!PyArg_ParseTuple(given, "KO!", &stream, &PyTuple_Type, &steps)) return -1;
+    lane->stream = (void *)(uintptr_t)stream;
+    lane->count = PyTuple_GET_SIZE(steps);
+    lane->steps = PyMem_Calloc((size_t)lane->count + 1, sizeof *lane->steps);
+    if (!lane->steps) return -1;
+    for (Py_ssize_t k = 0; k < lane->count; k++)
+        if (read_step(self, &lane->steps[k], PyTuple_GET_ITEM(steps, k))) return -1;
+    return 0;
+}
+
+static int read_stage(Plan *self, Stage *stage, PyObject *given)
+{
+    PyObject *lanes;
+    if (!PyArg_ParseTuple(given, "iO!", &stage->threads, &PyTuple_Type, &lanes)) return -1;
+    stage->count = PyTuple_GET_SIZE(lanes);
+    if (!stage->count || stage->threads < 1) {
+        PyErr_SetString(PyExc_ValueError, "a stage has no lanes, or no threads");
+        return -1;
+    }
+    stage->lanes = PyMem_Calloc((size_t)stage->count, sizeof *stage->lanes);
+    if (!stage->lanes) return -1;
+    for (Py_ssize_t k = 0; k < stage->count; k++)
+        if (read_lane(self, &stage->lanes[k], PyTuple_GET_ITEM(lanes, k))) return -1;
+    return 0;
+}
+
+static int read_plan(Plan *self, PyObject *memories, PyObject *stages)
 {
     self->memories = PyTuple_GET_SIZE(memories);
     self->memory = PyMem_Calloc((size_t)self->memories + 1, sizeof *self->memory);
@@ -134,39 +450,39 @@ static int read_plan(Plan *self, PyObject *memories, PyObject *steps)
             return -1;
         m->memory = (void *)(uintptr_t)address;
     }
-    Py_ssize_t count = PyTuple_GET_SIZE(steps);
-    self->step = PyMem_Calloc((size_t)count + 1, sizeof *self->step);
-    if (!self->step) return -1;
-    for (self->steps = 0; self->steps < count; self->steps++) {
-        Step *step = &self->step[self->steps];
-        if (read_step(self, step, PyTuple_GET_ITEM(steps, self->steps))) {
-            PyMem_Free(step->arguments);
-            return -1;
-        }
-    }
+    self->data = PyMem_Calloc((size_t)self->memories + 1, sizeof *self->data);
+    if (!self->data) return -1;
+    self->count = PyTuple_GET_SIZE(stages);
+    self->stages = PyMem_Calloc((size_t)self->count + 1, sizeof *self->stages);
+    if (!self->stages) return -1;
+    for (Py_ssize_t k = 0; k < self->count; k++)
+        if (read_stage(self, &self->stages[k], PyTuple_GET_ITEM(stages, k))) return -1;
     return 0;
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *names)
 {
-    static char *known[] = {"execute", "set_data_handle", "stream", "memories", "steps", "room",
-                            "owner", NULL};
-    unsigned long long execute, set_handle, stream;
-    PyObject *memories, *steps, *owner;
+    static char *known[] = {"functions", "memories", "stages", "room", "owner", NULL};
+    unsigned long long execute, set_handle, get_threads, set_threads;
+    PyObject *memories, *stages, *owner;
     Py_ssize_t size;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KKKO!O!nO:Plan", known, &execute,
-                                     &set_handle, &stream, &PyTuple_Type, &memories, &PyTuple_Type,
-                                     &steps, &size, &owner))
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "(KKKK)O!O!nO:Plan", known, &execute,
+                                     &set_handle, &get_threads, &set_threads, &PyTuple_Type,
+                                     &memories, &PyTuple_Type, &stages, &size, &owner))
         return NULL;
     Plan *self = (Plan *)type->tp_alloc(type, 0);
     if (!self) return NULL;
+    pthread_mutex_init(&self->turn, NULL);
     self->execute = (Execute)(uintptr_t)execute;
     self->set_handle = (SetHandle)(uintptr_t)set_handle;
-    self->stream = (void *)(uintptr_t)stream;
+    if (get_threads && set_threads) {
+        self->get_threads = (GetThreads)(uintptr_t)get_threads;
+        self->set_threads = (SetThreads)(uintptr_t)set_threads;
+    }
     self->room = size;
     Py_INCREF(owner);
     self->owner = owner;
-    if (read_plan(self, memories, steps)) {
+    if (read_plan(self, memories, stages)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         Py_DECREF(self);
         return NULL;
@@ -196,7 +512,7 @@ static PyTypeObject PlanType = {
     .tp_basicsize = sizeof(Plan),
     .tp_dealloc = plan_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Primitives that run one after the other.",
+    .tp_doc = "Primitives that run in stages.",
     .tp_getset = plan_attributes,
     .tp_new = plan_new,
 };

@@ -13,8 +13,10 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
-from lazyloom.codegen.onednn import convolution, made, products
+from lazyloom.codegen.generator import Call
+from lazyloom.codegen.onednn import convolution, library, made, products
 from lazyloom.codegen.onednn.plan import DTYPES
+from lazyloom.codegen.onednn.unfolded import better, sizes_of
 
 _generator = made()
 pytestmark = [
@@ -42,6 +44,15 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
                          {"stride": 2, "padding": 2, "dilation": 2}),
     "dilated, strides, groups": ((8, 64, 32, 32), (64, 16, 3, 3),
                                  {"stride": 2, "padding": 2, "dilation": 2, "groups": 4}),
+    "few places": ((2, 96, 4, 4), (160, 96, 3, 3), {"padding": 1}),
+    "few places, strides": ((3, 64, 7, 5), (96, 64, 3, 2), {"stride": (2, 3), "padding": (1, 0)}),
+    "few places, dilated": ((1, 64, 9, 9), (64, 64, 3, 3), {"padding": 2, "dilation": 2}),
+    "few places, one axis": ((2, 64, 20), (96, 64, 5), {"padding": 3, "stride": 2}),
+    "few places, three axes": ((1, 48, 3, 4, 3), (80, 48, 2, 3, 2), {"padding": (1, 1, 0)}),
+    "a larger window": ((1, 16, 12, 12), (64, 16, 9, 9), {"padding": 1}),
+    "large": ((5, 32, 30, 30), (48, 32, 3, 3), {"padding": 1}),
+    "large, one image": ((1, 64, 40, 40), (32, 64, 3, 3), {}),
+    "large point": ((3, 96, 20, 20), (80, 96, 1, 1), {}),
     "one place": ((4, 64, 5, 5), (64, 64, 5, 5), {}),
     "a window as wide as it gets": ((2, 16, 6, 30), (16, 16, 6, 7), {"padding": (2, 0)}),
 }
@@ -83,6 +94,43 @@ def test_values_and_gradients(case: str, dtype: str) -> None:
         largest = numpy.abs(b).max()
         assert numpy.abs(a - b).max() <= _generator.tolerance * unit * largest
         assert a.shape == b.shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("case", [
+    "large", "large, one image", "large point", "few places", "few places, strides", "depthwise",
+    "dilated, strides, groups", "odd channels"])
+def test_whatever_the_number_of_threads(
+    case: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _generator is not None
+    generator = made()
+    assert generator is not None
+    generator.version = f"{generator.version}, {threads} threads"
+    monkeypatch.setattr(library.opened(generator.path), "threads", threads)
+    monkeypatch.setattr(convolution, "SPLIT", 100_000)
+    try:
+        codegen.register(generator)
+        expected, _ = results(case, "float32", "xla")
+        found, ours = results(case, "float32", "onednn")
+    finally:
+        codegen.register(_generator)
+    assert set(ours) == {"onednn"} and not codegen.failures()
+    for a, b in zip(found, expected, strict=True):
+        assert numpy.abs(a - b).max() <= _generator.tolerance * 2.0**-23 * numpy.abs(b).max()
+
+
+@pytest.mark.parametrize("case", ["few places", "large point", "few places, three axes", "plain"])
+def test_which_convolutions_are_products(case: str) -> None:
+    shape, window, options = CASES[case]
+    image, weight = torch.empty(*shape), torch.empty(*window)
+    convolve = getattr(torch.nn.functional, f"conv{len(shape) - 2}d")
+    program = lazyloom.program_of(convolve(image, weight, **options))
+    (call,) = (Call.of(i) for i in program.structure.instructions if i.spec.op.name == "conv")
+    g = convolution.geometry_of(call)
+    assert better(call, g) == (case != "plain")
+    assert sizes_of(call, g).direct == (case == "large point")
 
 
 #: shapes of two operands, and the pairs of axes that are summed over and of batches

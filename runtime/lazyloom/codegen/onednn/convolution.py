@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from ...types import TensorType
 from ..generator import YES, Answer, Call, Layout, No, Region
 from . import library
 from .library import Object
-from .plan import DTYPES, Plan, Value, strides_of
+from .plan import DTYPES, Plan, Value, parts_of, strides_of
+from .unfolded import Geometry, Product, better
 
 #: multiplications below which a call of oneDNN is not worth it
 SMALL: Final = 200_000
+#: multiplications from which it is divided among threads
+SPLIT: Final = 1_000_000
 
 
-class _Geometry(NamedTuple):
-    strides: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    #: as oneDNN counts: 0 where elements are neighbours
-    dilation: tuple[int, ...]
-    groups: int
-
-
-def _geometry(call: Call) -> _Geometry:
+def geometry_of(call: Call) -> Geometry:
     n = len(call.operands[0].shape) - 2 if call.operands[0] is not None else 0
     a = call.attributes
 
     def spread(name: str, default: int) -> tuple[int, ...]:
         return tuple(a[name]) if a[name] is not None else (default,) * n
 
-    return _Geometry(
+    return Geometry(
         spread("strides", 1), spread("padding_low", 0), spread("padding_high", 0),
         tuple(d - 1 for d in spread("dilation", 1)), int(a["groups"]))
 
@@ -53,7 +47,7 @@ def supports(call: Call) -> Answer:
     away = call.attributes["input_dilation"]
     if away is not None and any(d != 1 for d in away):
         return No(f"input_dilation={away}, expected 1")
-    geometry = _geometry(call)
+    geometry = geometry_of(call)
     if min((*geometry.low, *geometry.high)) < 0:
         return No(f"negative padding {geometry.low} {geometry.high}")
     if call.op.endswith(".vjp") and (
@@ -97,105 +91,279 @@ def _given(region: Region) -> list[int]:
 
 
 class _Arrays:
-    """A convolution's arrays as oneDNN sees them: weights in groups have one axis more."""
+    """A convolution's arrays as oneDNN sees them: weights in groups have one axis more.
+
+    Images can be taken in part, as (first, count) of a batch.
+    """
 
     def __init__(self, plan: Plan, region: Region) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
-        self.geometry: Final = _geometry(self.call)
+        self.geometry: Final = geometry_of(self.call)
         self.dtype: Final = DTYPES[_first(self.call)[0].dtype.name]
 
     def _grouped(self, shape: Sequence[int]) -> list[int]:
         g = self.geometry.groups
         return [g, shape[0] // g, *shape[1:]] if g > 1 else list(shape)
 
-    def any(self, t: TensorType, weight: bool) -> Object:
-        return self.plan.lib.any(self._grouped(t.shape) if weight else t.shape, self.dtype)
+    def any(self, shape: Sequence[int], weight: bool) -> Object:
+        return self.plan.lib.any(self._grouped(shape) if weight else shape, self.dtype)
 
-    def desc(self, t: TensorType, layout: Layout, weight: bool) -> Object:
-        """The description of an operand or result as it lies."""
+    def _image(self, t: TensorType, layout: Layout, k: int, part: _Part) -> Value:
         strides = strides_of(t.shape, layout)
-        if weight and self.geometry.groups > 1:
-            strides = [strides[0] * (t.shape[0] // self.geometry.groups), *strides]
-        return self.plan.lib.strided(
-            self._grouped(t.shape) if weight else t.shape, self.dtype, strides)
+        desc = self.plan.lib.strided((part[1], *t.shape[1:]), self.dtype, strides)
+        return self.plan.value(desc, k, part[0] * strides[0] * t.dtype.numpy.itemsize)
 
-    def operand(self, position: int) -> Value:
-        """The operand of the op at a position."""
+    def _weight(self, t: TensorType, layout: Layout, k: int) -> Value:
+        strides = strides_of(t.shape, layout)
+        if self.geometry.groups > 1:
+            strides = [strides[0] * (t.shape[0] // self.geometry.groups), *strides]
+        return self.plan.value(
+            self.plan.lib.strided(self._grouped(t.shape), self.dtype, strides), k)
+
+    @property
+    def as_product(self) -> bool:
+        """Whether it is done as a product of matrices."""
+        if not better(self.call, self.geometry):
+            return False
+        lying = layouts(self.region)
+        types = (*self.region.operands, *self.region.results)
+        return all(
+            strides_of(t.shape, wanted) == strides_of(t.shape, given)
+            for t, wanted, given in zip(types, lying, self.region.layouts, strict=True))
+
+    def operands(self, count: int) -> list[int]:
+        """The numbers of the op's first operands among the region's arrays."""
+        items = self.region.program.structure.instructions[0].operands
+        return [item.number for item in items[:count]]  # type: ignore[union-attr]
+
+    def results(self, count: int) -> list[int]:
+        """The numbers of the region's results among its arrays."""
+        return [len(self.region.operands) + r for r in range(count)]
+
+    def _operand(self, position: int) -> tuple[TensorType, Layout, int]:
         item = self.region.program.structure.instructions[0].operands[position]
         k = item.number  # type: ignore[union-attr]
-        return self.plan.value(
-            self.desc(self.region.operands[k], self.region.layouts[k], position == 1), k)
+        return self.region.operands[k], self.region.layouts[k], k
 
-    def result(self, number: int, weight: bool) -> Value:
-        """The region's result of that number."""
+    def _result(self, number: int) -> tuple[TensorType, Layout, int]:
         k = len(self.region.operands) + number
-        return self.plan.value(
-            self.desc(self.region.results[number], self.region.layouts[k], weight), k)
+        return self.region.results[number], self.region.layouts[k], k
 
-    def image(self, value: Value, t: TensorType) -> Object:
-        """What is asked for an image: as it lies with channels last, else what oneDNN likes."""
-        last = self.desc(t, (0, *range(2, t.ndim), 1), False)
-        return value.desc if self.plan.lib.equal(value.desc, last) else self.any(t, False)
+    def image(self, position: int, part: _Part) -> Value:
+        """The operand at a position, images."""
+        return self._image(*self._operand(position), part)
 
-    def numbers(self) -> list[object]:
+    def weight(self) -> Value:
+        """The weights."""
+        return self._weight(*self._operand(1))
+
+    def made_image(self, number: int, part: _Part) -> Value:
+        """The region's result of that number, images."""
+        return self._image(*self._result(number), part)
+
+    def made_weight(self, number: int) -> Value:
+        """The region's result of that number, weights."""
+        return self._weight(*self._result(number))
+
+    def asked(self, value: Value, shape: Sequence[int]) -> Object:
+        """What is asked for images: as they lie with channels last, else what oneDNN likes."""
+        last = self.plan.lib.strided(
+            shape, self.dtype, strides_of(shape, (0, *range(2, len(shape)), 1)))
+        return value.desc if self.plan.lib.equal(value.desc, last) else self.any(shape, False)
+
+    def desc(self, kind: str, image: Object, weight: Object, out: Object) -> Object:
+        """A primitive of that kind; the gradients' need the forward one as a hint."""
         dims, g = self.plan.lib.dims, self.geometry
-        return [dims(g.strides), dims(g.dilation), dims(g.low), dims(g.high)]
+        numbers = [dims(g.strides), dims(g.dilation), dims(g.low), dims(g.high)]
+        make, direct = self.plan.primitive_desc, library.CONVOLUTION_DIRECT
+        forward = make("convolution_forward", library.FORWARD_TRAINING, direct, image, weight,
+                       None, out, *numbers)
+        if kind == "forward":
+            return forward
+        bias = (None,) if kind == "backward_weights" else ()
+        return make(f"convolution_{kind}", direct, image, weight, *bias, out, *numbers, forward)
+
+
+#: of a batch, the first and how many
+_Part = tuple[int, int]
+
+
+def _lanes(plan: Plan, batch: int, work: int, among: int) -> tuple[list[_Part], int]:
+    """A batch in parts for lanes, and the threads that each of them has.
+
+    ``among`` is for how many arrays there are lanes.
+    """
+    if work < SPLIT:
+        return parts_of(batch, 1), 1
+    threads = -(-plan.lib.threads // among)
+    parts = parts_of(batch, threads * finer(work))
+    return parts, max(threads // len(parts), 1)
+
+
+def finer(work: int) -> int:
+    """Lanes a thread: with several, one that begins late or is disturbed finds less to do."""
+    return 2 if work >= 8 * SPLIT else 1
 
 
 def forward(plan: Plan, region: Region) -> None:
-    """Add a convolution to a plan."""
+    """Add a convolution to a plan: lanes for parts of the batch, after the weights' reorder."""
     a = _Arrays(plan, region)
-    x, w = _first(a.call)
-    image, weight, out = a.operand(0), a.operand(1), a.result(0, False)
-    desc = _forward_desc(a, a.image(image, x), a.any(w, True), a.image(out, a.call.results[0]))
+    if a.as_product:
+        size = work(a.call)
+        lanes = plan.lib.threads * finer(size) if size >= SPLIT else 1
+        buffers = (*a.operands(2), *a.results(1))
+        Product(plan, a.call, a.geometry).forward(buffers, lanes)
+        return
+    out = a.call.results[0]
+    parts, threads = _lanes(plan, out.shape[0], work(a.call), 1)
+    plan.stage(threads)
+    weights = _Weights(a)
+    todo = []
+    for part in parts:
+        image, result = a.image(0, part), a.made_image(0, part)
+        shape = _first(a.call)[0].shape
+        todo.append((image, result, weights.used_by(
+            "forward", a.asked(image, (part[1], *shape[1:])),
+            a.asked(result, (part[1], *out.shape[1:])))))
+    plan.stage(threads)
     asked = plan.lib.asked
-    made = plan.made(out, asked(desc, library.DST_MD))
-    plan.run(desc, {
-        library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
-        library.WEIGHTS: plan.given(weight, asked(desc, library.WEIGHTS_MD)), library.DST: made})
-    plan.move(made, out)
+    for image, result, (desc, weight) in todo:
+        plan.lane()
+        made = plan.made(result, asked(desc, library.DST_MD))
+        plan.run(desc, {library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
+                        library.WEIGHTS: weight, library.DST: made})
+        plan.move(made, result)
 
 
-def _forward_desc(a: _Arrays, image: Object, weight: Object, out: Object) -> Object:
-    return a.plan.lib.primitive_desc(
-        "convolution_forward", library.FORWARD_TRAINING, library.CONVOLUTION_DIRECT, image, weight,
-        None, out, *a.numbers())
+class _Weights:
+    """The weights in the order that primitives want, reordered once."""
+
+    def __init__(self, a: _Arrays) -> None:
+        self.a: Final = a
+        self.given: Final = a.weight()
+        self.orders: Final[list[Value]] = []
+
+    def used_by(self, kind: str, image: Object, out: Object) -> tuple[Object, Value]:
+        """A primitive that reads weights, and those that it reads, as the first one likes them."""
+        a, lib = self.a, self.a.plan.lib
+        shape = _first(a.call)[1].shape
+        if self.orders:
+            try:
+                return a.desc(kind, image, self.orders[0].desc, out), self.orders[0]
+            except library.OneDnnError:
+                pass  # it has none for that order
+        desc = a.desc(kind, image, a.any(shape, True), out)
+        wanted = lib.asked(desc, library.WEIGHTS_MD)
+        for known in self.orders:
+            if lib.equal(known.desc, wanted):
+                return desc, known
+        self.orders.append(a.plan.given(self.given, wanted))
+        return desc, self.orders[-1]
 
 
 def backward(plan: Plan, region: Region) -> None:
-    """Add the gradients of a convolution to a plan."""
+    """Add the gradients of a convolution to a plan.
+
+    The images' is a lane for each part of the batch, and so is the weights', whose parts are added
+    up in the end. Where there are both, either gets half of the threads.
+    """
     a = _Arrays(plan, region)
-    x, w = _first(a.call)
+    given = _given(region)
+    if a.as_product:
+        _as_product(a, given)
+        return
     dy = a.call.operands[2]
     assert dy is not None
-    asked = plan.lib.asked
-    cotangent = a.operand(2)
-    for number, by in enumerate(_given(region)):
-        out = a.result(number, by == 1)
-        outer = a.image(cotangent, dy)
+    parts, threads = _lanes(plan, dy.shape[0], work(a.call), len(given))
+    plan.stage(threads)
+    weights = _Weights(a)
+    images = [_image_gradient(a, weights, number, part)
+              for number, by in enumerate(given) if by == 0 for part in parts]
+    if len(images) > 1:
+        plan.stage(threads)
+    elif images:
+        # behind the weights' reorder
+        images.pop()()
+    # the weights' before the images': their lanes take longest
+    fewer = parts_of(dy.shape[0], -(-len(parts) // finer(work(a.call))))
+    plan.lane()
+    sums = [_weight_gradient(a, number, fewer) for number, by in enumerate(given) if by == 1]
+    for add in images:
+        plan.lane()
+        add()
+    plan.stage(threads)
+    for add in sums:
+        plan.lane()
+        add()
+
+
+def _as_product(a: _Arrays, given: Sequence[int]) -> None:
+    """Gradients by products of matrices."""
+    plan = a.plan
+    product = Product(plan, a.call, a.geometry)
+    images, weight, cotangent = a.operands(3)
+    size = work(a.call)
+    lanes = -(-plan.lib.threads // len(given)) * finer(size) if size >= SPLIT else 1
+    plan.stage()
+    # the images' first: the weights' may begin another stage
+    for by, result in sorted(zip(given, a.results(len(given)), strict=True)):
+        plan.lane()
         if by == 0:
-            inner = a.image(out, x)
-            hint = _forward_desc(a, inner, a.any(w, True), outer)
-            desc = plan.lib.primitive_desc(
-                "convolution_backward_data", library.CONVOLUTION_DIRECT, inner, a.any(w, True),
-                outer, *a.numbers(), hint)
-            made = plan.made(out, asked(desc, library.DIFF_SRC_MD))
-            plan.run(desc, {
-                library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
-                library.WEIGHTS: plan.given(a.operand(1), asked(desc, library.WEIGHTS_MD)),
-                library.DIFF_SRC: made})
+            product.images_gradient(cotangent, weight, result, lanes)
         else:
-            image = a.operand(0)
-            inner = a.image(image, x)
-            hint = _forward_desc(a, inner, a.any(w, True), outer)
-            desc = plan.lib.primitive_desc(
-                "convolution_backward_weights", library.CONVOLUTION_DIRECT, inner, a.any(w, True),
-                None, outer, *a.numbers(), hint)
-            made = plan.made(out, asked(desc, library.DIFF_WEIGHTS_MD))
-            plan.run(desc, {
-                library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
-                library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
-                library.DIFF_WEIGHTS: made})
-        plan.move(made, out)
+            product.weights_gradient(images, cotangent, result, lanes)
+
+
+def _image_gradient(
+    a: _Arrays, weights: _Weights, number: int, part: _Part
+) -> Callable[[], None]:
+    """What adds the gradient of a part of the images; the weights are reordered here."""
+    plan, asked = a.plan, a.plan.lib.asked
+    x, dy = _first(a.call)[0], a.call.operands[2]
+    assert dy is not None
+    result, cotangent = a.made_image(number, part), a.image(2, part)
+    desc, weight = weights.used_by(
+        "backward_data", a.asked(result, (part[1], *x.shape[1:])),
+        a.asked(cotangent, (part[1], *dy.shape[1:])))
+
+    def add() -> None:
+        made = plan.made(result, asked(desc, library.DIFF_SRC_MD))
+        plan.run(desc, {
+            library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
+            library.WEIGHTS: weight, library.DIFF_SRC: made})
+        plan.move(made, result)
+
+    return add
+
+
+def _weight_gradient(a: _Arrays, number: int, parts: Sequence[_Part]) -> Callable[[], None]:
+    """Add lanes for the weights' gradients by parts of the batch; what adds these up."""
+    plan, asked = a.plan, a.plan.lib.asked
+    (x, w), dy = _first(a.call), a.call.operands[2]
+    assert dy is not None
+    result = a.made_weight(number)
+    found: list[Value] = []
+    for part in parts:
+        plan.lane()
+        image, cotangent = a.image(0, part), a.image(2, part)
+        wanted = found[0].desc if found else a.any(w.shape, True)
+        desc = a.desc("backward_weights", a.asked(image, (part[1], *x.shape[1:])), wanted,
+                      a.asked(cotangent, (part[1], *dy.shape[1:])))
+        chosen = asked(desc, library.DIFF_WEIGHTS_MD)
+        found.append(plan.value(chosen) if len(parts) > 1 else plan.made(result, chosen))
+        plan.run(desc, {
+            library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
+            library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
+            library.DIFF_WEIGHTS: found[-1]})
+        if len(parts) == 1:
+            plan.move(found[0], result)
+
+    def add() -> None:
+        if len(parts) > 1:
+            whole = plan.made(result, found[0].desc)
+            plan.total(found, whole)
+            plan.move(whole, result)
+
+    return add

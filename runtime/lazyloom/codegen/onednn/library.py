@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 #: a path of the library to use
@@ -25,6 +26,8 @@ CONVOLUTION_DIRECT: Final = 1
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
 DST_MD, DIFF_DST_MD, SCRATCHPAD_MD = 133, 134, 136
 SRC, DST, WEIGHTS, SCRATCHPAD = 1, 17, 33, 80
+#: the first of several sources
+MULTIPLE_SRC: Final = 1024
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 #: why a status is no success
 _STATUS: Final = {
@@ -76,20 +79,50 @@ class Object:
 
 
 class Library:
-    """The library with an engine on the processor and a stream."""
+    """The library with an engine on the processor.
+
+    Attributes:
+        threads: that a region may use, as OMP_NUM_THREADS says, or one a processor.
+        functions: addresses of what runs a plan.
+    """
 
     def __init__(self, path: str) -> None:
         self.dll: Final = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
         self.dll.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self.dll.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.engine: Final = self._new("engine", 1, ctypes.c_size_t(0))
-        self.stream: Final = self._new("stream", self._p(self.engine), 1)
         #: room that primitives need is a memory among their arguments: what they take by themselves
         #: belongs to the thread that makes them, and they run on others
         self.attributes: Final = self._new("primitive_attr")
         status = self.dll.dnnl_primitive_attr_set_scratchpad_mode(self._p(self.attributes), 1)
         if status:
             raise OneDnnError(f"dnnl_primitive_attr_set_scratchpad_mode: {status}")
+        openmp: list[Any] = [getattr(self.dll, name, None)
+                             for name in ("omp_get_max_threads", "omp_set_num_threads")]
+        self._openmp: Final = () if None in openmp else tuple(openmp)
+        self.threads: Final[int] = openmp[0]() if self._openmp else _processors()
+        self.functions: Final = (
+            self._address(self.dll.dnnl_primitive_execute),
+            self._address(self.dll.dnnl_memory_set_data_handle),
+            *(map(self._address, self._openmp) if self._openmp else (0, 0)))
+
+    @contextlib.contextmanager
+    def with_threads(self, count: int) -> Iterator[None]:
+        """What this thread makes has that many threads of OpenMP's."""
+        if not self._openmp:
+            yield
+            return
+        get, put = self._openmp
+        before = get()
+        put(count)
+        try:
+            yield
+        finally:
+            put(before)
+
+    def stream(self) -> Object:
+        """What runs primitives, for one thread at a time."""
+        return self._new("stream", self._p(self.engine), 1)
 
     @staticmethod
     def _p(found: Object | int | None) -> ctypes.c_void_p:
@@ -136,6 +169,15 @@ class Library:
             "reorder", self._p(source), self._p(self.engine), self._p(target),
             self._p(self.engine), self._p(self.attributes), by="primitive_desc_create")
 
+    def sum_desc(self, target: Object, sources: Sequence[Object]) -> Object:
+        """What a sum of arrays would be."""
+        count = len(sources)
+        pointers = (ctypes.c_void_p * count)(*(s.pointer for s in sources))
+        return self._new(
+            "sum", self._p(self.engine), self._p(target), count,
+            (ctypes.c_float * count)(*[1.0] * count), pointers, self._p(self.attributes),
+            by="primitive_desc_create", keeps=tuple(sources))
+
     def scratchpad(self, desc: Object) -> Object | None:
         """The room that a primitive needs while it runs, if it needs any."""
         pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), SCRATCHPAD_MD, 0)
@@ -165,11 +207,18 @@ class Library:
         """The bytes of an array."""
         return int(self.dll.dnnl_memory_desc_get_size(self._p(desc)))
 
-    def address(self, name: str) -> int:
-        """The address of a function."""
-        found = ctypes.cast(getattr(self.dll, name), ctypes.c_void_p).value
+    @staticmethod
+    def _address(function: Any) -> int:
+        found = ctypes.cast(function, ctypes.c_void_p).value
         assert found is not None
         return found
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
 @functools.lru_cache(maxsize=4)

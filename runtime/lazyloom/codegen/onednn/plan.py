@@ -36,35 +36,78 @@ class Value:
         self.desc: Final = desc
 
 
+#: primitives, each with its arguments: (argument, number of the memory); or what moves windows
+_Steps = list[tuple[Any, ...]]
+
+
 class Plan:
-    """A plan that is being made."""
+    """A plan that is being made: stages of lanes of steps.
+
+    The steps of a lane run one after the other, the lanes of a stage in any order or at once. At
+    first there is one lane in one stage.
+    """
 
     def __init__(self, lib: Library) -> None:
         self.lib: Final = lib
         self.memories: Final[list[tuple[int, int, int]]] = []
-        self.steps: Final[list[tuple[int, tuple[tuple[int, int], ...]]]] = []
+        self.stages: Final[list[tuple[int, list[_Steps]]]] = []
         self.room = 0
         self.owners: Final[list[Object]] = []
+        self.stage(lib.threads)
 
-    def value(self, desc: Object, buffer: int = -1) -> Value:
-        """An operand or result of the region, or by default an array between primitives."""
+    def stage(self, threads: int = 1) -> None:
+        """Begin a stage, and its first lane, in which primitives have that many threads."""
+        self.stages.append((threads, [[]]))
+
+    def lane(self) -> None:
+        """Begin another lane of the stage, unless the last one is still empty."""
+        if self.stages[-1][1][-1]:
+            self.stages[-1][1].append([])
+
+    @property
+    def threads(self) -> int:
+        """The threads of primitives in this stage."""
+        return self.stages[-1][0]
+
+    def primitive_desc(self, kind: str, *arguments: Any) -> Object:
+        """As :meth:`Library.primitive_desc`, for this stage's number of threads."""
+        with self.lib.with_threads(self.threads):
+            return self.lib.primitive_desc(kind, *arguments)
+
+    def value(self, desc: Object, buffer: int = -1, offset: int = 0) -> Value:
+        """An operand or result of the region, or by default an array between primitives.
+
+        ``offset`` is where in the buffer it begins, in bytes.
+        """
         memory = self.lib.memory(desc)
         self.owners.append(memory)
-        offset = 0
         if buffer < 0:
             offset = self.room
             self.room += -(-self.lib.size(desc) // _ALIGNED) * _ALIGNED
         self.memories.append((memory.pointer, buffer, offset))
         return Value(len(self.memories) - 1, desc)
 
+    def part(self, value: Value, desc: Object, offset: int = 0) -> Value:
+        """A part of an array, which begins at an offset in bytes."""
+        _, buffer, begin = self.memories[value.number]
+        memory = self.lib.memory(desc)
+        self.owners.append(memory)
+        self.memories.append((memory.pointer, buffer, begin + offset))
+        return Value(len(self.memories) - 1, desc)
+
+    def windows(self, kind: str, images: Value, array: Value, numbers: Sequence[int]) -> None:
+        """Add an "unfold" of images into an array of rows, or a "fold" of one into images."""
+        self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
+
     def run(self, desc: Object, arguments: dict[int, Value]) -> None:
-        """Add a primitive."""
-        primitive = self.lib.primitive(desc)
+        """Add a primitive to the lane."""
+        with self.lib.with_threads(self.threads):
+            primitive = self.lib.primitive(desc)
         self.owners.append(primitive)
         scratchpad = self.lib.scratchpad(desc)
         if scratchpad is not None:
             arguments = {**arguments, library.SCRATCHPAD: self.value(scratchpad)}
-        self.steps.append((primitive.pointer, tuple(
+        self.stages[-1][1][-1].append((primitive.pointer, tuple(
             (argument, value.number) for argument, value in arguments.items())))
 
     def given(self, value: Value, wanted: Object) -> Value:
@@ -82,14 +125,38 @@ class Plan:
     def move(self, source: Value, target: Value) -> None:
         """Reorder an array, unless it is the target."""
         if source is not target:
-            self.run(self.lib.reorder_desc(source.desc, target.desc),
-                     {library.SRC: source, library.DST: target})
+            with self.lib.with_threads(self.threads):
+                desc = self.lib.reorder_desc(source.desc, target.desc)
+            self.run(desc, {library.SRC: source, library.DST: target})
+
+    def total(self, parts: Sequence[Value], target: Value) -> None:
+        """Add arrays of one description up."""
+        with self.lib.with_threads(self.threads):
+            desc = self.lib.sum_desc(target.desc, [p.desc for p in parts])
+        self.run(desc, {library.DST: target, **{
+            library.MULTIPLE_SRC + n: p for n, p in enumerate(parts)}})
 
     def code(self) -> NativeCode:
         """What runs it."""
         native: Any = importlib.import_module("lazyloom._onednn")
+        streams: list[Object] = []
+        stages = []
+        for threads, lanes in self.stages:
+            given = []
+            for number, steps in enumerate(s for s in lanes if s):
+                if number == len(streams):
+                    streams.append(self.lib.stream())
+                given.append((streams[number].pointer, tuple(steps)))
+            if given:
+                stages.append((threads, tuple(given)))
         made = native.Plan(
-            self.lib.address("dnnl_primitive_execute"),
-            self.lib.address("dnnl_memory_set_data_handle"), self.lib.stream.pointer,
-            tuple(self.memories), tuple(self.steps), self.room, (self.lib, *self.owners))
+            self.lib.functions, tuple(self.memories), tuple(stages), self.room,
+            (self.lib, *streams, *self.owners))
         return NativeCode(made.function, made.state, made)
+
+
+def parts_of(size: int, count: int) -> list[tuple[int, int]]:
+    """An axis in at most ``count`` parts of nearly equal size: where each begins, and its size."""
+    count = max(1, min(size, count))
+    ends = [size * k // count for k in range(count + 1)]
+    return [(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]

@@ -203,7 +203,7 @@ def add(plan: Plan, region: Region) -> None:
         assert not isinstance(each, No)
         descs = [lib.strided(shape, dtype, strides)
                  for shape, strides in (each.a, each.b, each.out)]
-        desc = lib.primitive_desc("matmul", descs[0], descs[1], None, descs[2])
+        desc = plan.primitive_desc("matmul", descs[0], descs[1], None, descs[2])
         plan.run(desc, {
             library.SRC: plan.value(descs[0], operands[each.left].number),  # type: ignore[union-attr]
             library.WEIGHTS: plan.value(

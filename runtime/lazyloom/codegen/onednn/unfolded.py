@@ -1,0 +1,221 @@
+"""Convolutions as products of matrices: of windows of the images and the weights as they lie.
+
+oneDNN's convolutions want weights in blocks, and moving them takes longer than the convolution
+where there are many weights and few places. The product takes them in logical order: with a row for
+each place of the window in which its elements lie as the weights do, a convolution is
+``rows @ w.T``, the weights' gradient ``dy.T @ rows``, and the images' ``dy @ w``, each row added to
+where it is from. A window of one place needs no rows: the images are the rows. What is done here is
+in float32, without groups, of images with their channels last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ...types import TensorType
+from ..generator import Call
+from . import library
+from .library import Object
+from .plan import Plan, Value, parts_of
+
+#: most elements of a window, and channels, that the extension takes
+PLACES, CHANNELS = 64, 8192
+#: rows from which lanes divide these, and not the weights
+MANY: Final = 256
+#: rows for each row of weights up to which windows cost less than weights in blocks
+RATIO: Final = 1.0
+
+
+class Geometry(NamedTuple):
+    """What a convolution is told; dilation is 0 where elements are neighbours."""
+
+    strides: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+
+class Sizes(NamedTuple):
+    """A convolution as a product: ``rows`` by ``inside`` by ``out``.
+
+    Attributes:
+        rows: places of the window in all images.
+        channels: of the images.
+        places: elements of a window in a channel.
+        out: channels of the result.
+        direct: whether the images are the rows.
+    """
+
+    rows: int
+    channels: int
+    places: int
+    out: int
+    direct: bool
+
+    @property
+    def inside(self) -> int:
+        """Elements of a row."""
+        return self.channels * self.places
+
+
+def sizes_of(call: Call, g: Geometry) -> Sizes:
+    """The product that a convolution, or its gradient, is."""
+    x, w = call.operands[:2]
+    assert x is not None and w is not None
+    out = call.operands[2] if call.op.endswith(".vjp") else call.results[0]
+    assert out is not None
+    places = math.prod(w.shape[2:])
+    direct = places == 1 and not any((*g.low, *g.high)) and set(g.strides) == {1}
+    return Sizes(out.size // max(w.shape[0], 1), x.shape[1], places, w.shape[0], direct)
+
+
+def better(call: Call, g: Geometry) -> bool:
+    """Whether a convolution, or its gradient, is done best as a product."""
+    x = call.operands[0]
+    assert x is not None
+    s = sizes_of(call, g)
+    if g.groups > 1 or x.dtype.name != "float32":
+        return False
+    if s.direct:
+        return True
+    return s.places <= PLACES and s.channels <= CHANNELS and s.rows <= RATIO * s.out
+
+
+class Product:
+    """A convolution as a product, being added to a plan."""
+
+    def __init__(self, plan: Plan, call: Call, g: Geometry) -> None:
+        self.plan: Final = plan
+        self.call: Final = call
+        self.geometry: Final = g
+        self.sizes: Final = sizes_of(call, g)
+        x = call.operands[0]
+        assert x is not None
+        self.x: Final[TensorType] = x
+
+    def _matrix(self, rows: int, columns: int, apart: int, turned: bool = False) -> Object:
+        shape, strides = (rows, columns), (apart, 1)
+        if turned:
+            shape, strides = (columns, rows), (1, apart)
+        return self.plan.lib.strided(shape, library.F32, strides)
+
+    def _of(self, buffer: int, rows: int, columns: int, apart: int, begin: int = 0,
+            turned: bool = False) -> Value:  # fmt: skip
+        """A matrix in a buffer of the region; ``begin`` in elements."""
+        return self.plan.value(self._matrix(rows, columns, apart, turned), buffer, 4 * begin)
+
+    def _in(self, rows: Value, begin: int, count: int, turned: bool = False) -> Value:
+        """Some of the rows."""
+        inside = self.sizes.inside
+        return self.plan.part(
+            rows, self._matrix(count, inside, inside, turned), 4 * begin * inside)
+
+    def _multiply(self, a: Value, b: Value, out: Value) -> None:
+        desc = self.plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
+        self.plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
+
+    def _window(self, first: int, rows: int, channel: int, channels: int) -> list[int]:
+        """Numbers of the extension's: some rows, of some channels."""
+        x, g = self.x, self.geometry
+        out = self.call.operands[2] if self.call.op.endswith(".vjp") else self.call.results[0]
+        w = self.call.operands[1]
+        assert out is not None and w is not None
+        more = 3 - (x.ndim - 2)
+
+        def three(values: Sequence[int], rest: int = 1) -> list[int]:
+            return [rest] * more + list(values)
+
+        inner = three(x.shape[2:])
+        strides = [x.shape[1] * math.prod(inner[d:]) for d in range(4)]
+        return [first, rows, channel, channels, channels * self.sizes.places, *inner,
+                *three(out.shape[2:]), *three(w.shape[2:]), *three(g.strides),
+                *three([d + 1 for d in g.dilation]), *three(g.low, 0), *strides, x.shape[0]]
+
+    def _rows(self) -> Value:
+        s = self.sizes
+        return self.plan.value(self._matrix(s.rows, s.inside, s.inside))
+
+    def _images(self, buffer: int) -> Value:
+        return self.plan.value(self._matrix(1, self.x.size, self.x.size), buffer)
+
+    def _unfold(self, images: int, rows: Value, first: int, count: int) -> None:
+        self.plan.windows("unfold", self._images(images), self._in(rows, first, count),
+                          self._window(first, count, 0, self.sizes.channels))
+
+    def forward(self, buffers: tuple[int, ...], lanes: int) -> None:
+        """``rows @ w.T`` of images, weights and a result; divided by rows, or by the weights'."""
+        images, weights, result = buffers
+        plan, s = self.plan, self.sizes
+        by_rows = s.rows >= MANY or s.out < 2 * lanes
+        rows = None if s.direct else self._rows()
+        parts = parts_of(s.rows, lanes)
+        plan.stage()
+        if rows is not None and not by_rows:
+            for first, count in parts:
+                plan.lane()
+                self._unfold(images, rows, first, count)
+            plan.stage()
+
+        def some(first: int, count: int) -> Value:
+            if rows is None:
+                return self._of(images, count, s.inside, s.inside, first * s.inside)
+            return self._in(rows, first, count)
+
+        if by_rows:
+            for first, count in parts:
+                plan.lane()
+                if rows is not None:
+                    self._unfold(images, rows, first, count)
+                self._multiply(
+                    some(first, count), self._of(weights, s.out, s.inside, s.inside, turned=True),
+                    self._of(result, count, s.out, s.out, first * s.out))
+            return
+        for first, count in parts_of(s.out, lanes):
+            plan.lane()
+            self._multiply(
+                some(0, s.rows),
+                self._of(weights, count, s.inside, s.inside, first * s.inside, turned=True),
+                self._of(result, s.rows, count, s.out, first))
+
+    def images_gradient(self, cotangent: int, weights: int, result: int, lanes: int) -> None:
+        """``dy @ w``, divided by rows where these are the images, else by channels."""
+        plan, s = self.plan, self.sizes
+        if s.direct:
+            for first, count in parts_of(s.rows, lanes):
+                plan.lane()
+                self._multiply(
+                    self._of(cotangent, count, s.out, s.out, first * s.out),
+                    self._of(weights, s.out, s.inside, s.inside),
+                    self._of(result, count, s.inside, s.inside, first * s.inside))
+            return
+        for channel, count in parts_of(s.channels, lanes):
+            plan.lane()
+            columns = count * s.places
+            rows = plan.value(self._matrix(s.rows, columns, columns))
+            self._multiply(
+                self._of(cotangent, s.rows, s.out, s.out),
+                self._of(weights, s.out, columns, s.inside, channel * s.places), rows)
+            plan.windows("fold", self._images(result), rows,
+                         self._window(0, s.rows, channel, count))
+
+    def weights_gradient(self, images: int, cotangent: int, result: int, lanes: int) -> None:
+        """``dy.T @ rows``, divided by rows of the result; with several lanes, in two stages."""
+        plan, s = self.plan, self.sizes
+        rows = None if s.direct else self._rows()
+        if rows is not None:
+            for first, count in parts_of(s.rows, lanes):
+                plan.lane()
+                self._unfold(images, rows, first, count)
+            if lanes > 1:
+                plan.stage()
+        for number, (first, count) in enumerate(parts_of(s.out, lanes)):
+            if number or rows is None or lanes > 1:
+                plan.lane()
+            self._multiply(
+                self._of(cotangent, s.rows, count, s.out, first, turned=True),
+                self._of(images, s.rows, s.inside, s.inside) if rows is None
+                else self._in(rows, 0, s.rows),
+                self._of(result, count, s.inside, s.inside, first * s.inside))
