@@ -282,7 +282,11 @@ class Failing(InNumPy):
 @pytest.mark.parametrize("at", ["supports", "worthwhile"])
 def test_a_predicate_that_raises_is_a_reason(at: str) -> None:
     g = Failing(at, ZeroDivisionError("oh"))
-    assert ran(g) == [] and g.calls == 0
+    told = ran(g, 3)
+    assert len(told) == 1 and g.calls == 0
+    assert f"failed when it was asked about multiply, which counts as no: {at}: " in str(
+        told[0].message) or at == "worthwhile"
+    assert [f.when for f in codegen.failures()] == ["ask"]
     with codegen.use(g.name):
         x = np.asarray(numbers(3))
         text = codegen.explain(lazyloom.program_of(x + x)).text()

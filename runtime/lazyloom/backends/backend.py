@@ -22,13 +22,14 @@ from ..program.program import (
     ScalarSlot,
     Structure,
 )
+from ..program.regions import NO_REGIONS, ProgramRegions
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType
 
 __all__ = [
-    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLowered",
-    "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
+    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLoaded",
+    "NotLowered", "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
 ]  # fmt: skip
 
 
@@ -63,6 +64,10 @@ class NotLowered(Exception):
         self.__cause__ = cause
 
 
+class NotLoaded(Exception):
+    """A stored program is as it should be, but something that it needs does not work here."""
+
+
 class NotPadded(Exception):
     """The program of a structure with padding cannot be made; the text says why."""
 
@@ -95,12 +100,13 @@ class Executable(ABC):
             a signal) before it has returned the results.
         needs: how many bytes to look for before each run, 0 where that is little or not known.
         timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
-        regions: what other code generators run of it, in words, for the record.
+        regions: what other code generators run of it. Where one of them failed at a part, the
+            program is not stored: another process may do better.
     """
 
     __slots__ = ("run", "direct", "needs", "timings")
 
-    regions: str = ""
+    regions: ProgramRegions = NO_REGIONS
     run: Callable[..., list[Any]]
     direct: bool
     needs: int
@@ -132,7 +138,8 @@ class Backend(ABC):
     def load(self, data: bytes, request: Request) -> Executable:
         """The executable of that request from :meth:`Executable.serialize`'s bytes.
 
-        They were stored under the same fingerprint. Whatever this raises has the program compiled.
+        They were stored under the same fingerprint. Whatever this raises has the program compiled;
+        what is not NotLoaded counts as an error of the disk.
         """
 
     @abstractmethod

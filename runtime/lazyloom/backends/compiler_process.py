@@ -48,7 +48,9 @@ class CompilerProcess:
         self.closed: list[int] = []
 
     def compile(self, request: Request, donate: bool) -> bytes | None:
-        """The machine code of a program, which is on disk then too; None if there is no process.
+        """The machine code of a program, which is on disk then too.
+
+        None if there is no process, or if a region failed there that may not fail here.
 
         Raises NotCompiled, NotPadded.
         """
@@ -71,6 +73,8 @@ class CompilerProcess:
                 raise NotPadded(answer["unpadded"])
             if "error" in answer:
                 raise NotCompiled(answer["error"])
+            if "regions" in answer:
+                return None
             return _receive(child.stdout)
         except (OSError, ValueError, EOFError):
             # it was killed, say for want of memory, or none can be begun here
@@ -163,6 +167,9 @@ def serve() -> None:
             signal.alarm(LIMIT)
         try:
             executable = programs.compiled(request)
+            if executable.regions.failed:
+                _answer(answers, json.dumps({"regions": executable.regions.text()}).encode())
+                continue
             code = executable.serialize()
         except NotPadded as error:
             _answer(answers, json.dumps({"unpadded": str(error)}).encode())

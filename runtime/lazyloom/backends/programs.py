@@ -18,7 +18,7 @@ from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
 from . import fingerprint, memory_limits, waiting
-from .backend import Executable, NotLowered, Request
+from .backend import Executable, NotLoaded, NotLowered, Request
 from .returned import check_executable, check_number
 from .selection import backend
 
@@ -143,9 +143,12 @@ def compiled(request: Request) -> Executable:
 def keep(
     entry: memory.Entry, request: Request, donate: bool, executable: Executable, site: str
 ) -> None:
-    """Make a compiled program the entry's, and store it; the caller holds the entry's lock."""
+    """Make a compiled program the entry's, and store it; the caller holds the entry's lock.
+
+    One without a region that failed here is not stored: it would be that for ever, for all.
+    """
     take(entry, request, executable, site)
-    if disk.enabled():
+    if disk.enabled() and not executable.regions.failed:
         try:
             # a backend may give anything
             code = bytes(memoryview(executable.serialize()))
@@ -217,7 +220,8 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     except Exception as error:
         reraise_from_handler(error)
         # Verified bytes that the backend still refuses, such as from another build: compile again.
-        counters["disk_errors"] += 1
+        if not isinstance(error, NotLoaded):
+            counters["disk_errors"] += 1
         return False
     entry.set(stored.outputs, stored.aliases, executable)
     evaluation.found = "disk"

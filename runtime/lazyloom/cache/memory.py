@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ..locks import new_lock
 from ..program.program import Program, Structure
+from ..program.regions import ProgramRegions
 from ..settings import tuning
 
 #: the newest runs in pieces, and the first ones of the compiled program after its very first, which
@@ -32,7 +33,7 @@ class DispatchInfo:
         program: for the record.
         needs: how much memory to look for before a run, 0 where it is little.
         backend: the name of the backend that made it, for the record.
-        regions: what other code generators run of the program, in words, for the record.
+        regions: what other code generators run of the program, for the record.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
@@ -46,7 +47,7 @@ class DispatchInfo:
         outputs: tuple[tuple[int, int], ...],
     ) -> None:  # fmt: skip
         self.backend = backend
-        self.regions: str = loaded.regions
+        self.regions: ProgramRegions = loaded.regions
         self.unchecked: tuple[tuple[int, int], ...] | None = outputs
         self.wanted = wanted
         self.donatable = donatable

@@ -1,4 +1,4 @@
-"""What generators failed at: regions that are XLA's from then on, each told of once."""
+"""What generators failed at, each told of once: questions, and regions, XLA's from then on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ KEPT: Final = 256
 
 
 class Failure(NamedTuple):
-    """A region that a generator failed at.
+    """What a generator failed at.
 
     Attributes:
         generator: its name.
-        region: the key of the region's program.
-        ops: the region's ops.
-        when: "build", "load" or "run".
+        region: the key of the region's program; "" where it was no region yet.
+        ops: the region's ops, or those that were asked about.
+        when: "ask", for a question about ops or a region; else "build", "load" or "run".
         error: what went wrong, in words.
     """
 
@@ -35,9 +35,12 @@ _failures: Final[dict[tuple[str, str], Failure]] = {}
 _lock: Final = threading.Lock()
 
 
-def failed(found: Failure) -> bool:
-    """Keep a failure, and warn where it is the region's first; whether it is."""
-    key = (found.generator, found.region)
+def failed(found: Failure, question: str = "") -> bool:
+    """Keep a failure, and warn where it is the first; whether it is.
+
+    That is the first of the region, or of the question, of the generator.
+    """
+    key = (found.generator, found.region or question)
     with _lock:
         known = key in _failures
         _failures.setdefault(key, found)
@@ -45,10 +48,15 @@ def failed(found: Failure) -> bool:
         return False
     counters["regions_failed"] += 1
     ops = ", ".join(found.ops[:6]) + (", ..." if len(found.ops) > 6 else "")
-    text = (
-        f"the code generator {found.generator!r} failed to {found.when} a region of "
-        f"{len(found.ops)} op{'s' if len(found.ops) > 1 else ''} ({ops}), which runs without it: "
-        f"{found.error}")
+    if found.when == "ask":
+        about = f" about {ops}" if ops else ""
+        text = (f"the code generator {found.generator!r} failed when it was asked{about}, which "
+                f"counts as no: {found.error}")
+    else:
+        text = (
+            f"the code generator {found.generator!r} failed to {found.when} a region of "
+            f"{len(found.ops)} op{'s' if len(found.ops) > 1 else ''} ({ops}), which runs without "
+            f"it: {found.error}")
     # where warnings are errors, this one would take the place of the value that is there
     with contextlib.suppress(RuntimeWarning):
         warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -31,8 +31,10 @@ from ..program.program import (
     Structure,
     encoded,
 )
+from ..program.regions import ProgramRegion
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
+from .faults import Failure, failed
 from .generator import Answer, Call, Generator, No, Region, Yes
 from .patterns import Finder, Pattern
 
@@ -68,17 +70,21 @@ class Partition:
             ``-1 - n`` for instruction ``n``, which is XLA's.
         owner: of each instruction, the number of its region, -1 for XLA's.
         reasons: of each instruction, why each generator that was asked does not do it.
+        failed: what a generator may have done had it not failed: regions that are refused, and what
+            it raised an error about when it was asked.
     """
 
-    __slots__ = ("parts", "steps", "owner", "reasons")
+    __slots__ = ("parts", "steps", "owner", "reasons", "failed")
 
     def __init__(
-        self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]]
-    ) -> None:
+        self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]],
+        failed: Sequence[ProgramRegion] = (),
+    ) -> None:  # fmt: skip
         self.parts: Final = parts
         self.steps: Final = steps
         self.owner: Final = owner
         self.reasons: Final = reasons
+        self.failed: Final = tuple(failed)
 
 
 def partition(
@@ -88,7 +94,8 @@ def partition(
     """Divide a program among generators, of which those named first win where priorities are equal.
 
     ``refused`` are regions that are not to be made, as (generator's name, key of the region's
-    program). What predicates and patterns raise is the reason for which their op is left to XLA.
+    program). What predicates and patterns raise is the reason for which their op is left to XLA; it
+    is told of once (:mod:`.faults`).
     """
     found = _Claims(structure, outputs)
     ordered = sorted(dict.fromkeys(generators), key=lambda g: -g.priority)
@@ -108,9 +115,11 @@ def partition(
                 parts.append(part)
             else:
                 assert isinstance(answer, No)
+                if isinstance(answer, _Failed):
+                    found.failed.append(region_of(generator.name, part.region))
                 for n in part.members:
                     found.reasons[n][generator.name] = answer.reason
-    return _ordered(structure, parts, found.reasons)
+    return _ordered(structure, parts, found.reasons, found.failed)
 
 
 def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> Answer:
@@ -120,20 +129,44 @@ def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> A
     if count > MOST_ARRAYS:
         return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
     if refused and (generator.name, part.region.program.key) in refused:
-        return No("it failed here before")
-    return _asked(lambda: generator.worthwhile(part.region))
+        return _Failed("it failed here before")
+    return _asked(generator, "worthwhile", _names(part.region),
+                  lambda: generator.worthwhile(part.region))
 
 
-def _asked(question: Callable[[], Any]) -> Answer:
+class _Failed(No):
+    """No, since the generator failed."""
+
+    __slots__ = ()
+
+
+def region_of(generator: str, region: Region) -> ProgramRegion:
+    """A region for the record of its program."""
+    return ProgramRegion(generator, _names(region), region.program.key)
+
+
+def _names(region: Region) -> tuple[str, ...]:
+    return tuple(i.spec.op.name for i in region.program.structure.instructions)
+
+
+def _asked(
+    generator: Generator, who: str, ops: tuple[str, ...], question: Callable[[], Any]
+) -> Answer:
     """What a generator answers; what it raises, or anything else, is a reason for no."""
     try:
         answer = question()
     except Exception as error:
         reraise_from_handler(error)
-        return No(f"its predicate raised {told(error)}")
+        return _failed(generator, who, ops, f"its predicate raised {told(error)}")
     if isinstance(answer, (Yes, No)):
         return answer
-    return No(f"its predicate gave {shown(answer)}, expected YES or No(reason)")
+    return _failed(generator, who, ops,
+                   f"its predicate gave {shown(answer)}, expected YES or No(reason)")
+
+
+def _failed(generator: Generator, who: str, ops: tuple[str, ...], reason: str) -> _Failed:
+    failed(Failure(generator.name, "", ops, "ask", f"{who}: {reason}"), who)
+    return _Failed(reason)
 
 
 def told(error: BaseException) -> str:
@@ -160,9 +193,9 @@ def _patterns(generator: Generator) -> list[Pattern] | No:
         found = list(generator.patterns())
     except Exception as error:
         reraise_from_handler(error)
-        return No(f"its patterns raised {told(error)}")
+        return _failed(generator, "patterns", (), f"its patterns raised {told(error)}")
     if not all(isinstance(p, Pattern) for p in found):
-        return No("its patterns are not all Patterns")
+        return _failed(generator, "patterns", (), "its patterns are not all Patterns")
     return found
 
 
@@ -190,6 +223,7 @@ class _Claims:
             users[n_] += 1
         self.users: Final = users
         self.excluded: Final = [_excluded(i) for i in self.instructions]
+        self.failed: Final[list[ProgramRegion]] = []
 
     def claim(self, generator: Generator) -> None:
         name = generator.name
@@ -197,6 +231,7 @@ class _Claims:
         if isinstance(patterns, No):
             for reasons in self.reasons:
                 reasons[name] = patterns.reason
+            self.failed.append(ProgramRegion(name, (), ""))
             patterns = []
         finder = Finder(self.instructions, self.users)
         for pattern in patterns:
@@ -216,7 +251,10 @@ class _Claims:
             answer = answers.get(asked)
             if answer is None:
                 call = Call.of(i)
-                answer = answers[asked] = _asked(functools.partial(generator.supports, call))
+                answer = answers[asked] = _asked(
+                    generator, "supports", (call.op,), functools.partial(generator.supports, call))
+                if isinstance(answer, _Failed):
+                    self.failed.append(ProgramRegion(name, (call.op,), ""))
             if isinstance(answer, No):
                 self.reasons[number].setdefault(name, answer.reason)
             else:
@@ -233,8 +271,12 @@ class _Claims:
             return False
         if pattern.check is not None:
             calls = [Call.of(self.instructions[k]) for k in members]
-            answer = _asked(functools.partial(pattern.check, calls))
+            ops = tuple(call.op for call in calls)
+            answer = _asked(generator, f"the check of {pattern.name}", ops,
+                            functools.partial(pattern.check, calls))
             if isinstance(answer, No):
+                if isinstance(answer, _Failed):
+                    self.failed.append(ProgramRegion(generator.name, ops, ""))
                 for k in members:
                     self.reasons[k][generator.name] = f"{pattern.name}: {answer.reason}"
                 return False
@@ -412,8 +454,9 @@ class _Graph:
 
 
 def _ordered(
-    structure: Structure, parts: list[Part], reasons: list[dict[str, str]]
-) -> Partition:
+    structure: Structure, parts: list[Part], reasons: list[dict[str, str]],
+    failures: Sequence[ProgramRegion],
+) -> Partition:  # fmt: skip
     """Everything in an order in which it can run, near to that in which it was recorded."""
     n = len(structure.instructions)
     owner = [-1] * n
@@ -450,4 +493,4 @@ def _ordered(
     renumbered = {old: new for new, old in enumerate(numbered)}
     owner = [renumbered[p] if p >= 0 else -1 for p in owner]
     steps = [owner[k] if owner[k] >= 0 else -1 - k for k in order]
-    return Partition([parts[p] for p in numbered], steps, owner, reasons)
+    return Partition([parts[p] for p in numbered], steps, owner, reasons, failures)

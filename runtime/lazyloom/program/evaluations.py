@@ -14,6 +14,7 @@ from ..hooks import hooks
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
+from .regions import NO_REGIONS, ProgramRegions
 
 if TYPE_CHECKING:
     from .program import Program
@@ -98,8 +99,8 @@ class Evaluation:
         self.padding: list[tuple[int, int]] = []
         #: why a program whose extents change is not padded, where that is known
         self.unpadded = ""
-        #: what other code generators than the backend's ran of a whole program, in words
-        self.regions = ""
+        #: what other code generators than the backend's ran of a whole program
+        self.regions: ProgramRegions = NO_REGIONS
         #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
         #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
@@ -178,8 +179,9 @@ class Evaluation:
             loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
             if loops:
                 lines.append(f"  loops    {loops}")
-        if self.regions:
-            lines.append(f"  regions  {self.regions}")
+        regions = self.regions.text()
+        if regions:
+            lines.append(f"  regions  {regions}")
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

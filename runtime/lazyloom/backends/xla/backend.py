@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...program.program import Program, Structure
+from ...program.regions import NO_REGIONS, ProgramRegions
 from ...settings import tuning
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
@@ -51,11 +51,12 @@ class Xla(Backend):
                 reraise_from_handler(error)
                 raise NotLowered(number, error) from error
         with jax_compat.x64():
-            text, engines = _module(request)
+            text, engines, regions = _module(request)
             assembled = time.perf_counter()
             executable = jax_compat.compile_text(text)
         return _program(request, executable, {
-            "lower": assembled - started, "compile": time.perf_counter() - assembled}, engines)
+            "lower": assembled - started, "compile": time.perf_counter() - assembled}, engines,
+            regions)
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
@@ -84,8 +85,8 @@ class Xla(Backend):
 
     def load(self, data: bytes, request: Request) -> jax_compat.Program:
         """The program of machine code that was stored under this fingerprint."""
-        engines, code = unpacked(data)
-        return _program(request, jax_compat.deserialize(code), {}, engines)
+        engines, regions, code = unpacked(data)
+        return _program(request, jax_compat.deserialize(code), {}, engines, regions)
 
     def describe(self) -> Mapping[str, str]:
         """Versions of jax and jaxlib, the platform, and the device with its kind."""
@@ -106,25 +107,25 @@ class _Program(jax_compat.Program):
     __slots__ = ("engines", "regions")
 
     engines: Sequence[Engine]
-    regions: str
+    regions: ProgramRegions
 
     def serialize(self) -> bytes:
         """Machine code, and what it calls."""
-        return packed(self.engines, super().serialize())
+        return packed(self.engines, self.regions, super().serialize())
 
 
-def _module(request: Request) -> tuple[str, Sequence[Engine]]:
-    """The module's text and what runs the regions in it."""
+def _module(request: Request) -> tuple[str, Sequence[Engine], ProgramRegions]:
+    """The module's text, what runs the regions in it, and which these are."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     while True:
         found: Contracted | None = contracted(structure, outputs, request.generators)
         if found is None:
-            return module_text(structure, outputs, aliases, first=first), ()
+            return module_text(structure, outputs, aliases, first=first), (), NO_REGIONS
         text = module_text(structure, found.outputs, aliases, found.instructions, first)
         try:
-            return text, engines_for(text, found.instructions)
+            return text, engines_for(text, found.instructions), found.regions
         except NotBuilt:
             # it is remembered: once more without that region
             continue
@@ -132,7 +133,7 @@ def _module(request: Request) -> tuple[str, Sequence[Engine]]:
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    engines: Sequence[Engine] = (),
+    engines: Sequence[Engine] = (), regions: ProgramRegions = NO_REGIONS,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
@@ -143,8 +144,7 @@ def _program(
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings)
     found.engines = engines
-    count = Counter(engine.called.generator.name for engine in engines)
-    found.regions = ", ".join(f"{n} by {name}" for name, n in sorted(count.items()))
+    found.regions = regions
     return found
 
 

@@ -18,6 +18,7 @@ from ....interrupts import reraise_from_handler
 from ....program.program import Leaf, Result
 from ....trace.scalars import Baked
 from ....types import TensorType
+from ...backend import NotLoaded
 from ...selection import backend
 from ..c_source.library import CompilerError
 from ..jax_compat import know_call
@@ -51,7 +52,7 @@ def call_them() -> None:
     know_call(TARGET, _regions.handler())
 
 
-class NotBuilt(Exception):
+class NotBuilt(NotLoaded):
     """A region could not be built; it is remembered, and XLA does it from now on."""
 
 

@@ -1,0 +1,47 @@
+"""What other code generators run of a compiled program: its record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+
+class ProgramRegion(NamedTuple):
+    """A region of a program.
+
+    Attributes:
+        generator: the name of the code generator.
+        ops: the names of its ops, in order.
+        key: the key of the region's own program; "" where it never became one.
+    """
+
+    generator: str
+    ops: tuple[str, ...]
+    key: str
+
+
+class ProgramRegions(NamedTuple):
+    """The regions of a compiled program.
+
+    Attributes:
+        run: those that their generators run, in order.
+        failed: those that XLA does since their generator failed in this process. A program that
+            has some is kept in no cache that other processes look into.
+    """
+
+    run: tuple[ProgramRegion, ...] = ()
+    failed: tuple[ProgramRegion, ...] = ()
+
+    def text(self) -> str:
+        """For the record of an evaluation: "2 by onednn"; "" where there is nothing to say."""
+        parts = [f"{n} by {name}" for name, n in _counted(self.run)]
+        parts += [f"{n} that {name} failed at by XLA" for name, n in _counted(self.failed)]
+        return ", ".join(parts)
+
+
+def _counted(regions: tuple[ProgramRegion, ...]) -> list[tuple[str, int]]:
+    return sorted(Counter(region.generator for region in regions).items())
+
+
+#: of a program that no other generator has a part of
+NO_REGIONS = ProgramRegions()
