@@ -1525,6 +1525,40 @@ static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
                            results, results_count);
 }
 
+/* (x - zero_point) * scale, in the dtype of scale; x is int8, uint8 or int32.
+   scale and zero_point (of x's dtype, 0 if absent) are as for quantize. The difference and
+   the product are taken in float32 at least, and rounded each. The derivative is that by
+   scale. Raises ShapeError, DTypeError.
+     x: an integer type
+     scale: float16 or bfloat16 or float32 or float64
+     zero_point: an integer type, may be absent
+     axis: int, may be absent, default absent
+   Source: ONNX DequantizeLinear */
+static inline LOOM_CHECK loom_status loom_dequantize(loom_tensor x, loom_tensor scale,
+                                                     loom_tensor zero_point, const int64_t *axis,
+                                                     loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(scale);
+  fixed_[2] = loom_t(zero_point);
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  return loom_record_("dequantize", fixed_, 3, attributes_, 1, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_dequantize_with(loom_operand x, loom_operand scale,
+                                                          loom_operand zero_point,
+                                                          const int64_t *axis,
+                                                          loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[1];
+  fixed_[0] = x;
+  fixed_[1] = scale;
+  fixed_[2] = zero_point;
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  return loom_record_("dequantize", fixed_, 3, attributes_, 1, result, 1);
+}
+
 /* The determinant of square matrices. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
    Source: array API linalg.det */
@@ -2042,6 +2076,48 @@ static inline LOOM_CHECK loom_status loom_eye(int64_t n, const int64_t *m, int64
   attributes_[2] = loom_attr_int("k", k);
   attributes_[3] = loom_attr_dtype("dtype", dtype);
   return loom_record_("eye", NULL, 0, attributes_, 4, result, 1);
+}
+
+/* What x becomes by quantisation to the integers low to high and back.
+   scale and zero_point, of any integer dtype, are as for quantize. The cotangent passes
+   where the integer, before it is limited, lies within the limits, and is 0 elsewhere (the
+   straight-through estimator); scale has no derivative. Raises ShapeError, ArgumentError.
+     x: T
+     scale: T
+     zero_point: an integer type
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     axis: int, may be absent, default absent
+     low: int
+     high: int
+   Source: torch.fake_quantize_per_tensor_affine */
+static inline LOOM_CHECK loom_status loom_fake_quantize(loom_tensor x, loom_tensor scale,
+                                                        loom_tensor zero_point,
+                                                        const int64_t *axis, int64_t low,
+                                                        int64_t high, loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[3];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(scale);
+  fixed_[2] = loom_t(zero_point);
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  attributes_[1] = loom_attr_int("low", low);
+  attributes_[2] = loom_attr_int("high", high);
+  return loom_record_("fake_quantize", fixed_, 3, attributes_, 3, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_fake_quantize_with(loom_operand x, loom_operand scale,
+                                                             loom_operand zero_point,
+                                                             const int64_t *axis, int64_t low,
+                                                             int64_t high, loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[3];
+  fixed_[0] = x;
+  fixed_[1] = scale;
+  fixed_[2] = zero_point;
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  attributes_[1] = loom_attr_int("low", low);
+  attributes_[2] = loom_attr_int("high", high);
+  return loom_record_("fake_quantize", fixed_, 3, attributes_, 3, result, 1);
 }
 
 /* The discrete Fourier transform along the axes, or the inverse one.
@@ -4321,6 +4397,45 @@ static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
   loom_hand_out_(h, results_[0]);
   loom_hand_out_(tau, results_[1]);
   return status_;
+}
+
+/* x / scale, rounded, plus zero_point, as dtype, int8 or uint8.
+   The quotient is the product with 1 / scale, in float32 at least; halves go to the even
+   number. What dtype does not hold becomes its nearest number, NaN the zero point. scale and
+   zero_point (of dtype, 0 if absent) are 0-d, or hold a number for each place along axis.
+   Raises ShapeError, DTypeError, ArgumentError.
+     x: T
+     scale: T
+     zero_point: an integer type, may be absent
+     T: one dtype, float16 or bfloat16 or float32 or float64
+     axis: int, may be absent, default absent
+     dtype: dtype
+   Source: ONNX QuantizeLinear; torch.quantize_per_tensor */
+static inline LOOM_CHECK loom_status loom_quantize(loom_tensor x, loom_tensor scale,
+                                                   loom_tensor zero_point, const int64_t *axis,
+                                                   loom_dtype dtype, loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[2];
+  fixed_[0] = loom_t(x);
+  fixed_[1] = loom_t(scale);
+  fixed_[2] = loom_t(zero_point);
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  attributes_[1] = loom_attr_dtype("dtype", dtype);
+  return loom_record_("quantize", fixed_, 3, attributes_, 2, result, 1);
+}
+
+static inline LOOM_CHECK loom_status loom_quantize_with(loom_operand x, loom_operand scale,
+                                                        loom_operand zero_point,
+                                                        const int64_t *axis, loom_dtype dtype,
+                                                        loom_tensor *result) {
+  loom_operand fixed_[3];
+  loom_attr attributes_[2];
+  fixed_[0] = x;
+  fixed_[1] = scale;
+  fixed_[2] = zero_point;
+  attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
+  attributes_[1] = loom_attr_dtype("dtype", dtype);
+  return loom_record_("quantize", fixed_, 3, attributes_, 2, result, 1);
 }
 
 /* True with probability p.
@@ -7361,6 +7476,8 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_cumprod(...) (LOOM_HERE, loom_cumprod(__VA_ARGS__))
 #define loom_cumsum(...) (LOOM_HERE, loom_cumsum(__VA_ARGS__))
 #define loom_custom(...) (LOOM_HERE, loom_custom(__VA_ARGS__))
+#define loom_dequantize(...) (LOOM_HERE, loom_dequantize(__VA_ARGS__))
+#define loom_dequantize_with(...) (LOOM_HERE, loom_dequantize_with(__VA_ARGS__))
 #define loom_det(...) (LOOM_HERE, loom_det(__VA_ARGS__))
 #define loom_diag_embed(...) (LOOM_HERE, loom_diag_embed(__VA_ARGS__))
 #define loom_diagonal(...) (LOOM_HERE, loom_diagonal(__VA_ARGS__))
@@ -7397,6 +7514,8 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_expand_dims(...) (LOOM_HERE, loom_expand_dims(__VA_ARGS__))
 #define loom_expm1(...) (LOOM_HERE, loom_expm1(__VA_ARGS__))
 #define loom_eye(...) (LOOM_HERE, loom_eye(__VA_ARGS__))
+#define loom_fake_quantize(...) (LOOM_HERE, loom_fake_quantize(__VA_ARGS__))
+#define loom_fake_quantize_with(...) (LOOM_HERE, loom_fake_quantize_with(__VA_ARGS__))
 #define loom_fft(...) (LOOM_HERE, loom_fft(__VA_ARGS__))
 #define loom_first_out_of_range(...) (LOOM_HERE, loom_first_out_of_range(__VA_ARGS__))
 #define loom_flat_nonzero(...) (LOOM_HERE, loom_flat_nonzero(__VA_ARGS__))
@@ -7559,6 +7678,8 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_prod(...) (LOOM_HERE, loom_prod(__VA_ARGS__))
 #define loom_qr(...) (LOOM_HERE, loom_qr(__VA_ARGS__))
 #define loom_qr_raw(...) (LOOM_HERE, loom_qr_raw(__VA_ARGS__))
+#define loom_quantize(...) (LOOM_HERE, loom_quantize(__VA_ARGS__))
+#define loom_quantize_with(...) (LOOM_HERE, loom_quantize_with(__VA_ARGS__))
 #define loom_random_bernoulli(...) (LOOM_HERE, loom_random_bernoulli(__VA_ARGS__))
 #define loom_random_bernoulli_with(...) (LOOM_HERE, loom_random_bernoulli_with(__VA_ARGS__))
 #define loom_random_beta(...) (LOOM_HERE, loom_random_beta(__VA_ARGS__))

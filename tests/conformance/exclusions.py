@@ -28,6 +28,7 @@ NO_NUMERICAL: dict[str, str] = {
                 "probabilities it takes, as PyTorch's and cuDNN's is",
     "random_gamma": "the derivative is that of the distribution's inverse (implicit "
                     "reparameterisation); the rejection sampler that draws is not smooth",
+    "fake_quantize": "its gradient is by definition that of what is not rounded",
     "straight_through": "its gradient is by definition not that of its data",
 }
 

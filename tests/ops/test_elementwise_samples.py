@@ -19,7 +19,8 @@ from lazyloom.ops import lookup
 from tests.ops import checks
 
 MINE = checks.ops_of("elementwise", "functions", "activations", "compare", "casts", "reductions",
-                     "cumulative", "creation", "random", "random_rejection", "special")
+                     "cumulative", "creation", "random", "random_rejection", "special",
+                     "quantization")
 
 
 def _axes(axes: Any, x: np.ndarray) -> Any:
@@ -187,6 +188,37 @@ def _lgamma(x: float) -> float:
     return math.inf if x <= 0 and (math.isinf(x) or x == round(x)) else math.lgamma(x)
 
 
+def _each(number: Any, x: np.ndarray, axis: int | None) -> Any:
+    """A number, or one for each place along an axis, as it broadcasts to x."""
+    if number is None:
+        return 0
+    if axis is None:
+        return number
+    return np.expand_dims(number, [i for i in range(x.ndim) if i != axis % x.ndim])
+
+
+def _integers(x: np.ndarray, scale: Any, zero: Any, axis: int | None) -> np.ndarray:
+    return np.round(x * (1 / _each(scale, x, axis))) + _each(zero, x, axis)
+
+
+def _quantize(x: np.ndarray, scale: Any, zero: Any = None, *, axis: Any, dtype: DType) -> Any:
+    limits = np.iinfo(dtype.numpy)
+    found = np.clip(_integers(x, scale, zero, axis), limits.min, limits.max)
+    return np.where(np.isnan(x), _each(zero, x, axis), found)
+
+
+def _dequantize(x: np.ndarray, scale: Any, zero: Any = None, *, axis: Any) -> Any:
+    return (x - _each(zero, x, axis).astype(scale.dtype) if zero is not None else
+            x.astype(scale.dtype)) * _each(scale, x, axis)
+
+
+def _fake_quantize(
+    x: np.ndarray, scale: Any, zero: Any, *, axis: Any, low: int, high: int
+) -> Any:
+    limited = np.clip(_integers(x, scale, zero, axis), low, high)
+    return (limited - _each(zero, x, axis)) * _each(scale, x, axis)
+
+
 REFERENCES: dict[str, Any] = {
     "power": _power,
     "integer_power": lambda x, *, exponent: x**exponent,
@@ -259,6 +291,7 @@ REFERENCES: dict[str, Any] = {
     "softshrink": lambda x, *, lambd: _shrink(x, lambd),
     "hardshrink": lambda x, *, lambd: np.where(np.abs(x) <= lambd, 0, x),
     "threshold": lambda x, *, threshold, value: np.where(x <= threshold, value, x),
+    "quantize": _quantize, "dequantize": _dequantize, "fake_quantize": _fake_quantize,
 }
 
 #: the reference is exact in the operands' own dtype only

@@ -28,6 +28,7 @@ from . import losses as losses
 from . import normalization as normalization
 from . import optimizers as optimizers
 from . import pooling as pooling
+from . import quantization as quantization
 from . import random as random
 from . import random_rejection as random_rejection
 from . import recurrent as recurrent
