@@ -9,8 +9,11 @@ import jax
 import numpy as np
 import pytest
 
+from lazyloom.dtypes import dtype_named
 from lazyloom.errors import ArgumentError, ShapeError
+from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
 from lazyloom.ops.spec import lookup
+from lazyloom.types import tensor_type
 from tests import quick_options
 from tests.ops import checks
 
@@ -141,3 +144,50 @@ def test_a_weights_gradient_is_one_product() -> None:
     made = re.findall(r"(\w+):f64\[16,4\] = (\w+)", text)
     assert [kind for _, kind in made if kind == "dot_general"], text
     assert not [kind for _, kind in made if kind in ("add_any", "add")], text
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("lengths", [None, [3, 5], [0, 1]])
+@pytest.mark.parametrize("name", ["rnn", "rnn relu", "gru", "lstm", "lstm projected"])
+def test_derivatives_from_what_is_kept(name: str, lengths: Any, reverse: bool) -> None:
+    """Beside ``jax.vjp`` of the definition, by all operands and by some."""
+    op = lookup(name.split()[0])
+    gates = {"rnn": 1, "gru": 3, "lstm": 4}[op.name]
+    hidden = 3 if name == "lstm projected" else 4
+    rng = np.random.default_rng(1)
+    shapes = [(5, 2, 3), (2, hidden), *([(2, 4)] if gates == 4 else []), (4 * gates, 3),
+              (4 * gates, hidden), (4 * gates,), (4 * gates,)]  # fmt: skip
+    operands: list[Any] = [rng.uniform(-1, 1, s) for s in shapes]
+    if op.name == "lstm":
+        operands.append(rng.uniform(-1, 1, (3, 4)) if hidden == 3 else None)
+    operands.append(None if lengths is None else np.array(lengths))
+    attributes: dict[str, Any] = {"reverse": reverse}
+    if op.name == "rnn":
+        attributes["activation"] = "relu" if name.endswith("relu") else "tanh"
+    every = tuple(k for k, x in enumerate(operands[:-1]) if x is not None)
+    types = tuple(None if x is None else tensor_type(x.shape, dtype_named(x.dtype.name))
+                  for x in operands)  # fmt: skip
+    with jax.enable_x64(True):
+        results = op.fn(*operands, **attributes)
+        for argnums, outnums in [(every, tuple(range(len(results)))), (every[1:], (0,)),
+                                 (every[:1], (len(results) - 1,)), (every[-2:], (0, 1))]:
+            def given(*chosen: Any, argnums: Any = argnums) -> Any:
+                full = list(operands)
+                for k, x in zip(argnums, chosen):
+                    full[k] = x
+                return op.fn(*full, **attributes)
+
+            _, pull = jax.vjp(given, *[operands[k] for k in argnums])
+            cotangents = [rng.uniform(-1, 1, r.shape) if k in outnums else np.zeros(r.shape)
+                          for k, r in enumerate(results)]
+            made = op.derive(FORWARD).fn(*operands, forward_argnums=argnums, **attributes)
+            for a, b in zip(made[:len(results)], results, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+            found = op.derive(BACKWARD).fn(
+                *made[len(results):], *[cotangents[k] for k in outnums],
+                **types_attributes(types), backward_argnums=argnums, backward_outnums=outnums,
+                **attributes)
+            if len(argnums) == 1:
+                found = (found,)
+            for k, a, b in zip(argnums, found, pull(tuple(cotangents)), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13, err_msg=str(k))

@@ -19,12 +19,13 @@ from ._helpers import broadcast_to, constant, convert, widened
 from ._jax import jax, jnp, lax
 from .cases import Cases, case
 from .kinds import Array, Integer, T
+from .recurrent_gradients import residuals_of
 from .rules import recurrent as rules
-from .spec import op
+from .spec import Residuals, op
 
-#: ``(u, p, states, extra) -> (hidden, *other states)`` for the input's part ``u`` and the hidden
-#: state's part ``p`` of what goes into the gates
-Cell = Callable[[Any, Any, tuple[Any, ...], Any], tuple[Any, ...]]
+#: ``(u, p, states, extra) -> (hidden, *other states), what is kept by name`` for the input's part
+#: ``u`` and the hidden state's part ``p`` of what goes into the gates
+Cell = Callable[[Any, Any, tuple[Any, ...], Any], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 def _product(x: Any, weight: Any) -> Any:
@@ -43,8 +44,9 @@ def _scan(step: Any, carry: Any, rows: Any, steps: int, reverse: bool) -> Any:
     """``lax.scan`` without a loop for a single step."""
     if steps == 1:
         one = jax.tree.map(lambda r: lax.squeeze(r, (0,)), rows)
-        return jax.tree.map(lambda r: lax.expand_dims(r, (0,)), step(carry, one)[1])
-    return lax.scan(step, carry, rows, reverse=reverse)[1]
+        carry, found = step(carry, one)
+        return carry, jax.tree.map(lambda r: lax.expand_dims(r, (0,)), found)
+    return lax.scan(step, carry, rows, reverse=reverse)
 
 
 def _layer(cell: Cell, reverse: bool) -> Any:
@@ -59,12 +61,12 @@ def _layer(cell: Cell, reverse: bool) -> Any:
         def step(states: Any, row: Any) -> Any:
             u, keep = row
             p = _product(states[0], weight)
-            made, *others = cell(u, p, states, extra)
+            (made, *others), _ = cell(u, p, states, extra)
             hidden = made if project is None else _product(made, project)
             new = _where(keep, (hidden, *others), states)
             return new, (new, p, made)
 
-        return _scan(step, states, (u, keep), u.shape[0], reverse)
+        return _scan(step, states, (u, keep), u.shape[0], reverse)[1]
 
     def before(states: Any, after: Any) -> Any:
         """Each state as each step found it."""
@@ -84,25 +86,41 @@ def _layer(cell: Cell, reverse: bool) -> Any:
             u, p, states, keep, t_u, q, r = row
             t_p = lax.add(_product(t_states[0], weight), q)
             _, (t_hidden, *others) = jax.jvp(
-                cell, (u, p, states, extra), (t_u, t_p, t_states, t_extra))
+                lambda *row: cell(*row)[0], (u, p, states, extra), (t_u, t_p, t_states, t_extra))
             if project is not None:
                 t_hidden = lax.add(_product(t_hidden, project), r)
             new = _where(keep, (t_hidden, *others), t_states)
             return new, new
 
-        t_after = _scan(step, t_states, (u, p, found, keep, t_u, q, r), u.shape[0], reverse)
+        t_after = _scan(step, t_states, (u, p, found, keep, t_u, q, r), u.shape[0], reverse)[1]
         return after, t_after
 
     layer = jax.custom_jvp(lambda *given: forward(*given)[0])
     layer.defjvp(rule)
-    return layer
+    return lambda *given: (layer(*given), {})
+
+
+def _keeping(cell: Cell, reverse: bool) -> Any:
+    """As :func:`_layer`, with what the cell keeps at each step."""
+
+    def forward(u: Any, states: Any, weight: Any, project: Any, extra: Any, keep: Any) -> Any:
+        def step(states: Any, row: Any) -> Any:
+            u, keep = row
+            (made, *others), kept = cell(u, _product(states[0], weight), states, extra)
+            hidden = made if project is None else _product(made, project)
+            new = _where(keep, (hidden, *others), states)
+            return new, (new, kept)
+
+        return _scan(step, states, (u, keep), u.shape[0], reverse)[1]
+
+    return forward
 
 
 def _run(
     cell: Cell, x: Any, states: tuple[Any, ...], w_input: Any, w_hidden: Any, b_input: Any,
-    b_hidden: Any, project: Any, extra: Any, lengths: Any, reverse: bool,
-) -> tuple[Any, ...]:  # fmt: skip
-    """The hidden states of all steps, and all states after the last one."""
+    b_hidden: Any, project: Any, extra: Any, lengths: Any, reverse: bool, layer: Any = _layer,
+) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:  # fmt: skip
+    """The results, the states after each step in the dtype of the loop, and what it kept."""
     dtype = x.dtype
     keep = None
     if lengths is not None:
@@ -114,7 +132,7 @@ def _run(
     for bias in (b_input, b_hidden):
         if bias is not None:
             u = lax.add(u, broadcast_to(widened(bias), u.shape))
-    after = _layer(cell, reverse)(
+    after, kept = layer(cell, reverse)(
         u, tuple(widened(s) for s in states), widened(w_hidden),
         None if project is None else widened(project),
         None if extra is None else widened(extra), keep)
@@ -124,7 +142,7 @@ def _run(
         output = lax.select(seen, output, constant(output, 0))
     last = 0 if reverse else u.shape[0] - 1
     return tuple(lax.convert_element_type(v, dtype) for v in (
-        output, *(lax.index_in_dim(s, last, 0, keepdims=False) for s in after)))
+        output, *(lax.index_in_dim(s, last, 0, keepdims=False) for s in after))), after, kept
 
 
 def _gates(x: Any, count: int) -> list[Any]:
@@ -132,31 +150,68 @@ def _gates(x: Any, count: int) -> list[Any]:
     return [lax.slice_in_dim(x, i * size, (i + 1) * size, axis=x.ndim - 1) for i in range(count)]
 
 
-def _lstm_cell(u: Any, p: Any, states: tuple[Any, ...], extra: Any) -> tuple[Any, ...]:
+def _lstm_cell(u: Any, p: Any, states: tuple[Any, ...], extra: Any) -> Any:
     i, f, g, o = _gates(lax.add(u, p), 4)
-    c = lax.add(lax.mul(lax.logistic(f), states[1]), lax.mul(lax.logistic(i), lax.tanh(g)))
-    return lax.mul(lax.logistic(o), lax.tanh(c)), c
+    i, f, g, o = lax.logistic(i), lax.logistic(f), lax.tanh(g), lax.logistic(o)
+    c = lax.add(lax.mul(f, states[1]), lax.mul(i, g))
+    return (lax.mul(o, lax.tanh(c)), c), {"gates": lax.concatenate([i, f, g, o], u.ndim - 1)}
 
 
-def _gru_cell(u: Any, p: Any, states: tuple[Any, ...], extra: Any) -> tuple[Any, ...]:
+def _gru_cell(u: Any, p: Any, states: tuple[Any, ...], extra: Any) -> Any:
     if extra is not None:
         p = lax.add(p, broadcast_to(extra, p.shape))
     (ur, uz, un), (pr, pz, pn) = _gates(u, 3), _gates(p, 3)
     r, z = lax.logistic(lax.add(ur, pr)), lax.logistic(lax.add(uz, pz))
     n = lax.tanh(lax.add(un, lax.mul(r, pn)))
-    return (lax.add(n, lax.mul(z, lax.sub(states[0], n))),)
+    return (lax.add(n, lax.mul(z, lax.sub(states[0], n))),), {
+        "gates": lax.concatenate([r, z, n], u.ndim - 1), "hidden_part": pn}
 
 
 def _rnn_cell(activation: str) -> Cell:
     if activation == "tanh":
-        return lambda u, p, states, extra: (lax.tanh(lax.add(u, p)),)
+        return lambda u, p, states, extra: ((lax.tanh(lax.add(u, p)),), {})
     # the derivative at 0 is 0, as that of op relu
-    return lambda u, p, states, extra: (jax.nn.relu(lax.add(u, p)),)
+    return lambda u, p, states, extra: ((jax.nn.relu(lax.add(u, p)),), {})
+
+
+def _run_rnn(
+    x: Any, h: Any, w_input: Any, w_hidden: Any, b_input: Any = None, b_hidden: Any = None,
+    lengths: Any = None, *, activation: str, reverse: bool, layer: Any = _layer,
+) -> Any:  # fmt: skip
+    return _run(_rnn_cell(activation), x, (h,), w_input, w_hidden, b_input, b_hidden, None, None,
+                lengths, reverse, layer)
+
+
+def _run_gru(
+    x: Any, h: Any, w_input: Any, w_hidden: Any, b_input: Any = None, b_hidden: Any = None,
+    lengths: Any = None, *, reverse: bool, layer: Any = _layer,
+) -> Any:  # fmt: skip
+    return _run(_gru_cell, x, (h,), w_input, w_hidden, b_input, None, None, b_hidden, lengths,
+                reverse, layer)
+
+
+def _run_lstm(
+    x: Any, h: Any, c: Any, w_input: Any, w_hidden: Any, b_input: Any = None, b_hidden: Any = None,
+    w_project: Any = None, lengths: Any = None, *, reverse: bool, layer: Any = _layer,
+) -> Any:  # fmt: skip
+    return _run(_lstm_cell, x, (h, c), w_input, w_hidden, b_input, b_hidden, w_project, None,
+                lengths, reverse, layer)
+
+
+def _kept(op: str, run: Any, states: dict[str, int]) -> Residuals:
+    """What an op keeps: ``states`` are those that its loop keeps, by name."""
+
+    def running(*operands: Any, **attributes: Any) -> Any:
+        results, after, kept = run(*operands, layer=_keeping, **attributes)
+        return results, {**kept, **{name: after[k] for name, k in states.items()}}
+
+    return residuals_of(op, running, _scan)
 
 
 @op(
     rules.rnn, T="floating", source="Elman, Finding Structure in Time, 1990; PyTorch RNN",
-    heavy=True, residuals=True, outputs=("output", "state"), tolerance=16.0,
+    heavy=True, residuals=_kept("rnn", _run_rnn, {"states": 0}), outputs=("output", "state"),
+    tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (2, 3), (2, 2), (2,), (2,), None),
         case((2, 2, 1), (2, 3), (3, 1), (3, 3), None, None, [1, 2]),
@@ -174,13 +229,13 @@ def rnn(
     (H, H). Returns the state after each step (T, N, H) and after the last (N, H).
     ``lengths`` (N,) is how many steps count. Raises ShapeError, ArgumentError.
     """
-    return _run(_rnn_cell(activation), x, (h,), w_input, w_hidden, b_input, b_hidden, None, None,
-                lengths, reverse)
+    return _run_rnn(x, h, w_input, w_hidden, b_input, b_hidden, lengths, activation=activation,
+                    reverse=reverse)[0]
 
 
 @op(
-    rules.gru, T="floating", source="Cho et al., 2014; PyTorch GRU", heavy=True, residuals=True,
-    outputs=("output", "state"), tolerance=16.0,
+    rules.gru, T="floating", source="Cho et al., 2014; PyTorch GRU", heavy=True,
+    residuals=_kept("gru", _run_gru, {"states": 0}), outputs=("output", "state"), tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (6, 3), (6, 2), (6,), (6,), None),
         case((2, 2, 1), (2, 2), (6, 1), (6, 2), None, None, [1, 2]),
@@ -200,13 +255,13 @@ def gru(
     step (T, N, H) and after the last (N, H). ``lengths`` (N,) is how many steps count. Raises
     ShapeError.
     """
-    return _run(_gru_cell, x, (h,), w_input, w_hidden, b_input, None, None, b_hidden, lengths,
-                reverse)
+    return _run_gru(x, h, w_input, w_hidden, b_input, b_hidden, lengths, reverse=reverse)[0]
 
 
 @op(
     rules.lstm, T="floating", source="Hochreiter, Schmidhuber, 1997; PyTorch LSTM", heavy=True,
-    residuals=True, outputs=("output", "state", "cell"), tolerance=16.0,
+    residuals=_kept("lstm", _run_lstm, {"cells": 1}), outputs=("output", "state", "cell"),
+    tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (2, 2), (8, 3), (8, 2), (8,), (8,), None, None),
         case((2, 2, 1), (2, 2), (2, 3), (12, 1), (12, 2), None, None, (2, 3), [1, 2]),
@@ -226,5 +281,5 @@ def lstm(
     ``w_project`` (H, C). Returns h after each step (T, N, H), and h and c after the last.
     ``lengths`` (N,) is how many steps count. Raises ShapeError.
     """
-    return _run(_lstm_cell, x, (h, c), w_input, w_hidden, b_input, b_hidden, w_project, None,
-                lengths, reverse)
+    return _run_lstm(x, h, c, w_input, w_hidden, b_input, b_hidden, w_project, lengths,
+                     reverse=reverse)[0]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..dtypes import CLASSES, DType, as_dtype
 from ..errors import ArgumentError, DTypeError, LoomError, UnknownOpError
@@ -40,6 +40,21 @@ Aliases: TypeAlias = "Callable[[OpDef, int, int, int], int]"
 Irreversible: TypeAlias = "Callable[[Mapping[str, Any], Sequence[int] | None], str]"
 
 _MISSING: Final = inspect.Parameter.empty
+
+
+class Residuals(NamedTuple):
+    """What an op keeps for its vjp, where the entry says it and not ``jax.vjp``.
+
+    Attributes:
+        forward: ``(*operands, argnums, **attributes) -> (results, residuals)``, for derivatives by
+            the operands at ``argnums``; tuples of arrays.
+        backward: ``(types, residuals, cotangents, argnums, **attributes) -> cotangents`` of these
+            operands. ``types`` are those of the operands, ``cotangents`` those of the results,
+            both with None for what there is not.
+    """
+
+    forward: Callable[..., Any]
+    backward: Callable[..., Any]
 
 
 class Operand:
@@ -92,8 +107,8 @@ class OpDef:
 
     __slots__ = (
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
-        "T", "heavy", "residuals", "fallible", "effect", "differentiable", "version", "samples",
-        "tolerance", "outputs", "lists", "min_operands", "max_operands", "kind", "base",
+        "T", "heavy", "residuals", "keeps", "fallible", "effect", "differentiable", "version",
+        "samples", "tolerance", "outputs", "lists", "min_operands", "max_operands", "kind", "base",
         "root", "own", "linear",
         "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
@@ -103,8 +118,8 @@ class OpDef:
     def __init__(
         self, name: str, operands: tuple[Operand, ...], attributes: tuple[Attribute, ...],
         rule: Rule, fn: Callable[..., Any], doc: str, source: str, *, reference: str | None = None,
-        T: str = "any", heavy: bool = False, residuals: bool = False, fallible: bool = False,
-        effect: bool = False, differentiable: bool | tuple[str, ...] = True,
+        T: str = "any", heavy: bool = False, residuals: bool | Residuals = False,
+        fallible: bool = False, effect: bool = False, differentiable: bool | tuple[str, ...] = True,
         version: str | None = None, samples: Any = None, tolerance: float = 1.0,
         outputs: tuple[str, ...] = ("result",), lists: bool = False, kind: str = "",
         base: OpDef | None = None, own: tuple[str, ...] = (), linear: Groups = (),
@@ -128,7 +143,8 @@ class OpDef:
         self.reference: Final = reference
         self.T: Final = T
         self.heavy: Final = heavy
-        self.residuals: Final = residuals
+        self.residuals: Final[bool] = residuals is not False
+        self.keeps: Final = residuals if isinstance(residuals, Residuals) else None
         self.fallible: Final = fallible
         self.effect: Final = effect
         self.differentiable: Final = differentiable
@@ -446,7 +462,7 @@ def derivations() -> Mapping[str, Callable[[OpDef], OpDef]]:
 
 def op(
     rule: Rule, *, source: str, T: str = "any", reference: str | None = None, heavy: bool = False,
-    residuals: bool = False, fallible: bool = False, effect: bool = False,
+    residuals: bool | Residuals = False, fallible: bool = False, effect: bool = False,
     differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
     outputs: tuple[str, ...] = ("result",), lists: bool = False, linear: Groups = (),
@@ -469,7 +485,8 @@ def op(
         heavy: results are kept, not recomputed, when a read falls between forward
             and backward (dots, convolutions, sorts, linear algebra, scans).
         residuals: differentiating emits residuals from the forward op instead of
-            repeating it in the backward op.
+            repeating it in the backward op: what ``jax.vjp`` keeps, or what a
+            :class:`Residuals` says.
         fallible: the op can fail while it runs (it calls foreign code).
         effect: the op has effects beyond its results and is never removed or merged.
         differentiable: False, or the names of the operands that have a gradient.

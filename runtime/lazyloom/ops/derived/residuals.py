@@ -2,7 +2,8 @@
 
 Where XLA would not merge an op's forward work with what its vjp repeats, the op asks for
 residuals: ``sort.fwd`` gives the results of ``sort`` and then the residuals, the leaves of the
-function that ``jax.vjp`` returns, which ``sort.bwd`` takes in place of the operands.
+function that ``jax.vjp`` returns, which ``sort.bwd`` takes in place of the operands. An entry may
+say itself what is kept, and what is made of it (:class:`lazyloom.ops.spec.Residuals`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def forward_of(base: OpDef) -> OpDef:
         return hooks.lowered_types(op, types, attrs)
 
     def fn(*operands: Any, forward_argnums: tuple[int, ...], **attrs: Any) -> Any:
+        if base.keeps is not None:
+            results, kept = base.keeps.forward(*operands, argnums=forward_argnums, **attrs)
+            return (*results, *kept)
+
         def forward(*operands: Any) -> tuple[Any, ...]:
             outputs, vjp_fun = vjp_fun_of(base, operands, forward_argnums, attrs)
             return (*outputs, *jax.tree_util.tree_leaves(vjp_fun))
@@ -91,6 +96,9 @@ def backward_of(base: OpDef) -> OpDef:
             return outputs, leaves
 
         types = _types_of(backward_types, backward_shapes)
+        if base.keeps is not None:
+            return _by_the_entry(
+                base, types, operands, backward_argnums, backward_outnums, attrs)
         shaped = [jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
         # where extents are symbols, JAX may have wider positions
@@ -113,6 +121,21 @@ def backward_of(base: OpDef) -> OpDef:
         version=base.version, kind=BACKWARD, base=base,
         own=("backward_types", "backward_shapes", "backward_argnums", "backward_outnums"),
         offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=unknown)
+
+
+def _by_the_entry(
+    base: OpDef, types: Sequence[tuple[tuple[int, ...], DType] | None], operands: Sequence[Any],
+    argnums: tuple[int, ...], outnums: tuple[int, ...], attrs: Mapping[str, Any],
+) -> Any:  # fmt: skip
+    assert base.keeps is not None
+    count = len(operands) - len(outnums)
+    cotangents: list[Any] = [None] * len(base.outputs)
+    for number, cotangent in zip(outnums, operands[count:], strict=True):
+        cotangents[number] = cotangent
+    found = base.keeps.backward(
+        [None if t is None else jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types],
+        operands[:count], cotangents, argnums=argnums, **attrs)
+    return found[0] if len(found) == 1 else found
 
 
 def unknown(
