@@ -22,6 +22,7 @@ import numpy
 from ...installed import entry_points
 from ...interrupts import Deferred, Postponed, start
 from ...settings import tuning
+from .. import allocation
 from ..backend import Executable
 from . import start_memory
 
@@ -55,6 +56,7 @@ def _load() -> None:
     global _loaded
     if _loaded:
         return
+    allocation.keep_pages()
     start_memory.require("jaxlib.xla_client" in sys.modules)
     if threading.current_thread() is threading.main_thread():
         importing = threading.Thread(target=_import, name="lazyloom-import")

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from .. import memory_limits
+from .. import allocation, memory_limits
 
 #: what XLA's client takes at least: its libraries, and threads with their stacks and arenas
 #: (measured on two processors: 1,241 MB, of which this is 1,164)
@@ -19,6 +19,6 @@ def require(loaded: bool) -> None:
     """Raise MemoryError if XLA's client, whose libraries may be loaded, cannot start."""
     if memory_limits.look():
         stack = memory_limits.limit_of("RLIMIT_STACK") or 2 << 20
-        arena = _ARENA if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ else 0
+        arena = _ARENA if sys.platform == "linux" and not allocation.one_heap() else 0
         memory_limits.require(
             _THREADS * (stack + arena) + (0 if loaded else _LIBRARIES), "to start XLA")
