@@ -102,7 +102,8 @@ class OptionalBuild(build_ext):
 
 def native_extensions() -> list[Any]:
     """What calls functions in C, or nothing with a word on why."""
-    found = [Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"])]
+    found = [Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"],
+                       depends=["runtime/lazyloom/_recurrent.h"])]
     try:
         import numpy
     except ImportError as error:

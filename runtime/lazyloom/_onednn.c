@@ -8,7 +8,8 @@
    ((argument, number of a memory), ...)). The steps of a lane run one after the other, the lanes of
    a stage in any order or at once, and the stages one after the other. A step may also be
    ("unfold" or "fold", number of the images, number of the rows, numbers of a Window): what turns a
-   convolution into a product. It is run by the function at
+   convolution into a product; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of
+   a recurrent layer. It is run by the function at
    Plan.function, given Plan.state. The library comes with neither headers nor a version of its own:
    what is called has not changed since oneDNN 1.
 
@@ -56,12 +57,24 @@ typedef struct {
 } Window;
 #define WINDOW_NUMBERS ((Py_ssize_t)(sizeof(Window) / sizeof(Py_ssize_t)))
 
+#define MOST_ARRAYS 13
+
+/* The steps of a recurrent layer for some rows of a batch; or what packs its weights before. */
+typedef struct {
+    Py_ssize_t arrays[MOST_ARRAYS];
+    Py_ssize_t packs, backward, reverse, steps, batch, first, rows, size;
+    /* of packing: of every ``parts`` panels the one numbered ``part`` */
+    Py_ssize_t part, parts;
+} Loop;
+#define LOOP_NUMBERS ((Py_ssize_t)(sizeof(Loop) / sizeof(Py_ssize_t)) - MOST_ARRAYS)
+
 typedef struct {
     void *primitive;
     int count;
     Argument *arguments;
     /* of a step that is no primitive */
     Window *window;
+    Loop *loop;
     int folds;
     Py_ssize_t images, array;
 } Step;
@@ -148,6 +161,50 @@ static void fold(const Window *w, float *images, const float *array)
     }
 }
 
+#define ARRAY(data, loop, k) ((loop)->arrays[k] < 0 ? NULL : (float *)(data)[(loop)->arrays[k]])
+
+#if defined(__x86_64__)
+#define LEVEL(name) name##_avx512
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+#define WIDTH 16
+#define ROWS 6
+#include "_recurrent.h"
+#define LEVEL(name) name##_avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define WIDTH 8
+#define ROWS 2
+#include "_recurrent.h"
+#endif
+#define LEVEL(name) name##_base
+#define TARGET
+#define WIDTH 4
+#define ROWS 2
+#include "_recurrent.h"
+
+/* sets of instructions: of vectors of 4, 8 and 16 floats */
+static int level_of_processor(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 1;
+#endif
+    return 0;
+}
+
+static int level;
+
+static void run_loop(const Loop *loop, char *const *data)
+{
+#if defined(__x86_64__)
+    if (level == 2) loop_avx512(loop, data);
+    else if (level == 1) loop_avx2(loop, data);
+    else
+#endif
+        loop_base(loop, data);
+}
+
 static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, char *wrong)
 {
     const Lane *lane = &stage->lanes[number];
@@ -159,6 +216,10 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
             float *images = (float *)plan->data[s->images], *array = (float *)plan->data[s->array];
             if (s->folds) fold(s->window, images, array);
             else unfold(s->window, images, array);
+            continue;
+        }
+        if (s->loop) {
+            run_loop(s->loop, plan->data);
             continue;
         }
         int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
@@ -342,6 +403,7 @@ static void plan_dealloc(PyObject *object)
             for (Py_ssize_t k = 0; lane->steps && k < lane->count; k++) {
                 PyMem_Free(lane->steps[k].arguments);
                 PyMem_Free(lane->steps[k].window);
+                PyMem_Free(lane->steps[k].loop);
             }
             PyMem_Free(lane->steps);
         }
@@ -383,8 +445,38 @@ static int read_window(Plan *self, Step *step, PyObject *given)
     return 0;
 }
 
+static int read_loop(Plan *self, Step *step, PyObject *given)
+{
+    const char *kind;
+    PyObject *arrays, *numbers;
+    if (!PyArg_ParseTuple(given, "sO!O!", &kind, &PyTuple_Type, &arrays, &PyTuple_Type, &numbers))
+        return -1;
+    if (strcmp(kind, "loop") || PyTuple_GET_SIZE(arrays) > MOST_ARRAYS
+        || PyTuple_GET_SIZE(numbers) != LOOP_NUMBERS) {
+        PyErr_SetString(PyExc_ValueError, "a loop is not what a loop is made of");
+        return -1;
+    }
+    step->loop = PyMem_Calloc(1, sizeof *step->loop);
+    if (!step->loop) return -1;
+    Py_ssize_t *to = (Py_ssize_t *)step->loop, given_arrays = PyTuple_GET_SIZE(arrays);
+    for (Py_ssize_t k = 0; k < MOST_ARRAYS; k++) {
+        to[k] = k < given_arrays ? PyLong_AsSsize_t(PyTuple_GET_ITEM(arrays, k)) : -1;
+        if (to[k] == -1 && PyErr_Occurred()) return -1;
+        if (to[k] < -1 || to[k] >= self->memories) {
+            PyErr_Format(PyExc_IndexError, "memory %zd of %zd", to[k], self->memories);
+            return -1;
+        }
+    }
+    for (Py_ssize_t k = 0; k < LOOP_NUMBERS; k++) {
+        to[MOST_ARRAYS + k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, k));
+        if (to[MOST_ARRAYS + k] == -1 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
 static int read_step(Plan *self, Step *step, PyObject *given)
 {
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 3) return read_loop(self, step, given);
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 4)
         return read_window(self, step, given);
     unsigned long long primitive;
@@ -517,13 +609,29 @@ static PyTypeObject PlanType = {
     .tp_new = plan_new,
 };
 
+static PyObject *limit(PyObject *Py_UNUSED(self), PyObject *given)
+{
+    long most = PyLong_AsLong(given);
+    if (most == -1 && PyErr_Occurred()) return NULL;
+    level = level_of_processor();
+    if (most < level) level = most < 0 ? 0 : (int)most;
+    return PyLong_FromLong(level);
+}
+
+static PyMethodDef methods[] = {
+    {"limit", limit, METH_O,
+     "The set of vector instructions of loops, 0 to 2, is at most this one; gives the one in use."},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, .m_name = "lazyloom._onednn", .m_doc = "Runs primitives of oneDNN.",
-    .m_size = -1,
+    .m_size = -1, .m_methods = methods,
 };
 
 PyMODINIT_FUNC PyInit__onednn(void)
 {
+    level = level_of_processor();
     if (PyType_Ready(&PlanType) < 0) return NULL;
     PyObject *made = PyModule_Create(&module);
     if (!made) return NULL;

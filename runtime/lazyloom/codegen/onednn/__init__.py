@@ -1,4 +1,4 @@
-"""oneDNN as a code generator: convolutions and products of matrices on the processor.
+"""oneDNN as a code generator: convolutions, products of matrices, and LSTM layers.
 
 The library comes from the extra ``onednn`` (a wheel that needs nothing else), from the system, or
 from the path that LAZYLOOM_ONEDNN gives.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
-from . import convolution, library, products
+from . import convolution, library, products, recurrent
 from .plan import Plan
 
 
@@ -32,6 +32,8 @@ class _Kind(NamedTuple):
 
 
 _PRODUCT: Final = _Kind(products.supports, products.layouts, products.add, products.work)
+_RECURRENT: Final = _Kind(
+    recurrent.supports, recurrent.layouts, recurrent.add, recurrent.work)
 _KINDS: Final = {
     "conv": _Kind(convolution.supports, convolution.layouts, convolution.forward,
                   convolution.work),
@@ -39,6 +41,7 @@ _KINDS: Final = {
                       convolution.work),
     "dot_general": _PRODUCT, "dot_general.vjp": _PRODUCT, "matmul": _PRODUCT,
     "matmul.vjp": _PRODUCT,
+    "lstm": _RECURRENT, "lstm.fwd": _RECURRENT, "lstm.bwd": _RECURRENT,
 }
 #: multiplications a second that an estimate rests on
 _SPEED: Final = 5e10

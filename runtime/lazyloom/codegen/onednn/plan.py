@@ -99,6 +99,11 @@ class Plan:
         """Add an "unfold" of images into an array of rows, or a "fold" of one into images."""
         self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
 
+    def loop(self, arrays: Sequence[Value | None], numbers: Sequence[int]) -> None:
+        """Add steps of a recurrent layer, or what packs its weights, as ``_onednn.c`` has it."""
+        self.stages[-1][1][-1].append(
+            ("loop", tuple(-1 if a is None else a.number for a in arrays), tuple(numbers)))
+
     def run(self, desc: Object, arguments: dict[int, Value]) -> None:
         """Add a primitive to the lane."""
         with self.lib.with_threads(self.threads):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..spec import OpDef, derivations, lookup
 from .jvp import JVP
-from .residuals import BACKWARD, FORWARD, types_attributes
+from .residuals import BACKWARD, FORWARD, types_attributes, types_of
 from .vjp import VJP
 from .vmap import VMAP
 
@@ -23,4 +23,4 @@ def op_named(name: str) -> OpDef:
     return op_named(base).derive(kind) if dot and kind in derivations() else lookup(name)
 
 
-__all__ = ["BACKWARD", "FORWARD", "JVP", "VJP", "VMAP", "op_named", "types_attributes"]
+__all__ = ["BACKWARD", "FORWARD", "JVP", "VJP", "VMAP", "op_named", "types_attributes", "types_of"]

@@ -74,7 +74,7 @@ def backward_of(base: OpDef) -> OpDef:
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        operands = _types_of(attrs["backward_types"], attrs["backward_shapes"])
+        operands = types_of(attrs["backward_types"], attrs["backward_shapes"])
         result = []
         for w in attrs["backward_argnums"]:
             t = operands[w]
@@ -95,7 +95,7 @@ def backward_of(base: OpDef) -> OpDef:
             leaves, kept["tree"] = jax.tree_util.tree_flatten(vjp_fun)
             return outputs, leaves
 
-        types = _types_of(backward_types, backward_shapes)
+        types = types_of(backward_types, backward_shapes)
         if base.keeps is not None:
             return _by_the_entry(
                 base, types, operands, backward_argnums, backward_outnums, attrs)
@@ -157,8 +157,11 @@ def types_attributes(types: Sequence[TensorType | None]) -> dict[str, Any]:
     }
 
 
-def _types_of(text: str, shapes: Sequence[int]) -> list[tuple[tuple[int, ...], DType] | None]:
-    """The shape and dtype of each operand that is there; extents may be symbols."""
+def types_of(text: str, shapes: Sequence[int]) -> list[tuple[tuple[int, ...], DType] | None]:
+    """What :func:`types_attributes` gave, as the shape and dtype of each operand that is there.
+
+    Extents may be symbols.
+    """
     result: list[tuple[tuple[int, ...], DType] | None] = []
     at = 0
     for part in text.split(";"):

@@ -1,0 +1,272 @@
+"""LSTM layers: a loop over the steps for each part of the batch, between products of oneDNN.
+
+The products with the inputs, and those that give the weights' gradients, are of all steps at once.
+In the loop is the product with the hidden state, whose weights were packed before, and the gates.
+Each thread does all steps of a part of the batch, and waits for nobody in between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ...ops.derived import BACKWARD, types_of
+from ...ops.recurrent_gradients import LAYOUTS, kept
+from ..generator import YES, Answer, Call, Layout, No, Region
+from . import library
+from .plan import Plan, Value, parts_of
+
+#: multiplications below which a call is not worth it
+SMALL: Final = 1_000_000
+#: multiplications from which it is divided among threads
+SPLIT: Final = 1_000_000
+#: steps below which it does not pay to pack the weights
+FEWEST: Final = 4
+_OP: Final = "lstm"
+
+
+class _Sizes(NamedTuple):
+    """Of a layer: steps, sequences, features, and units."""
+
+    steps: int
+    batch: int
+    features: int
+    units: int
+
+
+def _types(call: Call) -> list[tuple[tuple[int, ...], str] | None]:
+    """The shapes and dtypes of the layer's operands."""
+    if call.op.endswith("." + BACKWARD):
+        a = call.attributes
+        found: list[tuple[tuple[int, ...], str] | None] = [
+            None if t is None else (t[0], t[1].name)
+            for t in types_of(a["backward_types"], a["backward_shapes"])]
+    else:
+        found = [None if t is None else (t.shape, t.dtype.name) for t in call.operands]
+    return [*found, *[None] * (len(LAYOUTS[_OP].operands) - len(found))]
+
+
+def _sizes(call: Call) -> _Sizes:
+    types = _types(call)
+    x, h = types[0], types[1]
+    assert x is not None and h is not None
+    steps, batch, features = x[0]
+    return _Sizes(steps, batch, features, h[0][1])
+
+
+def supports(call: Call) -> Answer:
+    """Whether it does a layer, or its gradient."""
+    types = _types(call)
+    names = LAYOUTS[_OP].operands
+    for name, why in (("w_project", "a projection"), ("lengths", "lengths of sequences")):
+        if types[names.index(name)] is not None:
+            return No(f"{why}, which its loop does not have")
+    dtypes = {t[1] for t in types if t is not None}
+    if dtypes != {"float32"}:
+        return No(f"dtype {' and '.join(sorted(dtypes))}, expected float32")
+    size = _sizes(call)
+    if size.steps < FEWEST:
+        return No(f"{size.steps} steps, expected {FEWEST} or more to be worth packing weights")
+    if work(call) < SMALL:
+        return No(f"{work(call)} multiplications, expected {SMALL} or more to be worth a call")
+    return YES
+
+
+def work(call: Call) -> int:
+    """Multiplications of a layer, and of its gradient."""
+    size = _sizes(call)
+    each = 4 * size.steps * size.batch * size.units
+    if not call.op.endswith("." + BACKWARD):
+        return each * (size.features + size.units)
+    by = _by(call)
+    return each * (size.units * (1 + ("w_hidden" in by))
+                   + size.features * (("w_input" in by) + ("x" in by)))
+
+
+def _by(call: Call) -> list[str]:
+    """The operands by which a gradient is."""
+    return [LAYOUTS[_OP].operands[k] for k in call.attributes["backward_argnums"]]
+
+
+def layouts(region: Region) -> Sequence[Layout] | None:
+    """Logical order."""
+    return None
+
+
+def add(plan: Plan, region: Region) -> None:
+    """Add a layer, or the gradient of one, to a plan."""
+    layer = _Layer(plan, region)
+    if layer.call.op.endswith("." + BACKWARD):
+        layer.backward()
+    else:
+        layer.forward()
+
+
+class _Layer:
+    """A layer that is being added to a plan."""
+
+    def __init__(self, plan: Plan, region: Region) -> None:
+        self.plan: Final = plan
+        self.region: Final = region
+        self.call: Final = region.calls[0]
+        self.size: Final = _sizes(self.call)
+        self.lanes: Final = plan.lib.threads if work(self.call) >= SPLIT else 1
+        self.reverse: Final = int(self.call.attributes["reverse"])
+        self.results: Final = {r: len(region.operands) + k
+                               for k, (_, r) in enumerate(region.program.outputs)}
+
+    # -- arrays ---------------------------------------------------------------------------
+
+    def desc(self, shape: Sequence[int], strides: Sequence[int] | None = None) -> library.Object:
+        if strides is None:
+            strides = [math.prod(shape[d + 1:]) for d in range(len(shape))]
+        return self.plan.lib.strided(shape, library.F32, strides)
+
+    def operand(self, position: int) -> Value | None:
+        """An operand as one row of numbers, which :meth:`seen` gives a shape."""
+        operands = self.region.program.structure.instructions[0].operands
+        item = operands[position] if position < len(operands) else None
+        if item is None:
+            return None
+        k: int = item.number  # type: ignore[union-attr]
+        return self.plan.value(self.desc([self.region.operands[k].size]), k)
+
+    def made(self, number: int, size: int, needed: bool = True) -> Value | None:
+        """A result; one that nobody uses is an array between primitives, if it is needed."""
+        if number in self.results:
+            return self.plan.value(self.desc([size]), self.results[number])
+        return self.between(size) if needed else None
+
+    def between(self, size: int) -> Value:
+        return self.plan.value(self.desc([size]))
+
+    def seen(self, array: Value, shape: Sequence[int], strides: Sequence[int] | None = None,
+             first: int = 0) -> Value:  # fmt: skip
+        """An array as a matrix that begins at its element ``first``."""
+        return self.plan.part(array, self.desc(shape, strides), 4 * first)
+
+    # -- steps ----------------------------------------------------------------------------
+
+    def product(self, a: Value, b: Value, out: Value) -> None:
+        desc = self.plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
+        self.plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
+
+    def loop(self, arrays: Sequence[Value | None], backward: bool, rows: tuple[int, int]) -> None:
+        """The steps for some rows of the batch: the first, and how many."""
+        n = self.size
+        self.plan.loop(arrays, (0, backward, self.reverse, n.steps, n.batch, *rows, n.units, 0, 1))
+
+    def packing(self, weight: Value, packed: Value, backward: bool, part: int, parts: int) -> None:
+        self.plan.loop((weight, packed), (1, backward, 0, 0, 0, 0, 0, self.size.units, part, parts))
+
+    def packed(self) -> Value:
+        """Room for the hidden weights, whatever the width of vectors."""
+        return self.between(4 * self.size.units * -(-self.size.units // 64) * 64)
+
+    def forward(self) -> None:
+        """The gates' part of the inputs, then the loop."""
+        n, plan = self.size, self.plan
+        x, h, c, w_input, w_hidden, b_input, b_hidden = (self.operand(k) for k in range(7))
+        assert x is not None and w_input is not None and w_hidden is not None
+        rows, wide = n.steps * n.batch, 4 * n.units
+        state = n.batch * n.units
+        output, h_last, c_last = (self.made(0, rows * n.units), self.made(1, state, False),
+                                  self.made(2, state, False))
+        gates, cells = self.made(3, rows * wide), self.made(4, rows * n.units)
+        assert gates is not None
+        packed = self.packed()
+        plan.stage()
+        for number, (first, count) in enumerate(parts := parts_of(rows, self.lanes)):
+            plan.lane()
+            self.packing(w_hidden, packed, False, number, len(parts))
+            self.product(
+                self.seen(x, (count, n.features), first=first * n.features),
+                self.seen(w_input, (n.features, wide), (1, n.features)),
+                self.seen(gates, (count, wide), first=first * wide))
+            if number == len(parts) - 1:
+                self._hand_on()
+        plan.stage()
+        for part in parts_of(n.batch, self.lanes):
+            plan.lane()
+            self.loop((gates, packed, h, c, b_input, b_hidden, cells, output, h_last, c_last),
+                      False, part)
+
+    def _hand_on(self) -> None:
+        """Copy the operands that the backward pass wants."""
+        if "forward_argnums" not in self.call.attributes:
+            return
+        layout = LAYOUTS[_OP]
+        names = kept(_OP, self.call.attributes["forward_argnums"],
+                     [t is not None for t in self.call.operands])
+        for number, name in enumerate(names, 3):
+            if name in layout.operands and number in self.results:
+                given = self.operand(layout.operands.index(name))
+                assert given is not None
+                made = self.made(number, self.plan.lib.size(given.desc) // 4)
+                assert made is not None
+                self.plan.move(given, made)
+
+    def backward(self) -> None:
+        """The loop backwards, then the gradients as products over all steps."""
+        n, plan, a = self.size, self.plan, self.call.attributes
+        names = kept(_OP, a["backward_argnums"], [t is not None for t in _types(self.call)])
+        given = {name: self.operand(k) for k, name in enumerate(names)}
+        late: list[Value | None] = [None] * 3
+        for k, number in enumerate(a["backward_outnums"], len(names)):
+            late[number] = self.operand(k)
+        numbers = {name: k for k, name in enumerate(_by(self.call)) if k in self.results}
+        rows, wide, state = n.steps * n.batch, 4 * n.units, n.batch * n.units
+        weight = given["w_hidden"]
+        assert weight is not None
+        packed, d_gates = self.packed(), self.between(rows * wide)
+        before = self.between(rows * n.units) if "w_hidden" in numbers else None
+        d_h, d_c = (self.made(numbers.get(s, -1), state) for s in ("h", "c"))
+        plan.stage()
+        for number in range(self.lanes):
+            plan.lane()
+            self.packing(weight, packed, True, number, self.lanes)
+        plan.stage()
+        biases: list[str] = [name for name in ("b_input", "b_hidden") if name in numbers]
+        sums: list[Value] = []
+        for part in parts_of(n.batch, self.lanes):
+            plan.lane()
+            if biases:
+                sums.append(self.between(wide))
+            self.loop(
+                (given["gates"], packed, given["h"], given["c"], given["cells"], *late,
+                 d_gates, before, d_h, d_c, sums[-1] if biases else None), True, part)
+        plan.stage()
+        for number, (first, count) in enumerate(parts_of(wide, self.lanes)):
+            plan.lane()
+            if number == 0:
+                for name in biases:
+                    total = self.made(numbers[name], wide)
+                    assert total is not None
+                    plan.total(sums, total)
+            part_of = self.seen(d_gates, (count, rows), (1, wide), first)
+            for name, source, features in (
+                ("w_hidden", before, n.units), ("w_input", given.get("x"), n.features)
+            ):
+                if name in numbers:
+                    result = self.made(numbers[name], wide * features)
+                    assert result is not None and source is not None
+                    self.product(part_of, self.seen(source, (rows, features)),
+                                 self.seen(result, (count, features), first=first * features))
+            if "x" in numbers:
+                self._inputs(d_gates, given["w_input"], numbers["x"],
+                             parts_of(rows, self.lanes)[number:number + 1])
+
+    def _inputs(
+        self, d_gates: Value, weight: Value | None, number: int, parts: Sequence[tuple[int, int]]
+    ) -> None:
+        """The inputs' gradient, in part."""
+        n = self.size
+        wide = 4 * n.units
+        result = self.made(number, n.steps * n.batch * n.features)
+        assert result is not None and weight is not None
+        for first, count in parts:
+            self.product(
+                self.seen(d_gates, (count, wide), first=first * wide),
+                self.seen(weight, (wide, n.features)),
+                self.seen(result, (count, n.features), first=first * n.features))
