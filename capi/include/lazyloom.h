@@ -63,6 +63,7 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.5  loom_codegen_use(), _in_use(), _available(), loom_program_explain()
      1.4  loom_mark_dynamic(), loom_mark_static()
      1.3  loom_function, loom_scan(), loom_while_loop(), loom_cond()
      1.2  LOOM_ERROR_STACK, LOOM_ERROR_OUT_OF_MEMORY
@@ -81,7 +82,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 4
+#define LOOM_ABI_MINOR 5
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -482,6 +483,18 @@ LOOM_API LOOM_CHECK loom_status loom_mark_dynamic(loom_tensor tensor, int64_t ax
 LOOM_API LOOM_CHECK loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes,
                                                  size_t axis_count);
 
+/* Chooses the code generators of the process, those that win first, for programs compiled from
+   then on. "xla" is XLA, which gets what they leave; no name is "xla" alone. names: in, count.
+   Errors: LOOM_ERROR_ARGUMENT for a name that is not known; the choice is then as before. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_use(const char *const *names, size_t count);
+
+/* The code generators in use, those that win first, separated by commas; "xla" if there is none. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_in_use(char *buffer, size_t capacity, size_t *needed);
+
+/* All code generators beside XLA, separated by commas. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_available(char *buffer, size_t capacity,
+                                                       size_t *needed);
+
 /* ---- observation ------------------------------------------------------------- */
 
 /* The program that computes these pending tensors; LOOM_ERROR_ARGUMENT if none of them is
@@ -503,6 +516,10 @@ LOOM_API LOOM_CHECK loom_status loom_program_text(loom_program program, char *bu
 
 /* The number of ops in a program. */
 LOOM_API LOOM_CHECK loom_status loom_program_op_count(loom_program program, size_t *count);
+
+/* Which code generator in use gets which op of a program, or why none does; for people. */
+LOOM_API LOOM_CHECK loom_status loom_program_explain(loom_program program, char *buffer,
+                                                     size_t capacity, size_t *needed);
 
 /* Ends the use of a program. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_program_release(loom_program program);

@@ -38,6 +38,9 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_STATS 3
 #define LOOMP_LAST_EVALUATION 4
 #define LOOMP_DESCRIBE 5
+#define LOOMP_PROGRAM_EXPLAIN 6
+#define LOOMP_CODEGEN_IN_USE 7
+#define LOOMP_CODEGEN_AVAILABLE 8
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

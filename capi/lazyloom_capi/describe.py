@@ -83,3 +83,9 @@ def op_count(program: Any) -> int:
     """The number of ops in a program."""
     ops = program.ops
     return ops if isinstance(ops, int) else len(ops)
+
+
+def last_evaluation() -> str:
+    """The record of the newest evaluation; "" before the first."""
+    evaluation = lazyloom.last_evaluation()
+    return "" if evaluation is None else evaluation.text()

@@ -40,6 +40,7 @@ int loomp_mark_dynamic(uint64_t tensor, int64_t axis, int64_t minimum, int64_t m
                        uintptr_t file, int line);
 int loomp_mark_static(uint64_t tensor, const int64_t *axes, size_t axis_count, uintptr_t file,
                       int line);
+int loomp_codegen_use(char **names, size_t count);
 int loomp_program_of(const uint64_t *tensors, size_t count, uint64_t *result, uintptr_t file,
                      int line);
 int loomp_last_program(uint64_t *result);

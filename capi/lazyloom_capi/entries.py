@@ -20,6 +20,7 @@ import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
+from lazyloom import codegen
 from lazyloom.errors import (
     AliasError,
     ArgumentError,
@@ -617,6 +618,12 @@ def loomp_program_of(given: Any, count: int, result: Any) -> int:
 
 
 @entry
+def loomp_codegen_use(names: Any, count: int) -> int:
+    codegen.use(*(ffi.string(names[k]).decode("utf-8", "replace") for k in range(count)))
+    return 1
+
+
+@entry
 def loomp_last_program(result: Any) -> int:
     evaluation = lazyloom.last_evaluation()
     program = None if evaluation is None else evaluation.program
@@ -641,8 +648,13 @@ def loomp_text(
     elif what == lib.LOOMP_STATS:
         text = describe.stats_json()
     elif what == lib.LOOMP_LAST_EVALUATION:
-        evaluation = lazyloom.last_evaluation()
-        text = "" if evaluation is None else evaluation.text()
+        text = describe.last_evaluation()
+    elif what == lib.LOOMP_PROGRAM_EXPLAIN:
+        text = codegen.explain(handles.find(PROGRAM, handle)).text()
+    elif what == lib.LOOMP_CODEGEN_IN_USE:
+        text = ",".join(codegen.in_use()) or "xla"
+    elif what == lib.LOOMP_CODEGEN_AVAILABLE:
+        text = ",".join(codegen.available())
     else:
         text = describe.op_json(calls.op_named(name))
     data = text.encode()

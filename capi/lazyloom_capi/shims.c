@@ -542,6 +542,35 @@ loom_status loom_cond(loom_tensor which, loom_function if_true, loom_function if
                            operand_count, (uint64_t *)results, result_count, WHERE));
 }
 
+/* ---- code generators -------------------------------------------------------------- */
+
+loom_status loom_codegen_use(const char *const *names, size_t count) {
+  size_t i;
+  READY();
+  NEED_LIST(names, count);
+  for (i = 0; i < count; ++i) {
+    if (names[i] == NULL) return null_pointer(__func__, "an entry of names");
+  }
+  return CALL(loomp_codegen_use((char **)(uintptr_t)names, count));
+}
+
+static loom_status text(const char *function, int what, uint64_t handle, const char *name,
+                        char *buffer, size_t capacity, size_t *needed) {
+  size_t ignored;
+  READY();
+  if (capacity != 0 && buffer == NULL) return null_pointer(function, "buffer");
+  return CALL(loomp_text(what, handle, name, buffer, capacity,
+                           needed != NULL ? needed : &ignored));
+}
+
+loom_status loom_codegen_in_use(char *buffer, size_t capacity, size_t *needed) {
+  return text(__func__, LOOMP_CODEGEN_IN_USE, 0, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_codegen_available(char *buffer, size_t capacity, size_t *needed) {
+  return text(__func__, LOOMP_CODEGEN_AVAILABLE, 0, NULL, buffer, capacity, needed);
+}
+
 /* ---- evaluation and observation ------------------------------------------------ */
 
 loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
@@ -577,15 +606,6 @@ loom_status loom_last_program(loom_program *result) {
   return CALL(loomp_last_program(&result->bits));
 }
 
-static loom_status text(const char *function, int what, uint64_t handle, const char *name,
-                        char *buffer, size_t capacity, size_t *needed) {
-  size_t ignored;
-  READY();
-  if (capacity != 0 && buffer == NULL) return null_pointer(function, "buffer");
-  return CALL(loomp_text(what, handle, name, buffer, capacity,
-                           needed != NULL ? needed : &ignored));
-}
-
 loom_status loom_program_key(loom_program program, char *buffer, size_t capacity,
                              size_t *needed) {
   return text(__func__, LOOMP_PROGRAM_KEY, program.bits, NULL, buffer, capacity, needed);
@@ -594,6 +614,11 @@ loom_status loom_program_key(loom_program program, char *buffer, size_t capacity
 loom_status loom_program_text(loom_program program, char *buffer, size_t capacity,
                               size_t *needed) {
   return text(__func__, LOOMP_PROGRAM_TEXT, program.bits, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_program_explain(loom_program program, char *buffer, size_t capacity,
+                                 size_t *needed) {
+  return text(__func__, LOOMP_PROGRAM_EXPLAIN, program.bits, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_program_op_count(loom_program program, size_t *count) {

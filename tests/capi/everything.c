@@ -348,6 +348,53 @@ static void gradients(void) {
   OK(loom_tensor_release(x));
 }
 
+static void code_generators(void) {
+  const float data[2] = {1, 2};
+  const char *const nobody[] = {"xla", "nobody"}, *const nothing[] = {"xla", NULL};
+  const char *const xla[] = {"xla"}, *chosen[1];
+  char first[1000], names[1000], text[1000];
+  loom_tensor x = vector(data, 2), y, z;
+  loom_program program;
+  size_t needed;
+
+  OK(loom_codegen_available(names, sizeof names, &needed));
+  EXPECT(needed == strlen(names) + 1);
+  /* the one that wins and all others are known */
+  OK(loom_codegen_in_use(first, sizeof first, &needed));
+  EXPECT(needed == strlen(first) + 1 && needed > 1);
+  chosen[0] = strtok(first, ",");
+  EXPECT(strcmp(chosen[0], "xla") == 0 || strstr(names, chosen[0]) != NULL);
+  OK(loom_codegen_use(xla, 1));
+  OK(loom_codegen_in_use(text, sizeof text, NULL));
+  EXPECT(strcmp(text, "xla") == 0);
+  OK(loom_codegen_use(chosen, 1));
+  OK(loom_codegen_in_use(text, sizeof text, NULL));
+  EXPECT(strcmp(text, chosen[0]) == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_use(nobody, 2));
+  EXPECT(strstr(loom_error_message(), "'nobody' is not known, expected ") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_use(nothing, 2));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_use(NULL, 1));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_use(xla, (size_t)1 << 40));
+  OK(loom_codegen_in_use(text, sizeof text, NULL));
+  EXPECT(strcmp(text, chosen[0]) == 0);
+  OK(loom_codegen_use(NULL, 0));
+  OK(loom_codegen_in_use(text, 2, &needed));
+  EXPECT(strcmp(text, "x") == 0 && needed == 4);
+
+  OK(loom_exp(x, &y));
+  OK(loom_tanh(y, &z));
+  OK(loom_program_of(&z, 1, &program));
+  OK(loom_program_explain(program, text, sizeof text, &needed));
+  EXPECT(needed == strlen(text) + 1);
+  EXPECT(strstr(text, "%1 = tanh : float32[2] -> xla\n") != NULL);
+  EXPECT(strstr(text, "2 ops: xla 2; 0 regions") != NULL);
+  OK(loom_program_release(program));
+  FAILS(LOOM_ERROR_HANDLE, loom_program_explain(program, text, sizeof text, NULL));
+  OK(loom_tensor_release(x));
+  OK(loom_tensor_release(y));
+  OK(loom_tensor_release(z));
+}
+
 static void observation(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -447,6 +494,7 @@ int main(void) {
   no_lists();
   quiet();
   gradients();
+  code_generators();
   observation();
   options();
   OK(loom_live_handles(&live));

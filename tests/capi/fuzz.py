@@ -204,7 +204,10 @@ class Fuzz:
         elif kind in ("char", "void"):
             memory = self.ffi.new("char[]", self.random.choice(TEXTS[:4]) + b"\0" * 64)
         else:
-            memory = self.ffi.new(f"{kind}[64]")
+            memory = self.ffi.new(f"{kind.removesuffix('const')}[64]")
+            if kind.startswith("char"):
+                for i in range(4):
+                    memory[i] = self.random.choice((self.ffi.NULL, self.text(), self.text()))
             if kind == "loom_tensor":
                 for i in range(4):
                     memory[i].bits = self.random.choice(

@@ -276,6 +276,7 @@ print(*(lazyloom.stats()[name] for name in ("programs_compiled", "programs_from_
 
 IN_C = """
 #include <stdio.h>
+#include <string.h>
 #include "lazyloom_ops.h"
 
 #define COUNT 5000
@@ -287,14 +288,25 @@ IN_C = """
     }                                                      \\
   } while (0)
 
-int main(void) {
+int main(int argc, char **argv) {
   static float numbers[COUNT], y[COUNT], slope[COUNT];
   const int64_t shape[1] = {COUNT};
+  const char *given[1];
+  char names[200], explained[4000], again[4000];
   int64_t compiled, failed;
   loom_tensor x, square, both, above, total, gradient;
+  loom_program program;
   int k;
   for (k = 0; k < COUNT; k++) numbers[k] = (float)(k % 7 - 3);
   TRY(loom_initialize());
+  TRY(loom_codegen_available(names, sizeof names, NULL));
+  if (strstr(names, "fused_loops") == NULL) return 2;
+  if (argc > 1) {
+    given[0] = argv[1];
+    TRY(loom_codegen_use(given, 1));
+    TRY(loom_codegen_in_use(names, sizeof names, NULL));
+    if (strcmp(names, argv[1]) != 0) return 3;
+  }
   TRY(loom_tensor_from_host(numbers, sizeof numbers, LOOM_FLOAT32, shape, 1, &x));
   TRY(loom_tensor_require_grad(x, true));
   TRY(loom_multiply(x, x, &square));
@@ -302,7 +314,14 @@ int main(void) {
   TRY(loom_relu(both, &above));
   TRY(loom_sum(above, NULL, 0, LOOM_DTYPE_NONE, false, &total));
   TRY(loom_grad(&total, 1, &x, 1, NULL, false, &gradient));
+  TRY(loom_program_of(&above, 1, &program));
+  TRY(loom_program_explain(program, explained, sizeof explained, NULL));
+  TRY(loom_program_release(program));
   TRY(loom_tensor_read(above, y, sizeof y));
+  TRY(loom_last_program(&program));
+  TRY(loom_program_explain(program, again, sizeof again, NULL));
+  TRY(loom_program_release(program));
+  if (strcmp(explained, again) != 0) return 4;
   TRY(loom_tensor_read(gradient, slope, sizeof slope));
   for (k = 0; k < COUNT; k++) {
     const float sum = numbers[k] * numbers[k] + numbers[k];
@@ -313,7 +332,7 @@ int main(void) {
   }
   TRY(loom_stat("programs_compiled", &compiled));
   TRY(loom_stat("regions_failed", &failed));
-  printf("compiled %d, failed %d\\n", (int)compiled, (int)failed);
+  printf("compiled %d, failed %d\\n%s\\n", (int)compiled, (int)failed, explained);
   return loom_shutdown() == LOOM_OK ? 0 : 1;
 }
 """
@@ -327,7 +346,9 @@ def test_a_program_in_c_runs_through_it(installed: Path, tmp_path: Path) -> None
     packages = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         check=True, capture_output=True, text=True).stdout.strip()  # fmt: skip
-    (Path(packages) / "those.pth").write_text("\n".join([str(installed), *site.getsitepackages()]))
+    # with what the .pth files there name: an environment may be one of a checkout
+    lines = [f"import site; site.addsitedir({p!r})" for p in site.getsitepackages()]
+    (Path(packages) / "those.pth").write_text("\n".join([str(installed), *lines]))
 
     def made(*command: object) -> str:
         done = subprocess.run(
@@ -342,21 +363,31 @@ def test_a_program_in_c_runs_through_it(installed: Path, tmp_path: Path) -> None
     made(*compiler(), "-std=c99", "-Wall", "-Wextra", "-Werror", "program.c", "-o", "program",
          *flags, f"-L{library}", f"-Wl,-rpath,{library}", "-llazyloom")
 
-    def generators_of_what_is_kept(codegen: str | None) -> set[str]:
-        """What a run of the program leaves on disk says which generators its regions are of."""
-        cache = tmp_path / f"cache-{codegen}"
+    def ran(codegen: str | None, *names: str) -> tuple[set[str], str]:
+        """The generators whose regions a run of the program leaves on disk, and its report."""
+        cache = tmp_path / f"cache-{codegen}-{names}"
         done = subprocess.run(
-            [tmp_path / "program"], env=environment(cache, codegen), cwd=tmp_path,
+            [tmp_path / "program", *names], env=environment(cache, codegen), cwd=tmp_path,
             capture_output=True, text=True, timeout=300)
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "compiled 1, failed 0\n"
+        counted, _, report = done.stdout.partition("\n")
+        assert counted == "compiled 1, failed 0"
         kept = [p.read_bytes() for p in (cache / "program").rglob("*") if p.is_file()]
         assert len(kept) == 1
         return {name for name in ("fused_loops", "onednn")
-                if f'"generator": "{name}"'.encode() in kept[0]}
+                if f'"generator": "{name}"'.encode() in kept[0]}, report
 
-    assert generators_of_what_is_kept(None) == {"fused_loops"}
-    assert generators_of_what_is_kept("xla") == set()
+    found, report = ran(None)
+    assert found == {"fused_loops"}
+    assert "= relu.vjp : float32[5000] -> fused_loops, region 1" in report
+    nothing, of_xla = ran("xla")
+    assert nothing == set() and "; 0 regions" in of_xla
+    # the program chooses, whatever the variable says
+    assert ran("fused_loops", "xla") == (set(), of_xla)
+    found, chosen = ran("xla", "fused_loops")
+    assert found == {"fused_loops"}
+    of_loops = [line for line in report.split("\n") if "fused_loops, " in line]
+    assert of_loops and of_loops == [line for line in chosen.split("\n") if "fused_loops, " in line]
 
 
 PAGE = ROOT / "docs" / "codegen.md"
