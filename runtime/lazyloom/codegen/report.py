@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Final
 
+from ..errors import ArgumentError
 from ..interrupts import reraise_from_handler
 from ..program.program import Program
 from . import faults, registry
@@ -46,37 +48,73 @@ class Report:
         return [n for n, p in enumerate(self.partition.owner)
                 if p < 0 and instructions[n].spec.heavy and self.partition.reasons[n]]
 
+    def line(self, number: int) -> str:
+        """Of an instruction: what it gives and where it runs, or why no generator does it."""
+        i = self.program.structure.instructions[number]
+        p = self.partition.owner[number]
+        results = ", ".join(t.text for t in i.types)
+        head = f"%{number} = {i.spec.op.name} : {results}"
+        if p >= 0:
+            return f"{head} -> {self.generator(number)}, region {p}"
+        reasons = self.partition.reasons[number]
+        why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        return f"{head} -> xla{f' ({why})' if why else ''}"
+
+    def summary(self) -> str:
+        """How many ops run where, in how many regions."""
+        found = self.partition
+        count = Counter(self.generator(n) for n in range(len(found.owner)))
+        total = ", ".join(f"{name} {k}" for name, k in count.most_common())
+        return f"{len(found.owner)} ops: {total}; {len(found.parts)} regions"
+
+    def describe(self, number: int) -> str:
+        """Of a region: its generator, its ops and groups, and what a run is estimated to take."""
+        part = self.partition.parts[number]
+        seconds = _seconds(part)
+        ops = Counter(Call.of(i).op for i in part.region.program.structure.instructions)
+        names = ", ".join(name if k == 1 else f"{k} {name}" for name, k in ops.most_common(6))
+        groups = sorted({name for name, _ in part.region.composites})
+        return (
+            f"region {number}: {part.generator.name}, {names}"
+            + (f"; as {', '.join(groups)}" if groups else "")
+            + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else ""))
+
     def text(self) -> str:
         """A line an op: where it runs, or why no generator does it; then the regions."""
         found = self.partition
-        lines = []
-        for n, i in enumerate(self.program.structure.instructions):
-            p = found.owner[n]
-            results = ", ".join(t.text for t in i.types)
-            head = f"  %{n} = {i.spec.op.name} : {results}"
-            if p >= 0:
-                lines.append(f"{head} -> {self.generator(n)}, region {p}")
-            else:
-                why = "; ".join(f"{name}: {reason}" for name, reason in found.reasons[n].items())
-                lines.append(f"{head} -> xla{f' ({why})' if why else ''}")
-        count = Counter(self.generator(n) for n in range(len(found.owner)))
-        total = ", ".join(f"{name} {k}" for name, k in count.most_common())
-        lines.append(f"{len(found.owner)} ops: {total}; {len(found.parts)} regions")
-        for p, part in enumerate(found.parts):
-            seconds = _seconds(part)
-            ops = Counter(Call.of(i).op for i in part.region.program.structure.instructions)
-            names = ", ".join(name if k == 1 else f"{k} {name}" for name, k in ops.most_common(6))
-            groups = sorted({name for name, _ in part.region.composites})
-            lines.append(
-                f"  region {p}: {part.generator.name}, {names}"
-                + (f"; as {', '.join(groups)}" if groups else "")
-                + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else ""))
+        lines = [f"  {self.line(n)}" for n in range(len(found.owner))]
+        lines.append(self.summary())
+        lines += [f"  {self.describe(p)}" for p in range(len(found.parts))]
         for n in self.left_behind():
             lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
                          "is heavy work that no generator does")
         return "\n".join(lines)
 
     __str__ = text
+
+    def svg(self) -> str:
+        """The program's graph as a drawing in SVG, regions in the colours of their generators.
+
+        Inputs are not drawn. Heavy ops of :meth:`left_behind` have a red border; a program's
+        results a mark below.
+        """
+        # rarely asked for
+        from .picture import svg
+
+        return svg(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing to a file, ``"program.svg"``, or the text to one that ends in .txt.
+
+        Raises ArgumentError for a name that ends otherwise.
+        """
+        ending = os.path.splitext(path)[1].lower()
+        if ending not in (".svg", ".txt"):
+            raise ArgumentError(
+                f"save: {os.fspath(path)!r} was given, expected a name that ends in .svg, or in "
+                ".txt for the text")
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(self.svg() if ending == ".svg" else self.text() + "\n")
 
 
 def _seconds(part: Part) -> float | None:
