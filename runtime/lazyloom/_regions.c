@@ -1,14 +1,17 @@
 /* Regions of a program that another code generator runs, called from inside an XLA executable.
 
    handler() is a capsule of the XLA FFI handler that every such call names; its attribute "region"
-   says which engine runs. Engine(key, arrays, function, state, owner, failed) is one: arrays are
-   (NumPy dtype, shape) of the operands and then of the results. With a function it is
+   says which engine runs. A call with the attribute "token" has one operand more, a number: where
+   that is an engine's key, that one runs instead.
+
+   Engine(key, operands, results, function, state, owner, failed, kept) is one: operands and results
+   are each (NumPy dtype, shape). With a function it is
 
        const char *function(void *state, void *const *operands_and_results)
 
    which returns NULL, or what went wrong in words; without one (0), owner(*arrays) is called. What
    goes wrong is handed to failed(message, *arrays), which may still fill the results. Engines are
-   found by their keys as long as they live, and the last that ended for a while longer.
+   found by their keys as long as they live, and the last that ended for a while longer if kept.
 
    An engine can be called on NumPy arrays as well, which lie in memory row by row. */
 #define PY_SSIZE_T_CLEAN
@@ -42,7 +45,7 @@ typedef struct Core {
     PyObject *owner, *failed;
     Py_ssize_t operands, count;
     Array *arrays;
-    int known, retired;
+    int known, kept, retired;
     struct Core *next;
     atomic_long references;
     atomic_ullong calls;
@@ -272,16 +275,22 @@ static int said_version(XLA_FFI_CallFrame *frame)
 static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)
 {
     if (said_version(frame)) return NULL;
-    if (frame->attrs.size != 1 || frame->attrs.types[0] != XLA_FFI_AttrType_SCALAR)
+    /* the attributes come by their names in order: region, token */
+    int64_t tokens = frame->attrs.size - 1, operands = frame->args.size - tokens;
+    if (tokens < 0 || tokens > 1 || operands < 0
+        || frame->attrs.types[0] != XLA_FFI_AttrType_SCALAR)
         return error_of(frame->api, "the call of a region has no number of it");
     npy_uint64 key = *(npy_uint64 *)((XLA_FFI_Scalar *)frame->attrs.attrs[0])->value;
+    npy_uint64 token = 0;
+    if (tokens) token = *(npy_uint64 *)((XLA_FFI_Buffer *)frame->args.args[operands])->data;
     pthread_rwlock_rdlock(&lock);
-    Core *engine = room ? *place_of(table, room, key) : NULL;
+    Core *engine = room && token ? *place_of(table, room, token) : NULL;
+    if (room && !engine) engine = *place_of(table, room, key);
     if (engine) atomic_fetch_add(&engine->references, 1);
     pthread_rwlock_unlock(&lock);
     if (!engine) return error_of(frame->api, "the engine of a region is gone");
     XLA_FFI_Error *error = NULL;
-    int64_t operands = frame->args.size, count = operands + frame->rets.size;
+    int64_t count = operands + frame->rets.size;
     void *buffers[MOST];
     if (operands != engine->operands || count != engine->count)
         error = error_of(frame->api, "a region was given other arrays than it takes");
@@ -329,7 +338,12 @@ static XLA_FFI_Error *handle_pages(XLA_FFI_CallFrame *frame)
 static void engine_dealloc(PyObject *object)
 {
     Core *core = ((Engine *)object)->core, *gone = NULL;
-    if (core && core->known) {
+    if (core && core->known && !core->kept) {
+        pthread_rwlock_wrlock(&lock);
+        table_remove(core);
+        pthread_rwlock_unlock(&lock);
+        gone = core;
+    } else if (core && core->known) {
         pthread_rwlock_wrlock(&lock);
         core->retired = 1;
         core->next = NULL;
@@ -379,12 +393,13 @@ static int read_arrays(Core *self, PyObject *given)
 static PyObject *engine_new(PyTypeObject *type, PyObject *arguments, PyObject *names)
 {
     static char *known[] = {"key", "operands", "results", "function", "state", "owner", "failed",
-                            NULL};
+                            "kept", NULL};
     unsigned long long key, function, state;
     PyObject *operands, *results, *owner, *failed;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!KKOO:Engine", known, &key,
+    int kept;
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!KKOOp:Engine", known, &key,
                                      &PyTuple_Type, &operands, &PyTuple_Type, &results, &function,
-                                     &state, &owner, &failed))
+                                     &state, &owner, &failed, &kept))
         return NULL;
     PyObject *given = PySequence_Concat(operands, results);
     if (!given) return NULL;
@@ -398,6 +413,7 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *arguments, PyObject *n
     engine->core = self;
     atomic_store(&self->references, 1);
     self->key = key;
+    self->kept = kept;
     self->function = (Function)(uintptr_t)function;
     self->state = (void *)(uintptr_t)state;
     Py_INCREF(owner);

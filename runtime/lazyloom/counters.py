@@ -23,6 +23,7 @@ counters: Final[dict[str, int]] = {
     "promotions": 0,  # programs that ran in pieces and run whole since
     "demotions": 0,  # of these, those that run in pieces again, since that is quicker
     "regions_failed": 0,  # regions that another code generator failed at
+    "constants_bound": 0,  # operands of regions for whose values an engine was made
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,

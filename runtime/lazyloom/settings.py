@@ -74,7 +74,7 @@ class Tuning:
         "disk_interval", "records_kept",
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
-        "run_room", "compile_room", "compiled_beside",
+        "run_room", "compile_room", "compiled_beside", "constants_kept",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -102,6 +102,7 @@ class Tuning:
         self.run_room: int = 32 << 20
         self.compile_room: int = 96 << 20
         self.compiled_beside: int = 64
+        self.constants_kept: int = 1 << 30
 
 
 tuning: Final = Tuning()
@@ -174,6 +175,9 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("compiled_beside", "programs",
            "Programs that may wait to be compiled beside the program; the one whose runs have cost "
            "least gives way. With 0 none is: the program waits for those that have paid.", 0),
+    Number("constants_kept", "bytes",
+           "Operands for whose values other code generators may keep something made; what was made "
+           "first goes first.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

@@ -102,11 +102,15 @@ class Executable(ABC):
         timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
         regions: what other code generators run of it. Where one of them failed at a part, the
             program is not stored: another process may do better.
+        further: None, or ``further(arguments, private)``, called before each run with all other
+            arguments and whether each leaf's memory is the runtime's own (None where that is not
+            known). It returns a list of what ``run`` takes behind them.
     """
 
     __slots__ = ("run", "direct", "needs", "timings")
 
     regions: ProgramRegions = NO_REGIONS
+    further: Callable[[list[Any], list[bool] | None], list[Any]] | None = None
     run: Callable[..., list[Any]]
     direct: bool
     needs: int

@@ -30,6 +30,9 @@ def feed(
         counters["donated_copies"] += len(info.copied)
     if plan.scalars:
         _add_scalars(arguments, entry, plan.scalars)
+    further: Any = info.loaded.further
+    if further is not None:
+        arguments += further(arguments, [not buffer.shared for buffer in plan.leaves])
     if info.needs or memory_limits.limited:
         memory_limits.to_run(info.needs)
     evaluation.bytes_in = info.bytes_in

@@ -410,6 +410,8 @@ def _execute(piece: Piece, arguments: list[Any]) -> Any:
         if isinstance(x, (np.ndarray, np.generic)):
             x = backend().upload(np.asarray(x))
         arrays.append(x)
+    if piece.loaded.further is not None:
+        arrays += piece.loaded.further(arrays, None)
     try:
         results: Any = piece.loaded.run(*arrays)
     finally:

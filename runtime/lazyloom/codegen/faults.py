@@ -20,7 +20,8 @@ class Failure(NamedTuple):
         generator: its name.
         region: the key of the region's program; "" where it was no region yet.
         ops: the region's ops, or those that were asked about.
-        when: "ask", for a question about ops or a region; else "build", "load" or "run".
+        when: "ask", for a question about ops or a region; "bind", for constants of a region that
+            goes on without; else "build", "load" or "run".
         error: what went wrong, in words.
     """
 
@@ -40,7 +41,7 @@ def failed(found: Failure, question: str = "") -> bool:
 
     That is the first of the region, or of the question, of the generator.
     """
-    key = (found.generator, found.region or question)
+    key = (found.generator, question or found.region)
     with _lock:
         known = key in _failures
         _failures.setdefault(key, found)
@@ -53,8 +54,9 @@ def failed(found: Failure, question: str = "") -> bool:
         text = (f"the code generator {found.generator!r} failed when it was asked{about}, which "
                 f"counts as no: {found.error}")
     else:
+        what = "bind the constants of" if found.when == "bind" else found.when
         text = (
-            f"the code generator {found.generator!r} failed to {found.when} a region of "
+            f"the code generator {found.generator!r} failed to {what} a region of "
             f"{len(found.ops)} op{'s' if len(found.ops) > 1 else ''} ({ops}), which runs without "
             f"it: {found.error}")
     # where warnings are errors, this one would take the place of the value that is there

@@ -202,6 +202,24 @@ class Generator(ABC):
         """
         return None
 
+    def constants(self, region: Region) -> Sequence[int]:
+        """The operands that stay as they are for many runs, such as weights, by their numbers.
+
+        Where such operands are inputs of the program, and two runs were given the very same arrays
+        for them, :meth:`bound` is asked for what runs the region with these.
+        """
+        return ()
+
+    def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
+        """What runs a region whose operands of those numbers have those values.
+
+        ``values`` are read-only NumPy arrays with axes as they lie in memory; whoever keeps one
+        keeps its memory from being freed. What is returned is called as what :meth:`build` gave is,
+        with all operands, and only in runs that have those values. Whatever this raises leaves all
+        runs to what :meth:`build` gave.
+        """
+        raise NotImplementedError(f"{self.name} binds no constants")
+
     @abstractmethod
     def build(self, region: Region) -> Code:
         """What runs a region; it must not call Lazyloom, whose program waits for it.

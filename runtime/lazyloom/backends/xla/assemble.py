@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...dtypes import DType
+from ...dtypes import DType, int64
 from ...program.loops import Loops
 from ...program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
 from ...trace.scalars import Baked
@@ -29,12 +29,13 @@ _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
 
 def module_text(
     structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
-    contracted: list[Instruction] | None = None, first: Sequence[str] = (),
+    contracted: list[Instruction] | None = None, first: Sequence[str] = (), tokens: int = 0,
 ) -> str:
     """The StableHLO module of a program.
 
     ``contracted`` are its instructions with regions of other generators among them, of which
-    ``outputs`` are results then. ``first`` are statements to begin with.
+    ``outputs`` are results then. ``first`` are statements to begin with. ``tokens`` is how many
+    leaves more these have, int64 numbers that are the last parameters.
 
     Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
     the order of their first use, and for a structure with padding the vector of extents.
@@ -58,8 +59,8 @@ def module_text(
         assigned = [in_row_major(i, op.lowered) for op, i in zip(ops, instructions, strict=True)]
         dynamic = {number for number, op in enumerate(ops) if op.takes_extents}
         lowerings = [lower(i.spec, i.operand_types) for i in instructions]
-    apart = separated(
-        instructions, [found.text for found in lowerings], structure.leaf_types, platform)
+    leaf_types = (*structure.leaf_types, *[tensor_type((), int64)] * tokens)
+    apart = separated(instructions, [found.text for found in lowerings], leaf_types, platform)
     ends = barriers(instructions, platform) | apart
     program = loops_of(instructions, outputs, assigned, structure.padding is not None)
     for loop in program.loops:
@@ -146,6 +147,8 @@ def module_text(
         parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
     if structure.padding is not None:
         parameters.append(f"%extents: {extents}")
+    parameters += [f"%in{len(structure.leaf_types) + k}: {t.mlir}"
+                   for k, t in enumerate(leaf_types[len(structure.leaf_types):])]
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
     head += [constant(name, c.number, c.dtype) for c, name in constants.items()]
     out = [instructions[n].types[r] for n, r in outputs]

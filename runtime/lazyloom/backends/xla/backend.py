@@ -11,7 +11,7 @@ import numpy
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...program.program import Program, Structure
-from ...program.regions import NO_REGIONS, ProgramRegions
+from ...program.regions import ProgramRegions
 from ...settings import tuning
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
@@ -22,7 +22,8 @@ from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
 from .regions.alone import alone
-from .regions.contracted import Contracted, contracted, engines_for, packed, unpacked
+from .regions.constants import Constants
+from .regions.contracted import Calls, Contracted, contracted, engines_for, packed, unpacked
 from .regions.engines import Engine, NotBuilt
 from .regions.pages import STATEMENT, asks_for_pages
 
@@ -51,12 +52,11 @@ class Xla(Backend):
                 reraise_from_handler(error)
                 raise NotLowered(number, error) from error
         with jax_compat.x64():
-            text, engines, regions = _module(request)
+            text, calls = _module(request)
             assembled = time.perf_counter()
             executable = jax_compat.compile_text(text)
         return _program(request, executable, {
-            "lower": assembled - started, "compile": time.perf_counter() - assembled}, engines,
-            regions)
+            "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
@@ -85,8 +85,8 @@ class Xla(Backend):
 
     def load(self, data: bytes, request: Request) -> jax_compat.Program:
         """The program of machine code that was stored under this fingerprint."""
-        engines, regions, code = unpacked(data)
-        return _program(request, jax_compat.deserialize(code), {}, engines, regions)
+        calls, code = unpacked(data)
+        return _program(request, jax_compat.deserialize(code), {}, calls)
 
     def describe(self) -> Mapping[str, str]:
         """Versions of jax and jaxlib, the platform, and the device with its kind."""
@@ -104,28 +104,32 @@ class Xla(Backend):
 class _Program(jax_compat.Program):
     """A program with the engines of the regions that it calls, which live as long as it does."""
 
-    __slots__ = ("engines", "regions")
+    __slots__ = ("calls", "engines", "regions", "further")
 
+    calls: Calls
     engines: Sequence[Engine]
     regions: ProgramRegions
+    further: Constants | None
 
     def serialize(self) -> bytes:
         """Machine code, and what it calls."""
-        return packed(self.engines, self.regions, super().serialize())
+        return packed(self.calls, super().serialize())
 
 
-def _module(request: Request) -> tuple[str, Sequence[Engine], ProgramRegions]:
-    """The module's text, what runs the regions in it, and which these are."""
+def _module(request: Request) -> tuple[str, Calls]:
+    """The module's text, and what it calls."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     while True:
-        found: Contracted | None = contracted(structure, outputs, request.generators)
+        found: Contracted | None = contracted(structure, outputs, request.generators, aliases)
         if found is None:
-            return module_text(structure, outputs, aliases, first=first), (), NO_REGIONS
-        text = module_text(structure, found.outputs, aliases, found.instructions, first)
+            return module_text(structure, outputs, aliases, first=first), Calls()
+        text = module_text(
+            structure, found.outputs, aliases, found.instructions, first, len(found.sites))
         try:
-            return text, engines_for(text, found.instructions), found.regions
+            return text, Calls(
+                engines_for(text, found.instructions), found.regions, found.sites)
         except NotBuilt:
             # it is remembered: once more without that region
             continue
@@ -133,18 +137,20 @@ def _module(request: Request) -> tuple[str, Sequence[Engine], ProgramRegions]:
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    engines: Sequence[Engine] = (), regions: ProgramRegions = NO_REGIONS,
+    calls: Calls,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
     found = _Program(
-        executable, inputs + (structure.padding is not None),
+        executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings)
-    found.engines = engines
-    found.regions = regions
+    found.calls = calls
+    found.engines = calls.engines
+    found.regions = calls.regions
+    found.further = Constants(calls.sites, calls.engines) if calls.sites else None
     return found
 
 

@@ -57,7 +57,7 @@ def _region_wants(i: Instruction) -> list[int]:
     """The operands that a region of another generator wants in a layout of its own."""
     found = called(i.spec)
     return [] if found is None else [
-        k for k in range(len(i.operands)) if found.region.layouts[k] != identity(
+        k for k in range(len(found.region.operands)) if found.region.layouts[k] != identity(
             len(found.region.layouts[k]))]
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Final, NamedTuple
 
 from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.faults import failed, refused
-from ....codegen.partition import partition, region_of
+from ....codegen.partition import Part, partition, region_of
+from ....dtypes import int64
 from ....interrupts import reraise_from_handler
-from ....program.program import Instruction, Operand, Result, Structure
+from ....program.program import Instruction, Leaf, Operand, Result, Structure
 from ....program.regions import NO_REGIONS, ProgramRegion, ProgramRegions
+from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages
+from .constants import Site
 from .engines import Engine, NotBuilt, engine_of, failure
 from .region_op import TARGET, Called, called, spec_of_region
 
@@ -29,31 +32,60 @@ class Contracted(NamedTuple):
     Attributes:
         instructions, outputs: these.
         regions: the regions among them, and those that are missing.
+        sites: where constants may be bound; each has a leaf more, behind those of the program.
     """
 
     instructions: list[Instruction]
     outputs: Outputs
     regions: ProgramRegions
+    sites: tuple[Site, ...]
+
+
+class Calls(NamedTuple):
+    """What machine code calls.
+
+    Attributes:
+        engines: what runs the regions.
+        regions: the record of these.
+        sites: where constants may be bound.
+    """
+
+    engines: Sequence[Engine] = ()
+    regions: ProgramRegions = NO_REGIONS
+    sites: Sequence[Site] = ()
 
 
 def contracted(
-    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
-) -> Contracted | None:
-    """A program in regions of the generators of those names; None where none is asked."""
+    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
+    donated: Container[int] = (),
+) -> Contracted | None:  # fmt: skip
+    """A program in regions of the generators of those names; None where none is asked.
+
+    ``donated`` are leaves whose memory the program takes.
+    """
     chosen = registry.generators(names)
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
     found = partition(structure, outputs, chosen, refused())
     check(structure, outputs, found)
     specs = []
+    sites: dict[Site, Leaf] = {}
+    tokens: list[Leaf | None] = []
     for part in found.parts:
         try:
-            specs.append(spec_of_region(part.generator, part.region))
+            bound = _bindable(part, donated)
+            spec = spec_of_region(part.generator, part.region, bool(bound))
+            one = called(spec)
+            assert one is not None
+            specs.append(spec)
+            tokens.append(sites.setdefault(
+                Site(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
+                if bound else None)
         except Exception as error:
             reraise_from_handler(error)
             # what it says of layouts: without the region, once more
             failed(failure(Called(0, part.generator, part.region), "build", error))
-            return contracted(structure, outputs, names)
+            return contracted(structure, outputs, names, donated)
     place: dict[tuple[int, int], Result] = {}
     instructions: list[Instruction] = []
 
@@ -68,17 +100,29 @@ def contracted(
             place.update({(-1 - step, r): Result(number, r) for r in range(len(i.types))})
         else:
             part = found.parts[step]
-            instructions.append(Instruction(
-                specs[step], tuple(map(moved, part.operands)), part.region.operands,
-                part.region.results))
+            operands, types = tuple(map(moved, part.operands)), part.region.operands
+            token = tokens[step]
+            if token is not None:
+                operands, types = (*operands, token), (*types, tensor_type((), int64))
+            instructions.append(Instruction(specs[step], operands, types, part.region.results))
             place.update({o: Result(number, r) for r, o in enumerate(part.outputs)})
     return Contracted(instructions, tuple(
         (place[o].instruction, place[o].number) for o in map(tuple, outputs)),  # type: ignore[index]
         ProgramRegions(tuple(region_of(p.generator.name, p.region) for p in found.parts),
-                       found.failed))
+                       found.failed), tuple(sites))
 
 
-_CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i64}}")
+def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
+    """The operands of a region that may be bound: inputs of the program that it keeps."""
+    found = []
+    for k in sorted(set(part.generator.constants(part.region))):
+        item = part.operands[k]
+        if isinstance(item, Leaf) and item.number not in donated:
+            found.append((k, item.number))
+    return tuple(found)
+
+
+_CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i64")
 
 
 def engines_for(text: str, instructions: Sequence[Instruction]) -> list[Engine]:
@@ -93,24 +137,24 @@ _MAGIC: Final = b"LLREGION"
 _LENGTH: Final = struct.Struct("<Q")
 
 
-def packed(used: Sequence[Engine], regions: ProgramRegions, code: bytes) -> bytes:
+def packed(calls: Calls, code: bytes) -> bytes:
     """Machine code with what it calls, as :func:`unpacked` takes it; without any, the code."""
-    if not used:
+    if not calls.engines:
         return code
-    head = json.dumps({"engines": [engine.called.packed() for engine in used],
-                       "regions": regions.run}).encode()
+    head = json.dumps({"engines": [engine.called.packed() for engine in calls.engines],
+                       "regions": calls.regions.run, "sites": calls.sites}).encode()
     return _MAGIC + _LENGTH.pack(len(head)) + head + code
 
 
-def unpacked(data: bytes) -> tuple[list[Engine], ProgramRegions, bytes]:
-    """The engines that machine code calls, built, the program's regions, and the code.
+def unpacked(data: bytes) -> tuple[Calls, bytes]:
+    """What machine code calls, built, and the code.
 
     Raises NotBuilt, and LookupError, ValueError or TypeError for what is not known here.
     """
     if pages.TARGET.encode() in data:
         pages.know()
     if data[: len(_MAGIC)] != _MAGIC:
-        return [], NO_REGIONS, data
+        return Calls(), data
     start = len(_MAGIC) + _LENGTH.size
     (length,) = _LENGTH.unpack_from(data, len(_MAGIC))
     head: Any = json.loads(data[start : start + length])
@@ -126,4 +170,6 @@ def unpacked(data: bytes) -> tuple[list[Engine], ProgramRegions, bytes]:
         found.append(engine_of(one, "load"))
     regions = tuple(ProgramRegion(str(name), tuple(map(str, ops)), str(key))
                     for name, ops, key in head["regions"])
-    return found, ProgramRegions(regions), data[start + length :]
+    sites = [Site(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
+             for key, operands in head["sites"]]
+    return Calls(found, ProgramRegions(regions), sites), data[start + length :]

@@ -67,6 +67,14 @@ class Engine:
 
     def __init__(self, called: Called, code: Code) -> None:
         self.called: Final = called
+        self.native: Final = self._native(code, called.key, True)
+
+    def other(self, code: Code, key: int) -> Any:
+        """Other code for the same region, which lives as long as what is returned."""
+        return self._native(code, key, False)
+
+    def _native(self, code: Code, key: int, kept: bool) -> Any:
+        called = self.called
         function, state, owner = 0, 0, None
         if isinstance(code, CSource):
             code = _compiled(code)
@@ -80,9 +88,9 @@ class Engine:
             raise TypeError(f"{code!r:.80} was given, expected PythonCode, NativeCode or CSource")
         arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
         operands = len(called.region.operands)
-        self.native: Final = _regions.Engine(
-            called.key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner,
-            _Fallback(called))
+        return _regions.Engine(
+            key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner,
+            _Fallback(called), kept)
 
 
 def engine_of(called: Called, when: str = "build") -> Engine:
@@ -157,6 +165,14 @@ class _Fallback:
 def _logical(array: Any, layout: Sequence[int]) -> Any:
     """A view of an array in memory with its axes in logical order."""
     return array.transpose([layout.index(d) for d in range(len(layout))])
+
+
+def in_order(array: Any, layout: Sequence[int]) -> Any:
+    """An array in logical order as it lies in memory in that one; nobody may write to it."""
+    found = np.ascontiguousarray(array.transpose(layout))
+    found = found.view()
+    found.flags.writeable = False
+    return found
 
 
 def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:

@@ -31,11 +31,14 @@ class Called(NamedTuple):
         key: the number that the call names.
         generator: what runs it.
         region: the region, with the layouts that the generator asked for.
+        token: it has one operand more, a number that says whether some of its operands are those
+            of an earlier run (:mod:`.constants`).
     """
 
     key: int
     generator: Generator
     region: Region
+    token: bool = False
 
     def packed(self) -> dict[str, Any]:
         """JSON from which another process makes it."""
@@ -58,19 +61,19 @@ class Called(NamedTuple):
         return Called(int(found["key"]), generator, region)
 
 
-_specs: Final[dict[tuple[str, str, str, Any], Spec]] = {}
+_specs: Final[dict[tuple[str, str, str, Any, bool], Spec]] = {}
 _called: Final[dict[Spec, Called]] = {}
 _lock: Final = threading.Lock()
 
 
-def spec_of_region(generator: Generator, region: Region) -> Spec:
+def spec_of_region(generator: Generator, region: Region, token: bool = False) -> Spec:
     """The op that a region is; the same one for equal regions of a generator."""
     program = region.program
-    identified = (generator.name, identity_of(generator), program.key, region.composites)
+    identified = (generator.name, identity_of(generator), program.key, region.composites, token)
     with _lock:
         found = _specs.get(identified)
         if found is None:
-            found = _specs[identified] = _spec(generator, region)
+            found = _specs[identified] = _spec(generator, region, token)
         return found
 
 
@@ -79,7 +82,7 @@ def called(spec: Spec) -> Called | None:
     return _called.get(spec) if spec.op.kind == KIND else None
 
 
-def _spec(generator: Generator, region: Region) -> Spec:
+def _spec(generator: Generator, region: Region, token: bool) -> Spec:
     results = region.results
 
     def region_types(
@@ -94,9 +97,9 @@ def _spec(generator: Generator, region: Region) -> Spec:
         f"region.{generator.name}", (Operand("operands", "any", False, True),), (), region_types,
         fn, "A region of another code generator.", "lazyloom.codegen", heavy=True, version=None,
         kind=KIND, differentiable=False, outputs=tuple(f"r{k}" for k in range(len(results))))
-    spec = spec_of(op, {}, len(region.operands))
+    spec = spec_of(op, {}, len(region.operands) + token)
     placed = region._replace(layouts=_layouts(generator, region))
-    _called[spec] = Called(key_of(generator, placed), generator, placed)
+    _called[spec] = Called(key_of(generator, placed), generator, placed, token)
     return spec
 
 
@@ -136,7 +139,7 @@ def placed_region(spec: Spec, layouts: Sequence[Layout | None]) -> Placed:
     operands, results = one.region.operands, one.region.results
     wanted = one.region.layouts[: len(operands)]
     given = tuple(layout if layout is not None else identity(t.ndim)
-                  for layout, t in zip(layouts, operands, strict=True))
+                  for layout, t in zip(layouts, operands, strict=False))
     out = tuple(normalized(t.shape, layout) for t, layout in zip(
         results, one.region.layouts[len(operands):], strict=True))
     moved = 0
@@ -156,7 +159,7 @@ def _function(one: Called, given: Sequence[Layout], out: Sequence[Layout]) -> Lo
     """The function of a region with operands and results in given layouts."""
     operands, results = one.region.operands, one.region.results
     inside = one.region.layouts
-    name = hashlib.sha256(f"{one.key} {given} {out}".encode()).hexdigest()[:16]
+    name = hashlib.sha256(f"{one.key} {one.token} {given} {out}".encode()).hexdigest()[:16]
     parameters, lines, arguments, types = [], [], [], []
     for k, (t, now, then) in enumerate(zip(operands, given, inside, strict=False)):
         parameters.append(f"%arg{k}: {_in_memory(t, now)}")
@@ -167,13 +170,18 @@ def _function(one: Called, given: Sequence[Layout], out: Sequence[Layout]) -> Lo
                 t.shape, t.dtype.mlir, now, then).format(f"%arg{k}"))
         arguments.append(argument)
         types.append(_in_memory(t, then))
+    if one.token:
+        parameters.append("%token: tensor<i64>")
+        arguments.append("%token")
+        types.append("tensor<i64>")
     made = [_in_memory(t, layout)
             for t, layout in zip(results, inside[len(operands):], strict=True)]
     count = len(results)
     lines.append(
         f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
         f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
-        f"{{region = {one.key} : i64}}}} : ({', '.join(types)}) -> "
+        f"{{region = {one.key} : i64{', token = 1 : i64' if one.token else ''}}}}} : "
+        f"({', '.join(types)}) -> "
         f"{made[0] if count == 1 else '(' + ', '.join(made) + ')'}")
     returned = []
     for r, (t, layout) in enumerate(zip(results, out, strict=True)):
