@@ -248,6 +248,10 @@ def options() -> str:
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
         "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
         "as `onednn,xla`; `xla` for none; else all that are installed |",
+        "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
+        "what XLA gives |",
+        "| `LAZYLOOM_CODEGEN_SEGMENTED` | `1` runs programs "
+        "[in parts](codegen.md#what-each-part-takes), each of which is timed |",
         "| `LAZYLOOM_ONEDNN` | the path of oneDNN's library, if not the wheel's or the system's |",
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",

@@ -22,7 +22,7 @@ from ..program.program import (
     ScalarSlot,
     Structure,
 )
-from ..program.regions import NO_REGIONS, ProgramRegions
+from ..program.regions import NO_REGIONS, PartRun, ProgramRegions
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType
@@ -43,12 +43,16 @@ class Request(NamedTuple):
             of the result, of equal type, that may take its memory.
         generators: the names of the code generators that may take parts of it
             (:mod:`lazyloom.codegen`), those that win first.
+        verify: compare what they give with what the backend gives, at each run.
+        segmented: run their parts, and what lies between, one by one.
     """
 
     structure: Structure
     outputs: tuple[tuple[int, int], ...]
     aliases: Mapping[int, int]
     generators: tuple[str, ...] = ()
+    verify: bool = False
+    segmented: bool = False
 
 
 class NotLowered(Exception):
@@ -105,12 +109,14 @@ class Executable(ABC):
         further: None, or ``further(arguments, private)``, called before each run with all other
             arguments and whether each leaf's memory is the runtime's own (None where that is not
             known). It returns a list of what ``run`` takes behind them.
+        segmented: its parts run one by one, and :meth:`parts` says what each took.
     """
 
     __slots__ = ("run", "direct", "needs", "timings")
 
     regions: ProgramRegions = NO_REGIONS
     further: Callable[[list[Any], list[bool] | None], list[Any]] | None = None
+    segmented: bool = False
     run: Callable[..., list[Any]]
     direct: bool
     needs: int
@@ -119,6 +125,10 @@ class Executable(ABC):
     @abstractmethod
     def serialize(self) -> bytes:
         """The program as :meth:`Backend.load` takes it. Raises where it cannot be kept."""
+
+    def parts(self) -> tuple[PartRun, ...]:
+        """What this thread's newest run consisted of, where the program is segmented."""
+        return ()
 
 
 class Backend(ABC):

@@ -6,7 +6,8 @@ whole from then on (ski rental: no program takes more than about twice what is b
 Where one run in pieces would take longer than compiling (products of matrices apart, which take as
 long in one form as in the other), the program is compiled first.
 
-With the option ``reproducible`` every program runs whole.
+With the option ``reproducible`` every program runs whole, and so it does where the runs of other
+code generators are verified or timed.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     """Whether to run the plan in pieces; may load its program from disk, or have it compiled."""
-    if settings.reproducible() or entry.refused:
+    if settings.reproducible() or entry.refused or entry.choice.watched:
         return False
     if stays(entry):
         return True

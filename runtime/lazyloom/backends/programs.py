@@ -93,7 +93,8 @@ def look(
     The caller holds the entry's lock.
     """
     stored: Outputs = ()
-    description = _description(entry.structure, donate, generators_of(entry))
+    description = None if entry.choice.watched else _description(
+        entry.structure, donate, generators_of(entry))
     if description is not None and not (entry.looked and entry.program is None):
         kept = _from_disk(description, evaluation)
         if kept is not None:
@@ -113,15 +114,15 @@ def asked(
     outputs = tuple(sorted({*wanted, *entry.outputs, *stored}))
     if entry.program is not None:
         donatable = [k for k in entry.aliases if k in donatable]
-    elif not donate:
+    elif not donate or entry.choice.segmented:
         donatable = []
     return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable),
-                   generators_of(entry))
+                   generators_of(entry), entry.choice.verify, entry.choice.segmented)
 
 
 def generators_of(entry: memory.Entry) -> tuple[str, ...]:
     """The names of the code generators that may take parts of an entry's program."""
-    names = entry.generators
+    names = entry.choice.names
     if names is None:
         names = registry.at_first()
     return () if entry.structure.padding is not None else names
@@ -148,7 +149,9 @@ def keep(
     One without a region that failed here is not stored: it would be that for ever, for all.
     """
     take(entry, request, executable, site)
-    if disk.enabled() and not executable.regions.failed:
+    if disk.enabled() and not executable.regions.failed and not (
+        request.verify or request.segmented
+    ):
         try:
             # a backend may give anything
             code = bytes(memoryview(executable.serialize()))

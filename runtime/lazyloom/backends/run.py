@@ -79,6 +79,8 @@ def _run_whole(
     evaluation.bytes_out = info.bytes_out
     evaluation.program = info.program
     evaluation.regions = info.regions
+    if info.segmented:
+        evaluation.parts = info.loaded.parts()
     evaluation.form = "whole"
     _lookup_took(plan, looked - started)
     evaluation.timings["dispatch"] = time.perf_counter() - looked

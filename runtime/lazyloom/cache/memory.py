@@ -6,9 +6,10 @@ so that temporaries which happen to be alive cost at most one compile a position
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..locks import new_lock
 from ..program.program import Program, Structure
@@ -18,6 +19,25 @@ from ..settings import tuning
 #: the newest runs in pieces, and the first ones of the compiled program after its very first, which
 #: are compared
 COMPARED: Final = 5
+
+
+class Choice(NamedTuple):
+    """Which code generators take parts of programs, and how (:mod:`lazyloom.codegen`).
+
+    Attributes:
+        names: theirs; None for those that are in use at first.
+        verify: what they give is compared with what XLA gives.
+        segmented: parts of a program run one by one.
+    """
+
+    names: tuple[str, ...] | None = None
+    verify: bool = False
+    segmented: bool = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether programs are compiled before they run, and not kept on disk."""
+        return self.verify or self.segmented
 
 
 class DispatchInfo:
@@ -34,12 +54,13 @@ class DispatchInfo:
         needs: how much memory to look for before a run, 0 where it is little.
         backend: the name of the backend that made it, for the record.
         regions: what other code generators run of the program, for the record.
+        segmented: the program says what each of its parts took.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
     __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
                  "bytes_out", "bytes_donated", "program", "needs", "backend", "unchecked",
-                 "regions")
+                 "regions", "segmented")
 
     def __init__(
         self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
@@ -48,6 +69,7 @@ class DispatchInfo:
     ) -> None:  # fmt: skip
         self.backend = backend
         self.regions: ProgramRegions = loaded.regions
+        self.segmented: bool = loaded.segmented
         self.unchecked: tuple[tuple[int, int], ...] | None = outputs
         self.wanted = wanted
         self.donatable = donatable
@@ -92,14 +114,13 @@ class Entry:
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
         unpadded: why a structure with padding has no program, or "".
-        generators: the names of the code generators that may take parts of it; None for those that
-            are in use at first.
+        choice: which code generators may take parts of it, and how.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "searched", "member", "unpadded", "generators")
+                 "searched", "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -129,7 +150,7 @@ class Entry:
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
-        self.generators: tuple[str, ...] | None = _selected[0]
+        self.choice: Choice = _selected[0]
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -176,10 +197,19 @@ class Entry:
 #: entries by structure, of programs that keep their inputs and of those that may donate them
 _Tables = tuple[dict[Structure, Entry], dict[Structure, Entry]]
 _entries: _Tables = ({}, {})
-#: the names of the code generators that those entries' programs may use; None for those at first
-_selected: Final[list[tuple[str, ...] | None]] = [None]
-#: the entries of other choices of generators
-_others: Final[dict[tuple[str, ...] | None, _Tables]] = {}
+#: environment variables that have programs verified, and run in segments, from the start
+VERIFY: Final = "LAZYLOOM_CODEGEN_VERIFY"
+SEGMENTED: Final = "LAZYLOOM_CODEGEN_SEGMENTED"
+
+
+def _on(variable: str) -> bool:
+    return os.environ.get(variable, "0").lower() not in ("", "0", "off", "no", "false")
+
+
+#: the choice of code generators of those entries' programs
+_selected: Final[list[Choice]] = [Choice(None, _on(VERIFY), _on(SEGMENTED))]
+#: the entries of other choices
+_others: Final[dict[Choice, _Tables]] = {}
 _lock = threading.Lock()
 _clock = 0
 _made = 0
@@ -249,14 +279,19 @@ def entries() -> list[Entry]:
     return sorted(found, key=_by_use)
 
 
-def select(names: tuple[str, ...] | None) -> None:
+def selected() -> Choice:
+    """The choice of code generators that programs are made with."""
+    return _selected[0]
+
+
+def select(choice: Choice) -> None:
     """Work with the programs of a choice of code generators from now on."""
     global _entries
     with _lock:
-        if names != _selected[0]:
+        if choice != _selected[0]:
             _others[_selected[0]] = _entries
-            _entries = _others.pop(names, ({}, {}))
-            _selected[0] = names
+            _entries = _others.pop(choice, ({}, {}))
+            _selected[0] = choice
 
 
 def drop(unwanted: Callable[[Any], bool]) -> None:

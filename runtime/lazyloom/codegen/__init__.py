@@ -22,12 +22,12 @@ from .generator import (
 )
 from .partition import Part, Partition, partition
 from .patterns import Pattern, any_value, match
-from .registry import available, in_use, register, use
+from .registry import available, in_use, register, segmented, use, verify
 from .report import Report, explain
 
 __all__ = [
-    "YES", "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
-    "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report", "Result",
-    "any_value", "available", "explain", "failures", "in_use", "match", "partition", "register",
-    "use",
+    "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
+    "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report",
+    "Result", "YES", "any_value", "available", "explain", "failures", "in_use", "match",
+    "partition", "register", "segmented", "use", "verify",
 ]  # fmt: skip

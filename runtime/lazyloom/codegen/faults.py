@@ -21,7 +21,7 @@ class Failure(NamedTuple):
         region: the key of the region's program; "" where it was no region yet.
         ops: the region's ops, or those that were asked about.
         when: "ask", for a question about ops or a region; "bind", for constants of a region that
-            goes on without; else "build", "load" or "run".
+            goes on without; else "build", "load", "run" or "verify".
         error: what went wrong, in words.
     """
 
@@ -53,6 +53,11 @@ def failed(found: Failure, question: str = "") -> bool:
         about = f" about {ops}" if ops else ""
         text = (f"the code generator {found.generator!r} failed when it was asked{about}, which "
                 f"counts as no: {found.error}")
+    elif found.when == "verify":
+        text = (
+            f"the code generator {found.generator!r} gave something else than XLA for a region of "
+            f"{len(found.ops)} op{'s' if len(found.ops) > 1 else ''} ({ops}), which runs without "
+            f"it: {found.error}")
     else:
         what = "bind the constants of" if found.when == "bind" else found.when
         text = (

@@ -162,8 +162,9 @@ class Generator(ABC):
         version: part of the key of compiled programs; changes whenever what it generates does.
         priority: of two that do an op, the one of higher priority gets it.
         merges: whether regions that touch become one.
-        tolerance: its contract on precision: by how many units in the last place of float32
-            a result may differ from XLA's, relative to the result's largest magnitude.
+        tolerance: its contract on precision: by how many units in the last place of float32 (of
+            float64 for results of float64 and complex128) a result may differ from XLA's, relative
+            to the result's largest magnitude. :func:`lazyloom.codegen.verify` holds it to that.
     """
 
     name: str

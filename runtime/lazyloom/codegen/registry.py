@@ -34,8 +34,6 @@ _installed = False
 _installed_names: Final[set[str]] = set()
 #: the names that were in use at first; None before anybody asked
 _first: tuple[str, ...] | None = None
-#: the names that were chosen; None for those at first
-_chosen: tuple[str, ...] | None = None
 
 
 def register(generator: Generator) -> None:
@@ -82,7 +80,7 @@ def in_use() -> tuple[str, ...]:
 
     At first what LAZYLOOM_CODEGEN names, or else all that are installed.
     """
-    found = _chosen
+    found = memory.selected().names
     return at_first() if found is None else found
 
 
@@ -118,13 +116,14 @@ def versions(names: tuple[str, ...] | None) -> str:
 
 
 class _Use(contextlib.AbstractContextManager["_Use"]):
-    """What :func:`use` returns: a ``with`` block at whose end the choice before is back."""
+    """What a choice returns: a ``with`` block at whose end what was chosen before is back."""
 
-    def __init__(self, before: tuple[str, ...] | None) -> None:
-        self._before: Final = before
+    def __init__(self, **chosen: Any) -> None:
+        self._before: Final = {name: getattr(memory.selected(), name) for name in chosen}
+        _choose(**chosen)
 
     def __exit__(self, *exc: object) -> None:
-        _choose(self._before)
+        _choose(**self._before)
 
 
 def use(*names: str) -> _Use:
@@ -136,16 +135,48 @@ def use(*names: str) -> _Use:
 
     Raises ArgumentError for a name that is not known; the message lists those that are.
     """
-    found = _Use(_chosen)
-    _choose(_names("use", names))
-    return found
+    return _Use(names=_names("use", names))
 
 
-def _choose(names: tuple[str, ...] | None) -> None:
-    global _chosen
+def verify(on: bool = True) -> contextlib.AbstractContextManager[Any]:
+    """Have each run of each region compared with what XLA makes of its ops.
+
+    Where they differ by more than the generator's :attr:`~lazyloom.codegen.Generator.tolerance`,
+    the program gets what XLA computed, a RuntimeWarning says where and by how much, and from the
+    next run on XLA does the region (see :func:`failures`). Programs are compiled before they run,
+    and are not kept on disk. LAZYLOOM_CODEGEN_VERIFY=1 in the environment does it from the start.
+
+    It is of the process, and holds until it is called again, or to the end of a ``with`` block.
+
+    Raises ArgumentError for what is no bool.
+    """
+    return _Use(verify=_bool("verify", on))
+
+
+def segmented(on: bool = True) -> contextlib.AbstractContextManager[Any]:
+    """Have the regions of a program, and what XLA does between them, run one by one.
+
+    An evaluation's record then has the seconds that each took
+    (:attr:`~lazyloom.program.evaluations.Evaluation.parts`). Programs are compiled before they run,
+    are not kept on disk, and take no memory over from their inputs.
+    LAZYLOOM_CODEGEN_SEGMENTED=1 in the environment does it from the start.
+
+    It is of the process, and holds until it is called again, or to the end of a ``with`` block.
+
+    Raises ArgumentError for what is no bool.
+    """
+    return _Use(segmented=_bool("segmented", on))
+
+
+def _bool(who: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise ArgumentError(f"{who}: {given!r:.80} was given, expected True or False")
+    return given
+
+
+def _choose(**chosen: Any) -> None:
     with _lock:
-        _chosen = names
-        memory.select(names)
+        memory.select(memory.selected()._replace(**chosen))
 
 
 def _names(who: str, given: Any) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ..hooks import hooks
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
-from .regions import NO_REGIONS, ProgramRegions
+from .regions import NO_REGIONS, PartRun, ProgramRegions
 
 if TYPE_CHECKING:
     from .program import Program
@@ -84,7 +84,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent", "padding", "unpadded", "regions",
+        "estimate", "spent", "padding", "unpadded", "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -101,6 +101,8 @@ class Evaluation:
         self.unpadded = ""
         #: what other code generators than the backend's ran of a whole program
         self.regions: ProgramRegions = NO_REGIONS
+        #: what a program consisted of whose parts ran one by one, with the seconds of each
+        self.parts: tuple[PartRun, ...] = ()
         #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
         #: failed, negative if the compiled program was slower), and those that
         #: its structure has run in pieces
@@ -182,6 +184,10 @@ class Evaluation:
         regions = self.regions.text()
         if regions:
             lines.append(f"  regions  {regions}")
+        if self.parts:
+            total = sum(part.seconds for part in self.parts)
+            lines.append(f"  parts    {len(self.parts)}, one by one, {total * 1e6:.1f} us")
+            lines += [f"    {part.text()}" for part in self.parts]
         phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(

@@ -20,6 +20,26 @@ class ProgramRegion(NamedTuple):
     key: str
 
 
+class PartRun(NamedTuple):
+    """A run of a part of a program whose parts run one by one.
+
+    Attributes:
+        generator: the name of the code generator, "xla" for XLA.
+        ops: the names of its ops, in order.
+        seconds: what the run took, until its results were there.
+    """
+
+    generator: str
+    ops: tuple[str, ...]
+    seconds: float
+
+    def text(self) -> str:
+        """For the record of an evaluation: "12.3 us  xla: 3 add, tanh"."""
+        names = ", ".join(
+            name if n == 1 else f"{n} {name}" for name, n in Counter(self.ops).most_common(6))
+        return f"{1e6 * self.seconds:.1f} us  {self.generator}: {names}"
+
+
 class ProgramRegions(NamedTuple):
     """The regions of a compiled program.
 
@@ -27,14 +47,17 @@ class ProgramRegions(NamedTuple):
         run: those that their generators run, in order.
         failed: those that XLA does since their generator failed in this process. A program that
             has some is kept in no cache that other processes look into.
+        verified: each run of those is compared with what XLA gives.
     """
 
     run: tuple[ProgramRegion, ...] = ()
     failed: tuple[ProgramRegion, ...] = ()
+    verified: bool = False
 
     def text(self) -> str:
         """For the record of an evaluation: "2 by onednn"; "" where there is nothing to say."""
-        parts = [f"{n} by {name}" for name, n in _counted(self.run)]
+        how = ", verified" if self.verified else ""
+        parts = [f"{n} by {name}{how}" for name, n in _counted(self.run)]
         parts += [f"{n} that {name} failed at by XLA" for name, n in _counted(self.failed)]
         return ", ".join(parts)
 

@@ -46,7 +46,9 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     It may be loaded from disk, or have to be compiled beside the program; if that ``waits`` for a
     compiler anyhow, for this one.
     """
-    if settings.reproducible() or entry.refused or len(plan.nodes) < LEAST_OPS:
+    if settings.reproducible() or entry.refused or (
+        len(plan.nodes) < LEAST_OPS or entry.choice.watched
+    ):
         return None
     member = member_of(entry)
     if member is None or member is ALONE:

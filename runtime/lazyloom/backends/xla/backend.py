@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from ...codegen.partition import Partition
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...program.program import Program, Structure
@@ -15,17 +16,19 @@ from ...program.regions import ProgramRegions
 from ...settings import tuning
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
-from ..backend import Backend, HostKernel, NotLowered, Request
+from ..backend import Backend, Executable, HostKernel, NotLowered, Request
 from . import jax_compat, lowering
 from .assemble import loops_of, module_text
 from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
 from .regions.alone import alone
+from .regions.comparison import Comparison
 from .regions.constants import Constants
-from .regions.contracted import Calls, Contracted, contracted, engines_for, packed, unpacked
+from .regions.contracted import Calls, contracted, divided, engines_for, packed, unpacked
 from .regions.engines import Engine, NotBuilt
 from .regions.pages import STATEMENT, asks_for_pages
+from .regions.segments import segmented
 
 
 class Xla(Backend):
@@ -42,7 +45,7 @@ class Xla(Backend):
     from_dlpack = staticmethod(jax_compat.from_dlpack)
     fingerprint = staticmethod(jax_compat.environment)
 
-    def compile(self, request: Request) -> jax_compat.Program:
+    def compile(self, request: Request) -> Executable:
         """Lower each op, assemble the module's text, and compile it."""
         started = time.perf_counter()
         for number, i in enumerate(request.structure.instructions):
@@ -51,12 +54,15 @@ class Xla(Backend):
             except Exception as error:
                 reraise_from_handler(error)
                 raise NotLowered(number, error) from error
-        with jax_compat.x64():
-            text, calls = _module(request)
-            assembled = time.perf_counter()
-            executable = jax_compat.compile_text(text)
-        return _program(request, executable, {
-            "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
+        while True:
+            found = divided(request.structure, request.outputs, request.generators)
+            try:
+                if request.segmented:
+                    return segmented(request, found, _compiled)
+                return _compiled(request, found, started)
+            except NotBuilt:
+                # it is remembered: once more without that region
+                continue
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
@@ -107,7 +113,7 @@ class _Program(jax_compat.Program):
     __slots__ = ("calls", "engines", "regions", "further")
 
     calls: Calls
-    engines: Sequence[Engine]
+    engines: Sequence[Engine | Comparison]
     regions: ProgramRegions
     further: Constants | None
 
@@ -116,23 +122,36 @@ class _Program(jax_compat.Program):
         return packed(self.calls, super().serialize())
 
 
-def _module(request: Request) -> tuple[str, Calls]:
-    """The module's text, and what it calls."""
+def _compiled(
+    request: Request, found: Partition | None, started: float | None = None
+) -> _Program:
+    """The program in the regions of a partition, if there is one. Raises NotBuilt.
+
+    ``started`` is when its lowering began, if it did before.
+    """
+    if started is None:
+        started = time.perf_counter()
+    with jax_compat.x64():
+        text, calls = _module(request, found)
+        assembled = time.perf_counter()
+        executable = jax_compat.compile_text(text)
+    return _program(request, executable, {
+        "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
+
+
+def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
+    """The module's text, and what it calls. Raises NotBuilt."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
-    while True:
-        found: Contracted | None = contracted(structure, outputs, request.generators, aliases)
-        if found is None:
-            return module_text(structure, outputs, aliases, first=first), Calls()
-        text = module_text(
-            structure, found.outputs, aliases, found.instructions, first, len(found.sites))
-        try:
-            return text, Calls(
-                engines_for(text, found.instructions), found.regions, found.sites)
-        except NotBuilt:
-            # it is remembered: once more without that region
-            continue
+    if parts is None:
+        return module_text(structure, outputs, aliases, first=first), Calls()
+    # a part of a program that runs in parts has no say in what it is given
+    found = contracted(
+        structure, outputs, parts, request.verify, None if request.segmented else aliases)
+    text = module_text(
+        structure, found.outputs, aliases, found.instructions, first, len(found.sites))
+    return text, Calls(engines_for(text, found.instructions), found.regions, found.sites)
 
 
 def _program(
@@ -150,7 +169,8 @@ def _program(
     found.calls = calls
     found.engines = calls.engines
     found.regions = calls.regions
-    found.further = Constants(calls.sites, calls.engines) if calls.sites else None
+    built = [engine for engine in calls.engines if isinstance(engine, Engine)]
+    found.further = Constants(calls.sites, built) if calls.sites else None
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.faults import failed, refused
-from ....codegen.partition import Part, partition, region_of
+from ....codegen.partition import Part, Partition, partition, region_of
 from ....dtypes import int64
 from ....interrupts import reraise_from_handler
 from ....program.program import Instruction, Leaf, Operand, Result, Structure
@@ -19,9 +19,10 @@ from ....program.regions import NO_REGIONS, ProgramRegion, ProgramRegions
 from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages
+from .comparison import Comparison, comparison_of
 from .constants import Site
 from .engines import Engine, NotBuilt, engine_of, failure
-from .region_op import TARGET, Called, called, spec_of_region
+from .region_op import TARGET, Called, Compared, called, spec_of_comparison, spec_of_region
 
 Outputs = tuple[tuple[int, int], ...]
 
@@ -50,66 +51,87 @@ class Calls(NamedTuple):
         sites: where constants may be bound.
     """
 
-    engines: Sequence[Engine] = ()
+    engines: Sequence[Engine | Comparison] = ()
     regions: ProgramRegions = NO_REGIONS
     sites: Sequence[Site] = ()
 
 
-def contracted(
-    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
-    donated: Container[int] = (),
-) -> Contracted | None:  # fmt: skip
-    """A program in regions of the generators of those names; None where none is asked.
-
-    ``donated`` are leaves whose memory the program takes.
-    """
+def divided(
+    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
+) -> Partition | None:
+    """A program in regions of the generators of those names; None where none is asked."""
     chosen = registry.generators(names)
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
-    found = partition(structure, outputs, chosen, refused())
-    check(structure, outputs, found)
-    specs = []
+    while True:
+        found = partition(structure, outputs, chosen, refused())
+        check(structure, outputs, found)
+        for part in found.parts:
+            try:
+                spec_of_region(part.generator, part.region)
+                _bindable(part, ())
+            except Exception as error:
+                reraise_from_handler(error)
+                # what it says of layouts and constants: without the region, once more
+                failed(failure(Called(0, part.generator, part.region), "build", error))
+                break
+        else:
+            return found
+
+
+def contracted(
+    structure: Structure, outputs: Sequence[tuple[int, int]], found: Partition, verify: bool,
+    donated: Container[int] | None = None,
+) -> Contracted:  # fmt: skip
+    """A program with its regions as single ops.
+
+    With ``verify`` the ops of a region follow it, and then an op that gives the region's results,
+    or those of its ops where the region's are wrong. ``donated`` are leaves whose memory the
+    program takes; without them no constants are bound.
+    """
     sites: dict[Site, Leaf] = {}
-    tokens: list[Leaf | None] = []
-    for part in found.parts:
-        try:
-            bound = _bindable(part, donated)
-            spec = spec_of_region(part.generator, part.region, bool(bound))
-            one = called(spec)
-            assert one is not None
-            specs.append(spec)
-            tokens.append(sites.setdefault(
-                Site(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
-                if bound else None)
-        except Exception as error:
-            reraise_from_handler(error)
-            # what it says of layouts: without the region, once more
-            failed(failure(Called(0, part.generator, part.region), "build", error))
-            return contracted(structure, outputs, names, donated)
     place: dict[tuple[int, int], Result] = {}
     instructions: list[Instruction] = []
 
     def moved(item: Operand) -> Operand:
         return place[item.instruction, item.number] if isinstance(item, Result) else item
 
+    def add(i: Instruction) -> list[Result]:
+        instructions.append(i)
+        return [Result(len(instructions) - 1, r) for r in range(len(i.types))]
+
+    def as_it_is(n: int) -> None:
+        i = structure.instructions[n]
+        results = add(i._replace(operands=tuple(map(moved, i.operands))))
+        place.update({(n, r): result for r, result in enumerate(results)})
+
     for step in found.steps:
-        number = len(instructions)
         if step < 0:
-            i = structure.instructions[-1 - step]
-            instructions.append(i._replace(operands=tuple(map(moved, i.operands))))
-            place.update({(-1 - step, r): Result(number, r) for r in range(len(i.types))})
-        else:
-            part = found.parts[step]
-            operands, types = tuple(map(moved, part.operands)), part.region.operands
-            token = tokens[step]
-            if token is not None:
-                operands, types = (*operands, token), (*types, tensor_type((), int64))
-            instructions.append(Instruction(specs[step], operands, types, part.region.results))
-            place.update({o: Result(number, r) for r, o in enumerate(part.outputs)})
+            as_it_is(-1 - step)
+            continue
+        part = found.parts[step]
+        region = part.region
+        operands, types = tuple(map(moved, part.operands)), region.operands
+        bound = () if donated is None else _bindable(part, donated)
+        spec = spec_of_region(part.generator, region, bool(bound))
+        if bound:
+            one = called(spec)
+            assert one is not None
+            token = sites.setdefault(
+                Site(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
+            operands, types = (*operands, token), (*types, tensor_type((), int64))
+        results = add(Instruction(spec, operands, types, region.results))
+        if verify:
+            for n in part.members:
+                as_it_is(n)
+            results = add(Instruction(
+                spec_of_comparison(spec), (*results, *(place[o] for o in part.outputs)),
+                (*region.results, *region.results), region.results))
+        place.update(dict(zip(part.outputs, results, strict=True)))
     return Contracted(instructions, tuple(
         (place[o].instruction, place[o].number) for o in map(tuple, outputs)),  # type: ignore[index]
         ProgramRegions(tuple(region_of(p.generator.name, p.region) for p in found.parts),
-                       found.failed), tuple(sites))
+                       found.failed, verify and bool(found.parts)), tuple(sites))
 
 
 def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
@@ -125,12 +147,15 @@ def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...
 _CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i64")
 
 
-def engines_for(text: str, instructions: Sequence[Instruction]) -> list[Engine]:
+def engines_for(
+    text: str, instructions: Sequence[Instruction]
+) -> list[Engine | Comparison]:
     """The engines that a module's text calls. Raises NotBuilt."""
     engines.call_them()
     keys = {int(key) for key in _CALL.findall(text)}
     found = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
-    return [engine_of(found[key]) for key in sorted(keys)]
+    return [comparison_of(each) if isinstance(each, Compared) else engine_of(each)
+            for each in (found[key] for key in sorted(keys))]
 
 
 _MAGIC: Final = b"LLREGION"
@@ -141,8 +166,9 @@ def packed(calls: Calls, code: bytes) -> bytes:
     """Machine code with what it calls, as :func:`unpacked` takes it; without any, the code."""
     if not calls.engines:
         return code
-    head = json.dumps({"engines": [engine.called.packed() for engine in calls.engines],
-                       "regions": calls.regions.run, "sites": calls.sites}).encode()
+    built = [engine.called.packed() for engine in calls.engines if isinstance(engine, Engine)]
+    head = json.dumps({"engines": built, "regions": calls.regions.run,
+                       "sites": calls.sites}).encode()
     return _MAGIC + _LENGTH.pack(len(head)) + head + code
 
 
@@ -162,7 +188,7 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         raise NotBuilt(engines.available())
     engines.call_them()
     no = refused()
-    found = []
+    found: list[Engine | Comparison] = []
     for each in head["engines"]:
         one = Called.unpacked(each)
         if (one.generator.name, one.region.program.key) in no:

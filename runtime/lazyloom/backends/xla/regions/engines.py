@@ -23,7 +23,7 @@ from ...selection import backend
 from ..c_source.library import CompilerError
 from ..jax_compat import know_call
 from .c_compiler import library_of
-from .region_op import TARGET, Called
+from .region_op import TARGET, Called, Compared
 
 
 def _extension() -> Any:
@@ -86,11 +86,19 @@ class Engine:
             owner = _checked(called, code.function)
         else:
             raise TypeError(f"{code!r:.80} was given, expected PythonCode, NativeCode or CSource")
-        arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
-        operands = len(called.region.operands)
-        return _regions.Engine(
-            key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner,
-            _Fallback(called), kept)
+        return native_engine(called, key, function, state, owner, _Fallback(called), kept)
+
+
+def native_engine(
+    called: Called | Compared, key: int, function: int, state: int, owner: Any, failed: Any,
+    kept: bool,
+) -> Any:  # fmt: skip
+    """What a call of that number reaches in a program, as long as it lives."""
+    arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
+    operands = len(called.region.operands)
+    return _regions.Engine(
+        key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner, failed,
+        kept)
 
 
 def engine_of(called: Called, when: str = "build") -> Engine:
@@ -148,10 +156,7 @@ class _Fallback:
 
     def __call__(self, error: object, *arrays: Any) -> None:
         if failed(failure(self.called, "run", error)):
-            key = self.called.key
-            # programs without the region take their places
-            memory.drop(lambda program: any(
-                engine.called.key == key for engine in getattr(program, "engines", ())))
+            forget_programs_with(self.called)
         region = self.called.region
         count = len(region.operands)
         logical = [_logical(x, layout)
@@ -160,6 +165,13 @@ class _Fallback:
             results = by_kernels(self.called, logical[:count])
         for out, result in zip(logical[count:], results, strict=True):
             out[...] = result
+
+
+def forget_programs_with(called: Called) -> None:
+    """Have programs without a region take the places of those in memory that call it."""
+    key = called.key
+    memory.drop(lambda program: any(
+        engine.called.key == key for engine in getattr(program, "engines", ())))
 
 
 def _logical(array: Any, layout: Sequence[int]) -> Any:

@@ -61,8 +61,41 @@ class Called(NamedTuple):
         return Called(int(found["key"]), generator, region)
 
 
+class Arrays(NamedTuple):
+    """What an engine that is no region takes and gives, in logical order."""
+
+    operands: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The logical order of each operand and then of each result."""
+        return tuple(identity(t.ndim) for t in (*self.operands, *self.results))
+
+    def in_memory(self) -> tuple[tuple[TensorType, tuple[int, ...]], ...]:
+        """The type and the shape of each operand, then of each result."""
+        return tuple((t, t.shape) for t in (*self.operands, *self.results))
+
+
+class Compared(NamedTuple):
+    """The comparison of a region's results with those of its ops, as a program calls it.
+
+    Attributes:
+        key: the number that the call names.
+        called: the region.
+        region: its arrays: the region's results and those of its ops; what the program gets.
+        token: it has no operand more.
+    """
+
+    key: int
+    called: Called
+    region: Arrays
+    token: bool = False
+
+
 _specs: Final[dict[tuple[str, str, str, Any, bool], Spec]] = {}
-_called: Final[dict[Spec, Called]] = {}
+_called: Final[dict[Spec, Called | Compared]] = {}
+_comparisons: Final[dict[Spec, Spec]] = {}
 _lock: Final = threading.Lock()
 
 
@@ -77,12 +110,33 @@ def spec_of_region(generator: Generator, region: Region, token: bool = False) ->
         return found
 
 
-def called(spec: Spec) -> Called | None:
-    """The region that an op is, if it is one."""
+def spec_of_comparison(region: Spec) -> Spec:
+    """The op that compares a region's results with those of its ops; both are its operands."""
+    with _lock:
+        found = _comparisons.get(region)
+        if found is None:
+            one = _called[region]
+            assert isinstance(one, Called)
+            results = one.region.results
+            arrays = Arrays((*results, *results), results)
+            found = _comparisons[region] = _op(f"verify.{one.generator.name}", arrays)
+            _called[found] = Compared(_number(f"verify {one.key}"), one, arrays)
+        return found
+
+
+def called(spec: Spec) -> Called | Compared | None:
+    """The region that an op is, or the comparison, if it is one."""
     return _called.get(spec) if spec.op.kind == KIND else None
 
 
 def _spec(generator: Generator, region: Region, token: bool) -> Spec:
+    spec = _op(f"region.{generator.name}", region, token)
+    placed = region._replace(layouts=_layouts(generator, region))
+    _called[spec] = Called(key_of(generator, placed), generator, placed, token)
+    return spec
+
+
+def _op(name: str, region: Region | Arrays, token: bool = False) -> Spec:
     results = region.results
 
     def region_types(
@@ -94,19 +148,20 @@ def _spec(generator: Generator, region: Region, token: bool) -> Spec:
         raise AssertionError("a region is not lowered through JAX")
 
     op = OpDef(
-        f"region.{generator.name}", (Operand("operands", "any", False, True),), (), region_types,
+        name, (Operand("operands", "any", False, True),), (), region_types,
         fn, "A region of another code generator.", "lazyloom.codegen", heavy=True, version=None,
         kind=KIND, differentiable=False, outputs=tuple(f"r{k}" for k in range(len(results))))
-    spec = spec_of(op, {}, len(region.operands) + token)
-    placed = region._replace(layouts=_layouts(generator, region))
-    _called[spec] = Called(key_of(generator, placed), generator, placed, token)
-    return spec
+    return spec_of(op, {}, len(region.operands) + token)
 
 
 def key_of(generator: Generator, region: Region) -> int:
     """The number that a call of a region names."""
     text = json.dumps([generator.name, identity_of(generator), region.program.key,
                        region.composites, region.layouts])
+    return _number(text)
+
+
+def _number(text: str) -> int:
     # an int64 without its sign
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
@@ -155,7 +210,7 @@ def _in_memory(t: TensorType, layout: Layout) -> str:
     return tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir
 
 
-def _function(one: Called, given: Sequence[Layout], out: Sequence[Layout]) -> Lowered:
+def _function(one: Called | Compared, given: Sequence[Layout], out: Sequence[Layout]) -> Lowered:
     """The function of a region with operands and results in given layouts."""
     operands, results = one.region.operands, one.region.results
     inside = one.region.layouts
