@@ -13,7 +13,11 @@
    goes wrong is handed to failed(message, *arrays), which may still fill the results. Engines are
    found by their keys as long as they live, and the last that ended for a while longer if kept.
 
-   An engine can be called on NumPy arrays as well, which lie in memory row by row. */
+   An engine can be called on NumPy arrays as well, which lie in memory row by row.
+
+   close() ends all of this before the interpreter does: it waits for calls that are in Python, and
+   from then on XLA's threads get an error where they would have to call Python. A thread that asks
+   for Python's lock once the interpreter ends would be ended by that, or wait for ever. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -22,6 +26,7 @@
 #include <stdlib.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -194,8 +199,34 @@ static char *said(void)
     return copy;
 }
 
-/* Run without the GIL, which is taken where Python is called. NULL, or text that the caller frees. */
-static char *run(Core *self, void *const *buffers)
+/* threads of XLA's that have, or wait for, Python's lock; whether no further one may ask for it */
+static atomic_long inside;
+static atomic_int closed;
+
+static int enter_python(void)
+{
+    atomic_fetch_add(&inside, 1);
+    if (!atomic_load(&closed)) return 1;
+    atomic_fetch_sub(&inside, 1);
+    return 0;
+}
+
+static void leave_python(void)
+{
+    atomic_fetch_sub(&inside, 1);
+}
+
+/* The threads that were in Python are none of the child's. */
+static void after_fork(void)
+{
+    atomic_store(&inside, 0);
+}
+
+static char *run_python(Core *self, void *const *buffers, const char *wrong);
+
+/* Run without the GIL, which is taken where Python is called. NULL, or text that the caller frees.
+   ours: the thread is XLA's. */
+static char *run(Core *self, void *const *buffers, int ours)
 {
     const char *wrong = NULL;
     atomic_fetch_add(&self->calls, 1);
@@ -203,6 +234,15 @@ static char *run(Core *self, void *const *buffers)
         wrong = self->function(self->state, buffers);
         if (!wrong) return NULL;
     }
+    if (ours && !enter_python())
+        return strdup(wrong ? wrong : "a region of Python was to run after the interpreter's end");
+    char *text = run_python(self, buffers, wrong);
+    if (ours) leave_python();
+    return text;
+}
+
+static char *run_python(Core *self, void *const *buffers, const char *wrong)
+{
     PyGILState_STATE state = PyGILState_Ensure();
     int done = 0;
     if (self->function) {
@@ -302,7 +342,7 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)
         buffers[k] = buffer->data;
     }
     if (!error) {
-        char *wrong = run(engine, buffers);
+        char *wrong = run(engine, buffers, 1);
         if (wrong) {
             error = error_of(frame->api, wrong);
             free(wrong);
@@ -310,11 +350,12 @@ static XLA_FFI_Error *handle(XLA_FFI_CallFrame *frame)
     }
     long others = atomic_load(&engine->references);
     while (others > 1 && !atomic_compare_exchange_weak(&engine->references, &others, others - 1));
-    if (others == 1) {
+    if (others == 1 && enter_python()) {
         /* the engine ended meanwhile */
         PyGILState_STATE state = PyGILState_Ensure();
         release(engine);
         PyGILState_Release(state);
+        leave_python();
     }
     return error;
 }
@@ -468,7 +509,7 @@ static PyObject *engine_call(PyObject *object, PyObject *arguments, PyObject *na
     }
     char *wrong;
     Py_BEGIN_ALLOW_THREADS
-    wrong = run(self, buffers);
+    wrong = run(self, buffers, 0);
     Py_END_ALLOW_THREADS
     if (wrong) {
         PyErr_SetString(PyExc_RuntimeError, wrong);
@@ -516,7 +557,22 @@ static PyObject *pages_handler(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(no
     return PyCapsule_New((void *)(uintptr_t)handle_pages, NULL, NULL);
 }
 
+static PyObject *close_all(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    atomic_store(&closed, 1);
+    while (atomic_load(&inside)) {
+        struct timespec moment = {0, 1000000};
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&moment, NULL);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals()) return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"close", close_all, METH_NOARGS,
+     "Wait for calls that are in Python, and let XLA's threads make none any more."},
     {"pages_handler", pages_handler, METH_NOARGS,
      "The XLA FFI handler that has the system back a run's memory by large pages, as a capsule."},
     {"handler", handler, METH_NOARGS, "The XLA FFI handler of all regions, as a capsule."},
@@ -532,6 +588,7 @@ PyMODINIT_FUNC PyInit__regions(void)
 {
     import_array();
     if (PyType_Ready(&EngineType) < 0) return NULL;
+    pthread_atfork(NULL, NULL, after_fork);
     PyObject *made = PyModule_Create(&module);
     if (!made) return NULL;
     Py_INCREF(&EngineType);

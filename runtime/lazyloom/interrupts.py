@@ -7,8 +7,10 @@ inputs but not handed over its results would lose them.
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
@@ -134,3 +136,16 @@ def deliver() -> None:
     """Run the handlers that were kept back; does nothing in other threads."""
     if threading.get_ident() == _MAIN:
         _call(late)
+
+
+#: called when the interpreter ends, after the handlers that the program itself has registered (as
+#: it imports this first), in order
+at_end: Final[list[Callable[[], Any]]] = []
+
+
+def _end() -> None:
+    for each in at_end:
+        each()
+
+
+atexit.register(_end)

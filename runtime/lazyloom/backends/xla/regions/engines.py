@@ -14,7 +14,7 @@ import numpy as np
 from ....cache import memory
 from ....codegen.faults import Failure, failed
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
-from ....interrupts import reraise_from_handler
+from ....interrupts import at_end, reraise_from_handler
 from ....program.program import Leaf, Result
 from ....trace.scalars import Baked
 from ....types import TensorType
@@ -48,8 +48,10 @@ def pages_handler() -> Any:
 
 
 def call_them() -> None:
-    """Let XLA know what calls regions."""
+    """Let XLA know what calls regions, which ends before the interpreter does."""
     know_call(TARGET, _regions.handler())
+    if _regions.close not in at_end:
+        at_end.append(_regions.close)
 
 
 class NotBuilt(NotLoaded):
