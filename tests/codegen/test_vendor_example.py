@@ -233,7 +233,7 @@ x, y = np.asarray(numbers(5000)), np.asarray(numbers(80, 80))
 small, double, total = x[:4095], x.astype("float64"), x.sum()
 for z, reason in [
     (small * small + small, "4095 elements, expected 4096 or more"),
-    (x * x, "a single op, which XLA fuses with those around it"),
+    (x * x, "1 ops, expected 2 or more to be worth a call"),
     (double * double + double, "float64[5000], expected float32 throughout"),
     ((y + y[0]) * 2.5, "float32[80], float32[80,80], expected one shape, and scalars"),
     (total * total + total, "the result is a scalar, expected an array"),

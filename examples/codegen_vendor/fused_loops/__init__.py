@@ -52,11 +52,11 @@ class FusedLoops(codegen.Generator):
 
     def worthwhile(self, region: Region) -> Answer:
         """Several ops, on arrays that are not small."""
-        if len(region.calls) < 2:
-            return No("a single op, which XLA fuses with those around it")
-        size = region.results[0].size
-        if size < FEWEST:
-            return No(f"{size} elements, expected {FEWEST} or more")
+        enough = codegen.at_least(len(region.calls), 2, "ops")
+        if enough:
+            enough = codegen.at_least(region.results[0].size, FEWEST, "elements")
+        if not enough:
+            return enough
         arrays = len(region.operands) + len(region.results)
         if arrays > MOST_ARRAYS:
             return No(f"{arrays} arrays, expected at most {MOST_ARRAYS}")

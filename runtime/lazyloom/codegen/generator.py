@@ -22,18 +22,25 @@ Layout = tuple[int, ...]
 
 
 class No:
-    """Why something is not done. False where a truth value is asked for."""
+    """Why something is not done. False where a truth value is asked for.
 
-    __slots__ = ("reason",)
+    Attributes:
+        reason: why, for people.
+        deliberate: the generator could do it and leaves it to XLA, which is better at it; nobody is
+            warned of it.
+    """
 
-    def __init__(self, reason: str) -> None:
+    __slots__ = ("reason", "deliberate")
+
+    def __init__(self, reason: str, *, deliberate: bool = False) -> None:
         self.reason: Final = reason
+        self.deliberate: Final = deliberate
 
     def __bool__(self) -> bool:
         return False
 
     def __repr__(self) -> str:
-        return f"No({self.reason!r})"
+        return f"No({self.reason!r}{', deliberate=True' if self.deliberate else ''})"
 
 
 class Yes:

@@ -17,6 +17,7 @@ from ..cache import memory
 from ..errors import ArgumentError, type_name
 from ..installed import entry_points
 from ..interrupts import reraise_from_handler
+from . import worth
 from .generator import Generator
 
 #: names the generators in use, separated by commas; "xla" for none
@@ -112,7 +113,7 @@ def elsewhere(names: tuple[str, ...] | None) -> bool:
 
 def versions(names: tuple[str, ...] | None) -> str:
     """What tells programs compiled with those generators from others."""
-    return " ".join(f"{g.name}={identity(g)}" for g in generators(names))
+    return " ".join(f"{g.name}={identity(g)}" for g in generators(names)) + worth.key()
 
 
 class _Use(contextlib.AbstractContextManager["_Use"]):

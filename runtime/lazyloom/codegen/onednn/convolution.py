@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...types import TensorType
-from ..generator import YES, Answer, Call, Layout, No, Region
+from ..generator import Answer, Call, Layout, No, Region
+from ..worth import at_least
 from . import library
 from .library import Object
 from .plan import DTYPES, Plan, Value, parts_of, strides_of
@@ -55,9 +56,7 @@ def supports(call: Call) -> Answer:
         or not set(call.attributes["argnums1"]) <= {0, 1}
     ):
         return No("a derivative of another kind")
-    if work(call) < SMALL:
-        return No(f"{work(call)} multiplications, expected {SMALL} or more to be worth a call")
-    return YES
+    return at_least(work(call), SMALL, "multiplications")
 
 
 def work(call: Call) -> int:

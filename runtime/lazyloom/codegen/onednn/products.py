@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ...types import TensorType
 from ..generator import YES, Answer, Call, Layout, No, Region
+from ..worth import at_least
 from . import library
 from .plan import DTYPES, Plan, strides_of
 
@@ -109,7 +110,7 @@ def supports(call: Call) -> Answer:
     if y.dtype is not x.dtype:
         return No(f"dtypes {x.dtype.name} and {y.dtype.name}, expected one")
     if x.dtype.name not in QUICKER:
-        return No(f"dtype {x.dtype.name}, in which it is not quicker than XLA")
+        return No(f"dtype {x.dtype.name}, in which it is not quicker than XLA", deliberate=True)
     if call.attributes.get("accumulate") not in (None, x.dtype):
         return No("sums in another dtype")
     if call.op.endswith(".vjp") and (
@@ -119,8 +120,9 @@ def supports(call: Call) -> Answer:
     found = products(call)
     if isinstance(found, No):
         return found
-    if work(call) < SMALL:
-        return No(f"{work(call)} multiplications, expected {SMALL} or more to be worth a call")
+    enough = at_least(work(call), SMALL, "multiplications")
+    if not enough:
+        return enough
     for each in found:
         answer = _matrices(each)
         if isinstance(answer, No):

@@ -1,0 +1,44 @@
+"""What is large enough to be worth a call, and tests that take everything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from ..cache import memory
+from .generator import YES, Answer, No
+
+_everything = 0
+
+
+def at_least(number: float, least: float, what: str) -> Answer:
+    """Whether there is enough work for a call of a generator's: for predicates.
+
+    ``at_least(work, 200_000, "multiplications")``. The answer no is a deliberate one: XLA is
+    quicker at what is small. It is always yes within :func:`whatever_the_size`.
+    """
+    if number >= least or _everything:
+        return YES
+    return No(f"{number} {what}, expected {least} or more to be worth a call", deliberate=True)
+
+
+@contextlib.contextmanager
+def whatever_the_size() -> Iterator[None]:
+    """Within a ``with`` block, nothing is too small for a generator that asks :func:`at_least`.
+
+    It is for tests, whose samples are small: of the process, not of a thread. Programs in memory
+    are forgotten at both ends; with ``reproducible=True`` all that run within are compiled anew.
+    """
+    global _everything
+    _everything += 1
+    memory.clear()
+    try:
+        yield
+    finally:
+        _everything -= 1
+        memory.clear()
+
+
+def key() -> str:
+    """What tells programs compiled within :func:`whatever_the_size` from others."""
+    return " whatever the size" if _everything else ""
