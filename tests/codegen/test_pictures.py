@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lazyloom.codegen import No, Pattern, Report, any_value, match, partition
+from lazyloom.codegen import YES, No, Pattern, Report, any_value, match, partition
 from lazyloom.codegen.layered import Line, layered, ranks
 from lazyloom.errors import ArgumentError
 
@@ -160,7 +160,7 @@ def test_a_program_that_is_empty() -> None:
 def test_names_and_reasons_of_any_text(name: str) -> None:
     root = match("add", match("negative", any_value()), any_value())
     generator = Doing(
-        name, supports=lambda call: No(f"reason {name}") if call.op == "exp" else True,
+        name, supports=lambda call: No(f"reason {name}") if call.op == "exp" else YES,
         patterns=[Pattern(f"group {name}", root)])
     told = report(written("A:t(x) B:t(A,y) C:d(B)"), "C", generator)
     assert told.partition.parts and not told.partition.owner[2] >= 0

@@ -203,6 +203,13 @@ class Generator(ABC):
         """What a run of the region is estimated to take, for reports; None if not known."""
         return None
 
+    def seconds_of_xla(self, region: Region) -> float | None:
+        """What XLA is estimated to take for the region's ops, for reports; None if not known.
+
+        Where both are known, reports say what is gained.
+        """
+        return None
+
     def layouts(self, region: Region) -> Sequence[Layout] | None:
         """The order in memory that it wants each operand and then each result in.
 

@@ -72,19 +72,30 @@ class Partition:
         reasons: of each instruction, why each generator that was asked does not do it.
         failed: what a generator may have done had it not failed: regions that are refused, and what
             it raised an error about when it was asked.
+        deliberate: the instructions that XLA keeps on purpose: a generator that could do them says
+            that XLA is better at it, or none is ever asked.
     """
 
-    __slots__ = ("parts", "steps", "owner", "reasons", "failed")
+    __slots__ = ("parts", "steps", "owner", "reasons", "failed", "deliberate")
 
     def __init__(
         self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]],
-        failed: Sequence[ProgramRegion] = (),
+        failed: Sequence[ProgramRegion] = (), deliberate: Iterable[int] = (),
     ) -> None:  # fmt: skip
         self.parts: Final = parts
         self.steps: Final = steps
         self.owner: Final = owner
         self.reasons: Final = reasons
         self.failed: Final = tuple(failed)
+        self.deliberate: Final = frozenset(deliberate)
+
+    def left_behind(self, instructions: Sequence[Instruction]) -> list[int]:
+        """The heavy ops that XLA is left with, not on purpose, while there are regions."""
+        if not self.parts:
+            return []
+        return [n for n, p in enumerate(self.owner)
+                if p < 0 and instructions[n].spec.heavy and self.reasons[n]
+                and n not in self.deliberate]
 
 
 def partition(
@@ -118,13 +129,13 @@ def partition(
                 if isinstance(answer, _Failed):
                     found.failed.append(region_of(generator.name, part.region))
                 for n in part.members:
-                    found.reasons[n][generator.name] = answer.reason
-    return _ordered(structure, parts, found.reasons, found.failed)
+                    found.no(n, generator, answer)
+    return _ordered(structure, parts, found)
 
 
 def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> Answer:
     if not part.outputs:
-        return No("nothing uses its results")
+        return No("nothing uses its results", deliberate=True)
     count = len(part.operands) + len(part.outputs)
     if count > MOST_ARRAYS:
         return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
@@ -224,6 +235,20 @@ class _Claims:
         self.users: Final = users
         self.excluded: Final = [_excluded(i) for i in self.instructions]
         self.failed: Final[list[ProgramRegion]] = []
+        #: who leaves which instruction to XLA on purpose
+        self.deliberate: Final[set[tuple[int, str]]] = set()
+
+    def no(self, number: int, generator: Generator, answer: No, reason: str = "") -> None:
+        """Note why a generator does not do an instruction."""
+        self.reasons[number][generator.name] = reason or answer.reason
+        if answer.deliberate:
+            self.deliberate.add((number, generator.name))
+
+    def yes(self, number: int, generator: Generator) -> None:
+        """Note that a generator does an instruction, whatever it said before."""
+        self.by[number] = generator
+        self.reasons[number].pop(generator.name, None)
+        self.deliberate.discard((number, generator.name))
 
     def claim(self, generator: Generator) -> None:
         name = generator.name
@@ -245,7 +270,7 @@ class _Claims:
                 continue
             reason = self.excluded[number]
             if reason:
-                self.reasons[number][name] = reason
+                self.no(number, generator, No(reason, deliberate=True))
                 continue
             asked = (i.spec, i.operand_types)
             answer = answers.get(asked)
@@ -256,10 +281,10 @@ class _Claims:
                 if isinstance(answer, _Failed):
                     self.failed.append(ProgramRegion(name, (call.op,), ""))
             if isinstance(answer, No):
-                self.reasons[number].setdefault(name, answer.reason)
+                # of a group that it did not take, the reason is the one that tells more
+                self.no(number, generator, answer, self.reasons[number].get(name, ""))
             else:
-                self.by[number] = generator
-                self.reasons[number].pop(name, None)
+                self.yes(number, generator)
 
     def _taken(
         self, members: tuple[int, ...], generator: Generator, pattern: Pattern
@@ -278,7 +303,7 @@ class _Claims:
                 if isinstance(answer, _Failed):
                     self.failed.append(ProgramRegion(generator.name, ops, ""))
                 for k in members:
-                    self.reasons[k][generator.name] = f"{pattern.name}: {answer.reason}"
+                    self.no(k, generator, answer, f"{pattern.name}: {answer.reason}")
                 return False
         self._group(members, generator, pattern.name)
         return True
@@ -287,8 +312,7 @@ class _Claims:
         """Make a group of a match a unit, in the place of its last op."""
         for k in members:
             self.units[k] = ()
-            self.by[k] = generator
-            self.reasons[k].pop(generator.name, None)
+            self.yes(k, generator)
         last = members[-1]
         self.units[last] = members
         self.names[last] = name
@@ -453,10 +477,7 @@ class _Graph:
         self.feeds[first] -= inside
 
 
-def _ordered(
-    structure: Structure, parts: list[Part], reasons: list[dict[str, str]],
-    failures: Sequence[ProgramRegion],
-) -> Partition:  # fmt: skip
+def _ordered(structure: Structure, parts: list[Part], claims: _Claims) -> Partition:
     """Everything in an order in which it can run, near to that in which it was recorded."""
     n = len(structure.instructions)
     owner = [-1] * n
@@ -493,4 +514,5 @@ def _ordered(
     renumbered = {old: new for new, old in enumerate(numbered)}
     owner = [renumbered[p] if p >= 0 else -1 for p in owner]
     steps = [owner[k] if owner[k] >= 0 else -1 - k for k in order]
-    return Partition([parts[p] for p in numbered], steps, owner, reasons, failures)
+    return Partition([parts[p] for p in numbered], steps, owner, claims.reasons, claims.failed,
+                     {n for n, _ in claims.deliberate})

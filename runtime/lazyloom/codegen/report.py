@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from ..errors import ArgumentError
@@ -11,8 +12,8 @@ from ..interrupts import reraise_from_handler
 from ..program.program import Program
 from . import faults, registry
 from .check import check
-from .generator import Call
-from .partition import Part, Partition, partition
+from .generator import Call, Region
+from .partition import Partition, partition
 
 
 class Report:
@@ -41,12 +42,11 @@ class Report:
         return registry.XLA if p < 0 else self.partition.parts[p].generator.name
 
     def left_behind(self) -> list[int]:
-        """The heavy ops (products, convolutions, ...) that are XLA's while regions exist."""
-        if not self.partition.parts:
-            return []
-        instructions = self.program.structure.instructions
-        return [n for n, p in enumerate(self.partition.owner)
-                if p < 0 and instructions[n].spec.heavy and self.partition.reasons[n]]
+        """The heavy ops (products, convolutions, ...) that are XLA's while regions exist.
+
+        Less those that a generator leaves to XLA on purpose: ``No(reason, deliberate=True)``.
+        """
+        return self.partition.left_behind(self.program.structure.instructions)
 
     def line(self, number: int) -> str:
         """Of an instruction: what it gives and where it runs, or why no generator does it."""
@@ -70,14 +70,33 @@ class Report:
     def describe(self, number: int) -> str:
         """Of a region: its generator, its ops and groups, and what a run is estimated to take."""
         part = self.partition.parts[number]
-        seconds = _seconds(part)
+        seconds, of_xla = self._estimates(number)
         ops = Counter(Call.of(i).op for i in part.region.program.structure.instructions)
         names = ", ".join(name if k == 1 else f"{k} {name}" for name, k in ops.most_common(6))
         groups = sorted({name for name, _ in part.region.composites})
         return (
             f"region {number}: {part.generator.name}, {names}"
             + (f"; as {', '.join(groups)}" if groups else "")
-            + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else ""))
+            + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else "")
+            + (f", {1e6 * of_xla:.0f} by XLA" if seconds is not None and of_xla is not None
+               else ""))
+
+    @property
+    def expected_gain(self) -> float | None:
+        """Seconds by which the regions are estimated to take less than XLA's code for their ops.
+
+        Of those for which their generator estimates both; None where there is none.
+        """
+        found = [of_xla - seconds for seconds, of_xla in map(
+            self._estimates, range(len(self.partition.parts)))
+            if seconds is not None and of_xla is not None]
+        return sum(found) if found else None
+
+    def _estimates(self, number: int) -> tuple[float | None, float | None]:
+        """Of a region, the seconds that its generator and XLA are estimated to take."""
+        part = self.partition.parts[number]
+        return (_estimated(part.generator.seconds, part.region),
+                _estimated(part.generator.seconds_of_xla, part.region))
 
     def text(self) -> str:
         """A line an op: where it runs, or why no generator does it; then the regions."""
@@ -85,6 +104,9 @@ class Report:
         lines = [f"  {self.line(n)}" for n in range(len(found.owner))]
         lines.append(self.summary())
         lines += [f"  {self.describe(p)}" for p in range(len(found.parts))]
+        gain = self.expected_gain
+        if gain is not None:
+            lines.append(f"  expected gain: {1e6 * gain:.0f} us a run")
         for n in self.left_behind():
             lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
                          "is heavy work that no generator does")
@@ -117,9 +139,11 @@ class Report:
             file.write(self.svg() if ending == ".svg" else self.text() + "\n")
 
 
-def _seconds(part: Part) -> float | None:
+def _estimated(
+    estimate: Callable[[Region], float | None], region: Region
+) -> float | None:
     try:
-        found = part.generator.seconds(part.region)
+        found = estimate(region)
         return None if found is None else float(found)
     except Exception as error:
         reraise_from_handler(error)

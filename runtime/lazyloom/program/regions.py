@@ -48,18 +48,26 @@ class ProgramRegions(NamedTuple):
         failed: those that XLA does since their generator failed in this process. A program that
             has some is kept in no cache that other processes look into.
         verified: each run of those is compared with what XLA gives.
+        left: the names of heavy ops that no generator does though there are regions, and that no
+            generator leaves to XLA on purpose.
     """
 
     run: tuple[ProgramRegion, ...] = ()
     failed: tuple[ProgramRegion, ...] = ()
     verified: bool = False
+    left: tuple[str, ...] = ()
 
     def text(self) -> str:
         """For the record of an evaluation: "2 by onednn"; "" where there is nothing to say."""
         how = ", verified" if self.verified else ""
         parts = [f"{n} by {name}{how}" for name, n in _counted(self.run)]
         parts += [f"{n} that {name} failed at by XLA" for name, n in _counted(self.failed)]
-        return ", ".join(parts)
+        text = ", ".join(parts)
+        if self.left:
+            left = ", ".join(name if n == 1 else f"{n} {name}"
+                             for name, n in Counter(self.left).most_common())
+            text += f"; heavy ops that no generator does: {left}"
+        return text
 
 
 def _counted(regions: tuple[ProgramRegion, ...]) -> list[tuple[str, int]]:

@@ -128,10 +128,13 @@ def contracted(
                 spec_of_comparison(spec), (*results, *(place[o] for o in part.outputs)),
                 (*region.results, *region.results), region.results))
         place.update(dict(zip(part.outputs, results, strict=True)))
+    left = found.left_behind(structure.instructions)
     return Contracted(instructions, tuple(
         (place[o].instruction, place[o].number) for o in map(tuple, outputs)),  # type: ignore[index]
         ProgramRegions(tuple(region_of(p.generator.name, p.region) for p in found.parts),
-                       found.failed, verify and bool(found.parts)), tuple(sites))
+                       found.failed, verify and bool(found.parts),
+                       tuple(structure.instructions[n].spec.op.name for n in left)),
+        tuple(sites))
 
 
 def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
@@ -168,7 +171,7 @@ def packed(calls: Calls, code: bytes) -> bytes:
         return code
     built = [engine.called.packed() for engine in calls.engines if isinstance(engine, Engine)]
     head = json.dumps({"engines": built, "regions": calls.regions.run,
-                       "sites": calls.sites}).encode()
+                       "left": calls.regions.left, "sites": calls.sites}).encode()
     return _MAGIC + _LENGTH.pack(len(head)) + head + code
 
 
@@ -196,6 +199,7 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         found.append(engine_of(one, "load"))
     regions = tuple(ProgramRegion(str(name), tuple(map(str, ops)), str(key))
                     for name, ops, key in head["regions"])
+    left = tuple(map(str, head["left"]))
     sites = [Site(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
              for key, operands in head["sites"]]
-    return Calls(found, ProgramRegions(regions), sites), data[start + length :]
+    return Calls(found, ProgramRegions(regions, left=left), sites), data[start + length :]
