@@ -1,7 +1,8 @@
 """Random programs for random generators: divided, checked, and run in NumPy beside the whole.
 
-``python -m tests.codegen.random_partitions --start N --count M`` goes through M of them. The number
-of one that fails is in its error, and is all that it takes to make it again.
+``python -m tests.codegen.random_partitions --start N --count M`` goes through M of them, with
+``--xla`` in compiled programs (:mod:`.random_in_xla`). The number of one that fails is in its
+error, and is all that it takes to make it again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ F32, F64, I64, BOOL = (
 NUMPY: Final[dict[str, Callable[..., Any]]] = {
     **{name: getattr(np, name) for name in (
         "negative", "abs", "square", "tanh", "add", "subtract", "multiply", "maximum", "minimum",
-        "greater", "where")},
+        "greater", "where", "sign")},
     "addcmul": lambda x, y, z: x + y * z,
     "clip": lambda x, low, high: np.clip(x, low, high),
     "cast": lambda x, dtype: x.astype(dtype.numpy),
@@ -72,10 +73,15 @@ NUMPY: Final[dict[str, Callable[..., Any]]] = {
 
 
 class Values:
-    """The random numbers of one program, and what it has recorded so far."""
+    """The random numbers of one program, and what it has recorded so far.
 
-    def __init__(self, number: int) -> None:
+    With ``exact``, numbers are small integers and no op rounds them, so that all that is computed,
+    in whatever order and however fused, is the same to the last bit, until it grows too large.
+    """
+
+    def __init__(self, number: int, exact: bool = False) -> None:
         self.random: Final = random.Random(number)
+        self.exact: Final = exact
         self.stream: Final[list[Any]] = []
         self.leaves: Final[list[TensorType]] = []
         self.leaf_values: Final[list[np.ndarray]] = []
@@ -98,7 +104,7 @@ class Values:
         if same and self.random.random() < 0.6:
             return Leaf(self.random.choice(same)), t
         self.leaves.append(t)
-        self.leaf_values.append(data(self.random, t))
+        self.leaf_values.append(data(self.random, t, self.exact))
         return Leaf(len(self.leaves) - 1), t
 
     def operand(self, fits: Callable[[TensorType], bool], t: TensorType) -> Any:
@@ -115,8 +121,14 @@ class Values:
         return self.leaf(t)
 
 
-def data(rng: random.Random, t: TensorType) -> np.ndarray:
+def data(rng: random.Random, t: TensorType, exact: bool = False) -> np.ndarray:
     """Data of a type: mostly small numbers, with zeros of both signs, infinities and NaNs."""
+    if exact:
+        some = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+        numbers = [rng.choice((*some, *some, *some, float("inf"), float("nan")))
+                   for _ in range(t.size)]
+        if t.dtype.kind == "f":
+            return np.array(numbers, t.dtype.numpy).reshape(t.shape)
     numbers = [rng.choice((rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(-2, 2), 0.0, -0.0,
                            float("inf"), float("nan"))) for _ in range(t.size)]
     if t.dtype.kind != "f":
@@ -151,7 +163,8 @@ def structure(values: Values, size: int) -> Structure:
 
         draw = rng.random()
         if draw < 0.3:
-            values.record(rng.choice(("negative", "abs", "square", "tanh")), number())
+            last = "sign" if values.exact else "tanh"
+            values.record(rng.choice(("negative", "abs", "square", last)), number())
         elif draw < 0.6:
             op = rng.choice(("add", "subtract", "multiply", "maximum", "minimum"))
             values.record(op, number(), number())
@@ -229,7 +242,7 @@ class Random(Generator):
         raise NotImplementedError
 
 
-NAMES: Final = sorted(NUMPY)
+NAMES: Final = sorted(NUMPY.keys() - {"sign"})
 
 
 def random_pattern(
@@ -294,13 +307,14 @@ class Inputs:
     def __init__(self, values: Values) -> None:
         self.leaves: Final = values.leaf_values
         self.seed: Final = values.random.randrange(1 << 30)
+        self.exact: Final = values.exact
 
     def __call__(self, item: Operand) -> Any:
         if isinstance(item, Leaf):
             return self.leaves[item.number]
         if isinstance(item, ScalarSlot):
             rng = random.Random(f"{self.seed} {item.dtype.name} {item.ordinal}")
-            return data(rng, ll.tensor_type((), item.dtype))
+            return data(rng, ll.tensor_type((), item.dtype), self.exact)
         return constant(item)
 
 
@@ -561,8 +575,16 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--no-run", action="store_true", help="divide and check, do not execute")
+    parser.add_argument(
+        "--xla", action="store_true",
+        help="compile each by XLA, with its regions and without them, and compare the results")
     asked = parser.parse_args()
     before = time.perf_counter()
+    if asked.xla:
+        from .random_in_xla import report
+
+        report(asked.start, asked.count)
+        return
     total = through(asked.start, asked.count, not asked.no_run)
     print(f"{total['programs']} programs from {asked.start} on: {total['ops']} ops, of which "
           f"{total['in_regions']} in {total['regions']} regions with {total['groups']} groups; "
