@@ -64,6 +64,7 @@ NATIVES = {
     NATIVE: "kernels will call NumPy, not C",
     "lazyloom._regions": "no other code generators can be used",
     "lazyloom._onednn": "oneDNN cannot be used",
+    "lazyloom._c_kernels": "XLA and NumPy sort",
 }
 
 
@@ -102,8 +103,13 @@ class OptionalBuild(build_ext):
 
 def native_extensions() -> list[Any]:
     """What calls functions in C, or nothing with a word on why."""
-    found = [Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"],
-                       depends=["runtime/lazyloom/_recurrent.h"])]
+    found = [
+        Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"],
+                  depends=["runtime/lazyloom/_recurrent.h"]),
+        Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
+                  depends=[f"runtime/lazyloom/_c_{part}.h"
+                           for part in ("threads", "keys", "digits")]),
+    ]
     try:
         import numpy
     except ImportError as error:

@@ -129,8 +129,9 @@ def contracted(
                 (*region.results, *region.results), region.results))
         place.update(dict(zip(part.outputs, results, strict=True)))
     left = found.left_behind(structure.instructions)
-    return Contracted(instructions, tuple(
-        (place[o].instruction, place[o].number) for o in map(tuple, outputs)),  # type: ignore[index]
+    given = [place[o] for o in map(tuple, outputs)]  # type: ignore[index]
+    return Contracted(
+        instructions, tuple((result.instruction, result.number) for result in given),
         ProgramRegions(tuple(region_of(p.generator.name, p.region) for p in found.parts),
                        found.failed, verify and bool(found.parts),
                        tuple(structure.instructions[n].spec.op.name for n in left)),

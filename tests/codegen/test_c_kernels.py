@@ -1,0 +1,258 @@
+"""Sorts by functions in C, beside XLA's and NumPy's."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lazyloom
+import lazyloom_numpy as lnp
+import lazyloom_torch as torch
+from lazyloom import codegen
+from lazyloom.backends.xla.regions import engines
+from lazyloom.codegen import c_kernels
+
+_generator = c_kernels.made()
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.skipif(
+        _generator is None or bool(engines.available()), reason="nothing that sorts was compiled"),
+]
+
+DTYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 "
+          "float64").split()
+FLOATING = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.fixture(autouse=True)
+def in_use_everywhere(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The generator alone, for arrays of any size; nothing of it fails."""
+    monkeypatch.setattr(c_kernels, "FEWEST", 0)
+    assert _generator is not None
+    codegen.register(_generator)
+    with codegen.use("c"):
+        yield
+    assert not codegen.failures()
+
+
+def dtype_of(name: str) -> Any:
+    return numpy.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else numpy.dtype(name)
+
+
+def elements(name: str, shape: tuple[int, ...], seed: int = 0) -> Any:
+    """Bits of all kinds, and many equal elements: zeros of both signs and NaN among them."""
+    random = numpy.random.default_rng(seed)
+    dtype = dtype_of(name)
+    count = int(numpy.prod(shape))
+    if name == "bool":
+        return random.integers(0, 2, shape).astype(bool)
+    x = numpy.frombuffer(random.bytes(count * dtype.itemsize), dtype).copy()
+    some = random.random(count) < 0.5
+    with numpy.errstate(all="ignore"):
+        x[some] = random.integers(-3, 4, int(some.sum())).astype(dtype)
+        if name in FLOATING:
+            # XLA takes subnormal numbers for zeros
+            x[numpy.abs(x) < ml_dtypes.finfo(dtype).smallest_normal] = 0
+            special = numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan], dtype)
+            some = random.random(count) < 0.2
+            x[some] = random.choice(special, int(some.sum()))
+        if name == "bfloat16":
+            # nor does it keep the bits of NaN
+            x[x != x] = numpy.nan
+    return x.reshape(shape)
+
+
+def bits(x: Any) -> Any:
+    x = numpy.asarray(x)
+    return x if x.dtype.kind == "b" else x.view(f"u{x.dtype.itemsize}")
+
+
+def array(x: Any) -> Any:
+    if isinstance(x, torch.Tensor) and x.dtype is torch.bfloat16:
+        x = x.view(torch.int16)
+    return numpy.asarray(x)
+
+
+def both(run: Any) -> tuple[list[Any], list[Any]]:
+    """Results with the generator, which does the op, and with XLA alone."""
+    values = run()
+    names = []
+    for program in lazyloom.programs_of(*values):
+        report = codegen.explain(program)
+        names += [report.generator(n) for n, op in enumerate(program.ops)
+                  if "sort" in op or "top_k" in op]
+    assert names and set(names) == {"c"}
+    ours = [array(v) for v in values]
+    with codegen.use("xla"):
+        return ours, [array(v) for v in run()]
+
+
+def assert_same(run: Any) -> None:
+    ours, xla = both(run)
+    for a, b in zip(ours, xla, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        assert (bits(a) == bits(b)).all()
+
+
+SHAPES = {"row": (3001,), "axes": (3, 90, 7)}
+#: the quick tests' part of all cases, which XLA takes long to compile
+CASES = [pytest.param(name, shape, marks=[] if name in ("float32", "int8") else [pytest.mark.slow])
+         for name in DTYPES for shape in SHAPES]
+
+
+def results(op: str, x: Any, **attributes: Any) -> list[Any]:
+    found = lazyloom.apply(op, [x], attributes)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+@pytest.mark.parametrize("name, shape", CASES)
+def test_bits_are_those_of_xla(name: str, shape: str) -> None:
+    x = lnp.array(elements(name, SHAPES[shape]))
+
+    def run() -> list[Any]:
+        found = []
+        for down in (False, True):
+            for axis in range(x.ndim):
+                found += results("sort", x, axis=axis, descending=down)
+                found += results("sort_with_indices", x, axis=axis, descending=down)
+            found += results("argsort", x, axis=0, descending=down)
+        return found
+
+    assert_same(run)
+
+
+@pytest.mark.parametrize("name, shape", CASES[2:])
+def test_the_largest_and_the_least(name: str, shape: str) -> None:
+    x = lnp.array(elements(name, SHAPES[shape]))
+
+    def run() -> list[Any]:
+        return [r for k in (1, 5, x.shape[0]) for down in (False, True)
+                for r in results("top_k", x, axis=0, largest=down, k=min(k, x.shape[0]))]
+
+    assert_same(run)
+
+
+@pytest.mark.parametrize("name, shape", [c for c in CASES if c.values[0] in FLOATING])
+def test_gradients_are_those_of_xla(name: str, shape: str) -> None:
+    with numpy.errstate(all="ignore"):
+        x = elements(name, SHAPES[shape]).astype("float32")
+    x = torch.tensor(x).to(getattr(torch, name))
+
+    def run() -> list[Any]:
+        found = []
+        for down in (False, True):
+            for op in ("sort", "sort_with_indices", "top_k")[: 2 if name == "float64" else 3]:
+                leaf = x.detach().clone().requires_grad_()
+                options = {"largest": down, "k": 3} if op == "top_k" else {"descending": down}
+                values = results(op, leaf, axis=0, **options)[0]
+                weights = torch.arange(values.numel()).reshape(values.shape).to(x.dtype)
+                (values * torch.cos(weights)).sum().backward()
+                found += [leaf.grad, values.detach()]
+        return found
+
+    assert_same(run)
+
+
+def test_each_op_of_a_gradient_is_done() -> None:
+    x = torch.randn(600, requires_grad=True)
+    values, order = torch.sort(x, descending=True)
+    (values * values).sum().backward()
+    assert x.grad is not None
+    report = codegen.explain(lazyloom.program_of(order, x.grad))
+    done = {op for n, op in enumerate(report.program.ops) if report.generator(n) == "c"}
+    assert done == {"sort_with_indices.fwd", "sort_with_indices.bwd"}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_long_rows_that_threads_share(threads: int) -> None:
+    # longer than what a thread is given
+    x = elements("float64", (500_000,))
+    x[::3] = numpy.trunc(x[::3])
+    rows = [x, numpy.tile(x, 2)[:600_000].reshape(2, -1), x.reshape(-1, 4)]
+
+    def run() -> None:
+        for row in rows:
+            a, axis = lnp.array(row), 0 if row.shape[-1] == 4 else -1
+            found = numpy.asarray(lnp.sort(a, axis))
+            order = numpy.asarray(lnp.argsort(a, axis, stable=True))
+            wanted.append((bits(found) == bits(numpy.sort(row, axis, "stable"))).all())
+            wanted.append((order == numpy.argsort(row, axis, "stable")).all())
+
+    wanted: list[Any] = []
+    started = [threading.Thread(target=run) for _ in range(threads)]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join()
+    assert len(wanted) == 6 * threads and all(wanted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(DTYPES), st.integers(1, 3000), st.integers(0, 2**32), st.integers(0, 64),
+       st.booleans())
+def test_whatever_bits_differ(name: str, count: int, seed: int, width: int, down: bool) -> None:
+    """Elements that have all but some bits in common, wherever these are."""
+    x = bits(elements(name, (count,), seed))
+    if name != "bool":
+        x = x & ((1 << min(width, 8 * x.dtype.itemsize)) - 1) | x[:1] & ~x.dtype.type(0) << (
+            min(width, 8 * x.dtype.itemsize - 1))
+        x = x.astype(f"u{x.dtype.itemsize}").view(dtype_of(name))
+    a = lnp.array(x)
+    values, order = results("sort_with_indices", a, axis=0, descending=down)
+    (ordered,) = results("sort", a, axis=0, descending=down)
+    plain = x.astype("float32") if name == "bfloat16" else x
+    if down:
+        wanted = (count - 1 - numpy.argsort(plain[::-1], kind="stable"))[::-1]
+        in_order = x[numpy.argsort(plain, kind="stable")][::-1]
+    else:
+        wanted = numpy.argsort(plain, kind="stable")
+        in_order = x[wanted]
+    assert (numpy.asarray(order) == wanted).all()
+    assert (bits(values) == bits(x[wanted])).all()
+    assert (bits(ordered) == bits(in_order)).all()
+
+
+def test_subnormal_numbers_are_in_order() -> None:
+    x = numpy.arange(1, 2000, dtype="int64")[::-1].copy().view("float64")
+    x = numpy.concatenate([x, -x, [0.0, -0.0]])
+    found = numpy.asarray(lnp.sort(lnp.array(x)))
+    assert (found[1:] >= found[:-1]).all() and found[0] == -1999 * 5e-324
+
+
+def test_what_is_refused_says_why() -> None:
+    text = str(codegen.explain(lazyloom.program_of(
+        *results("sort", lnp.array(numpy.zeros(900, "complex64")), axis=0))))
+    assert "complex64, expected real numbers" in text
+
+
+def test_small_arrays_are_left_to_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert _generator is not None
+    program = lazyloom.program_of(lnp.sort(lnp.arange(10.0)))
+    assert "expected 512 or more" in str(codegen.explain(program))
+
+
+def test_ops_run_alone_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a program is compiled: through the kernel of the host."""
+    seen: list[str] = []
+    build = c_kernels.C.build
+
+    def built(self: Any, region: codegen.Region) -> codegen.Code:
+        seen.extend(call.op for call in region.calls)
+        return build(self, region)
+
+    monkeypatch.setattr(c_kernels.C, "build", built)
+    x = elements("float32", (30_011,), 3)
+    with lazyloom.options(reproducible=False):
+        a = lnp.array(x)
+        order = numpy.asarray(lnp.argsort(a, stable=True))
+        with codegen.use("xla"):
+            again = numpy.asarray(lnp.argsort(a, stable=True))
+    assert seen == ["argsort"]
+    assert (order == numpy.argsort(x, kind="stable")).all() and (order == again).all()
