@@ -140,7 +140,8 @@ class ForkError(LoomError, RuntimeError):
 
 
 class ReadForbiddenError(LoomError, RuntimeError):
-    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force."""
+    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force, or by a code
+    generator while the program waits for it."""
 
     code = 12
 

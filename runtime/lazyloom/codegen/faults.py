@@ -8,6 +8,7 @@ import warnings
 from typing import Final, NamedTuple
 
 from ..counters import counters
+from ..interrupts import reraise_from_handler
 
 #: the newest that are remembered in words
 KEPT: Final = 256
@@ -18,10 +19,10 @@ class Failure(NamedTuple):
 
     Attributes:
         generator: its name.
-        region: the key of the region's program; "" where it was no region yet.
+        region: the key of the region's program; "" where there is none yet.
         ops: the region's ops, or those that were asked about.
-        when: "ask", for a question about ops or a region; "bind", for constants of a region that
-            goes on without; else "build", "load", "run" or "verify".
+        when: "import"; "ask", for a question about ops or a region; "bind", for constants of a
+            region that goes on without; else "build", "load", "run" or "verify".
         error: what went wrong, in words.
     """
 
@@ -34,6 +35,15 @@ class Failure(NamedTuple):
 
 _failures: Final[dict[tuple[str, str], Failure]] = {}
 _lock: Final = threading.Lock()
+
+
+def told(error: BaseException) -> str:
+    """An error of a generator's in words, whatever its own text does."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as again:
+        reraise_from_handler(again)
+        return type(error).__name__
 
 
 def failed(found: Failure, question: str = "") -> bool:
@@ -53,6 +63,8 @@ def failed(found: Failure, question: str = "") -> bool:
         about = f" about {ops}" if ops else ""
         text = (f"the code generator {found.generator!r} failed when it was asked{about}, which "
                 f"counts as no: {found.error}")
+    elif found.when == "import":
+        text = f"the code generator {found.generator!r} cannot be used: {found.error}"
     elif found.when == "verify":
         text = (
             f"the code generator {found.generator!r} gave something else than XLA for a region of "

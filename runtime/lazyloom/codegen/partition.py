@@ -34,7 +34,7 @@ from ..program.program import (
 from ..program.regions import ProgramRegion
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
-from .faults import Failure, failed
+from .faults import Failure, failed, told
 from .generator import Answer, Call, Generator, No, Region, Yes
 from .patterns import Finder, Pattern
 
@@ -178,15 +178,6 @@ def _asked(
 def _failed(generator: Generator, who: str, ops: tuple[str, ...], reason: str) -> _Failed:
     failed(Failure(generator.name, "", ops, "ask", f"{who}: {reason}"), who)
     return _Failed(reason)
-
-
-def told(error: BaseException) -> str:
-    """An error of a generator's in words, whatever its own text does."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception as again:
-        reraise_from_handler(again)
-        return type(error).__name__
 
 
 def shown(answer: object) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import warnings
 import weakref
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from ..errors import ArgumentError, type_name
 from ..installed import entry_points
 from ..interrupts import reraise_from_handler
 from . import worth
+from .faults import Failure, failed, told
 from .generator import Generator
 
 #: names the generators in use, separated by commas; "xla" for none
@@ -207,6 +207,4 @@ def _find() -> None:
                     _installed_names.add(made.name)
             except Exception as error:
                 reraise_from_handler(error)
-                warnings.warn(
-                    f"the code generator {entry.name!r} ({entry.value}) cannot be used: "
-                    f"{type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+                failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from threading import get_ident
 from typing import Any
 
-from .. import settings
+from .. import foreign, settings
 from ..backends.backend import NotLowered
 from ..backends.data import host_array
 from ..backends.pieces import OpFailed
@@ -104,7 +104,11 @@ def run_batch(batch: Batch) -> None:
 
     When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
     asked for, and the interrupt goes on.
+
+    Raises ReadForbiddenError in code that a program waits for (:mod:`lazyloom.foreign`).
     """
+    if foreign.inside[0]:
+        foreign.check()
     try:
         with Deferred(), graph.trace.lock:
             graph.drain()
@@ -378,6 +382,8 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
     """The buffer of a value's data, evaluating what is pending; raises its error."""
     # what a parent process was computing never becomes ready in its child
     graph.check_process()
+    if foreign.inside[0]:
+        foreign.check()
     node = value.node
     while True:
         if node.state == PENDING:

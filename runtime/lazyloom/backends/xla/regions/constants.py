@@ -24,6 +24,7 @@ import numpy as np
 
 from ....codegen.faults import failed
 from ....counters import counters
+from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
 from ....settings import tuning
 from .. import jax_compat
@@ -177,7 +178,8 @@ class Constants:
             return  # what made them failed; whoever reads a result is told
         try:
             token = next(_tokens)
-            code = called.generator.bound(called.region, values)
+            with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
+                code = called.generator.bound(called.region, values)
             each.bind(engine.other(code, token), jax_compat.upload(np.array(token, np.int64)))
             counters["constants_bound"] += len(arrays)
         except Exception as error:

@@ -13,6 +13,7 @@ from ....codegen.check import check
 from ....codegen.faults import failed, refused
 from ....codegen.partition import Part, Partition, partition, region_of
 from ....dtypes import int64
+from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
 from ....program.program import Instruction, Leaf, Operand, Result, Structure
 from ....program.regions import NO_REGIONS, ProgramRegion, ProgramRegions
@@ -64,12 +65,14 @@ def divided(
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
     while True:
-        found = partition(structure, outputs, chosen, refused())
+        with Foreign("a code generator that was asked about ops"):
+            found = partition(structure, outputs, chosen, refused())
         check(structure, outputs, found)
         for part in found.parts:
             try:
-                spec_of_region(part.generator, part.region)
-                _bindable(part, ())
+                with Foreign("a code generator that was asked about a region"):
+                    spec_of_region(part.generator, part.region)
+                    _bindable(part, ())
             except Exception as error:
                 reraise_from_handler(error)
                 # what it says of layouts and constants: without the region, once more

@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from ....cache import memory
-from ....codegen.faults import Failure, failed
+from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
+from ....foreign import Foreign
 from ....interrupts import at_end, reraise_from_handler
 from ....program.program import Leaf, Result
 from ....trace.scalars import Baked
@@ -110,18 +111,20 @@ def engine_of(called: Called, when: str = "build") -> Engine:
         if found is not None and found.called.region.program == called.region.program:
             return found
         try:
-            found = Engine(called, called.generator.build(called.region))
+            with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
+                found = Engine(called, called.generator.build(called.region))
         except Exception as error:
             reraise_from_handler(error)
-            failed(failure(called, when, error))
-            raise NotBuilt(str(error)) from error
+            what = failure(called, when, error)
+            failed(what)
+            raise NotBuilt(what.error) from error
         _engines[called.key] = found
         return found
 
 
 def failure(called: Called, when: str, error: object) -> Failure:
     """The record of what went wrong with a region."""
-    text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+    text = told(error) if isinstance(error, BaseException) else str(error)
     return Failure(called.generator.name, called.region.program.key,
                    tuple(call.op for call in called.region.calls), when, text)
 
@@ -130,10 +133,12 @@ def _checked(called: Called, function: Any) -> Any:
     """A function of operands and results that calls one of operands, and looks at what it gives."""
     region = called.region
     operands = len(region.operands)
+    who = f"the code generator {called.generator.name!r}, which runs a region,"
     expected = [(t.dtype.numpy, shape) for t, shape in region.in_memory()[operands:]]
 
     def run(*arrays: Any) -> None:
-        found = function(*arrays[:operands])
+        with Foreign(who):
+            found = function(*arrays[:operands])
         results = found if isinstance(found, (tuple, list)) else (found,)
         if len(results) != len(expected):
             raise ValueError(f"{len(results)} results were given, expected {len(expected)}")

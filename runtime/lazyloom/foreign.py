@@ -1,0 +1,52 @@
+"""Code of others that a program waits for, which therefore must not wait for the program.
+
+A code generator that asks for a value while it is asked, builds or runs waits for locks and threads
+that wait for it. Such a question is an error at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from .errors import ReadForbiddenError
+
+#: of each thread, whose code it is in, and at what
+_local: Final = threading.local()
+_lock: Final = threading.Lock()
+#: one number: how many threads are in such code; while it is 0 nobody has to be asked
+inside: Final[list[int]] = [0]
+
+
+class Foreign:
+    """A ``with`` block that calls code of others.
+
+    Args:
+        who: it, and what it is at: "the code generator 'a', which builds a region,".
+    """
+
+    __slots__ = ("_who", "_before")
+
+    def __init__(self, who: str) -> None:
+        self._who: Final = who
+        self._before = ""
+
+    def __enter__(self) -> None:
+        self._before = getattr(_local, "who", "")
+        _local.who = self._who
+        with _lock:
+            inside[0] += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with _lock:
+            inside[0] -= 1
+        _local.who = self._before
+
+
+def check() -> None:
+    """Raise ReadForbiddenError if this thread is in code of others."""
+    who = getattr(_local, "who", "")
+    if who:
+        raise ReadForbiddenError(
+            f"{who} asked Lazyloom for a value, and the program that would compute it waits for "
+            "that; compute with NumPy there")
