@@ -41,4 +41,13 @@ def call(
         left, right = f"{name}:{count}", f"({', '.join(lowered.results)})"
     statement = "func.call" if inside else "call"
     return (f"    {left} = {statement} @{lowered.name}({', '.join(arguments)}) : "
-            f"({', '.join(types)}) -> {right} loc(\"{location}\")"), names
+            f"({', '.join(types)}) -> {right} loc(\"{_quotable(location)}\")"), names
+
+
+def _quotable(text: str) -> str:
+    """A text as MLIR has it between quotes: the names of others' ops and generators are any."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    return "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}"
+        for b in text.encode("utf-8", "replace"))
