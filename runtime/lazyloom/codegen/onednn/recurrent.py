@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from ...ops.derived import BACKWARD, types_of
 from ...ops.recurrent_gradients import LAYOUTS, kept
-from ..generator import YES, Answer, Call, Layout, No, Region
+from ..generator import Answer, Call, Layout, No, Region
+from ..worth import at_least
 from . import library
 from .plan import Plan, Value, parts_of
 
@@ -66,11 +67,8 @@ def supports(call: Call) -> Answer:
     if dtypes != {"float32"}:
         return No(f"dtype {' and '.join(sorted(dtypes))}, expected float32")
     size = _sizes(call)
-    if size.steps < FEWEST:
-        return No(f"{size.steps} steps, expected {FEWEST} or more to be worth packing weights")
-    if work(call) < SMALL:
-        return No(f"{work(call)} multiplications, expected {SMALL} or more to be worth a call")
-    return YES
+    enough = at_least(size.steps, FEWEST, "steps")
+    return enough if not enough else at_least(work(call), SMALL, "multiplications")
 
 
 def work(call: Call) -> int:
