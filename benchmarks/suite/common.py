@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -28,6 +29,11 @@ def set_torch_threads(torch: Any) -> None:
     count = threads()
     if count is not None:
         torch.set_num_threads(count)
+
+
+def autocasting(torch: Any, wanted: bool) -> Any:
+    """A context in which forward passes are in bfloat16 where PyTorch has them so, if wanted."""
+    return torch.autocast("cpu", torch.bfloat16) if wanted else contextlib.nullcontext()
 
 
 def torch_training(loss_of: Callable[[], Any], optimizer: Any) -> Turn:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
-from suite.common import set_torch_threads, torch_training
+from suite.common import autocasting, set_torch_threads, torch_training
 
 STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))
 CLASSES = 1000
@@ -50,7 +50,8 @@ def start(batch: int, size: int) -> tuple[Arrays, Any, Any]:
 
 
 def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
-               device: str | None = None, channels_last: bool = False) -> Turn:  # fmt: skip
+               device: str | None = None, channels_last: bool = False,
+               autocast: bool = False) -> Turn:  # fmt: skip
     """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
     nn, F = torch.nn, torch.nn.functional
     initial, images, labels = start(batch, size)
@@ -108,7 +109,8 @@ def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
 
     def loss_of() -> Any:
-        return F.cross_entropy(model(x), y)
+        with autocasting(torch, autocast):
+            return F.cross_entropy(model(x), y)
 
     return torch_training(loss_of, optimizer)
 

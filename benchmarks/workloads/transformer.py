@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
-from suite.common import set_torch_threads, torch_training
+from suite.common import autocasting, set_torch_threads, torch_training
 
 LAYERS = 4
 VOCABULARY = 1024
@@ -87,7 +87,7 @@ def loss_by_hand(
 
 
 def with_torch(torch: Any, width: int, heads: int, batch: int, length: int,
-               compile: bool = False) -> Turn:  # fmt: skip
+               compile: bool = False, autocast: bool = False) -> Turn:  # fmt: skip
     """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
     nn, F = torch.nn, torch.nn.functional
     initial, x, y = start(width, batch, length)
@@ -138,7 +138,8 @@ def with_torch(torch: Any, width: int, heads: int, batch: int, length: int,
     tokens, targets = torch.tensor(x).long(), torch.tensor(y).long()
 
     def loss_of() -> Any:
-        return F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
+        with autocasting(torch, autocast):
+            return F.cross_entropy(run(tokens).reshape(-1, VOCABULARY), targets.reshape(-1))
 
     return torch_training(loss_of, optimizer)
 

@@ -122,6 +122,20 @@ def test_max_pool_gives_nan_and_the_gradient_to_the_first_of_equals(window: Any)
     assert np.isnan(run("max_pool", x, window=window, strides=(5, 5))).all()
 
 
+def test_max_pool_adds_its_gradient_in_float32() -> None:
+    """An element that several windows choose: in bfloat16, 1 + 2**-8 would be 1 each time."""
+    x = np.zeros((1, 3, 3))
+    x[0, 1, 1] = 1.0
+    weights = jax.numpy.asarray([[[1.0, 2**-8], [2**-8, 2**-8]]], "bfloat16")
+
+    def loss(x: Any) -> Any:
+        return jax.numpy.sum(run("max_pool", x, window=(2, 2), strides=(1, 1)) * weights)
+
+    found = jax.jit(jax.grad(loss))(jax.numpy.asarray(x, "bfloat16"))
+    assert found.dtype == "bfloat16"
+    assert float(found[0, 1, 1]) == 1 + 2**-6 and float(abs(found).sum()) == 1 + 2**-6
+
+
 def test_ignored_labels_neither_count_nor_get_a_gradient() -> None:
     logits = np.array([[1.0, 2.0, 3.0], [NAN, 0.0, 0.0]])
     labels = np.array([2, -100])

@@ -55,6 +55,9 @@ def max_pool(
         return lax.reduce_window(
             x, _least(x.dtype), lax.max, (1,) * lead + window, (1,) * lead + steps,
             [(0, 0)] * lead + list(zip(low, high, strict=True)))
+    # XLA would round each of the chain's selects to half precision, and not see that it is exact
+    given = x
+    x = widened(x)
     parts = _slices(x, _least(x.dtype), window, steps, low, high, away)
     best = next(parts)
     for part in parts:
@@ -62,7 +65,7 @@ def max_pool(
         if is_inexact(x):
             better = lax.bitwise_or(better, lax.ne(part, part))
         best = lax.select(better, part, best)
-    return best
+    return lax.convert_element_type(best, given.dtype)
 
 
 @op(
