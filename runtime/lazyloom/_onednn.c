@@ -1,15 +1,18 @@
 /* Runs primitives of oneDNN as a region of a program: in stages, each of lanes that threads share.
 
-   Plan(functions, memories, stages, room, owner): functions are addresses of dnnl_primitive_execute,
-   dnnl_memory_set_data_handle, omp_get_max_threads and omp_set_num_threads, the last two 0 for a
-   library without OpenMP. memories are (address, buffer, offset in bytes), where buffer is the
-   number of an operand or result, or -1 for room that lasts for a run. stages are (threads of
-   OpenMP in a lane, lanes), lanes (address of a stream, steps), and steps (address of a primitive,
-   ((argument, number of a memory), ...)). The steps of a lane run one after the other, the lanes of
-   a stage in any order or at once, and the stages one after the other. A step may also be
-   ("unfold" or "fold", number of the images, number of the rows, numbers of a Window): what turns a
-   convolution into a product; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of
-   a recurrent layer. It is run by the function at
+   Plan(functions, memories, stages, room, kept, owner): functions are addresses of
+   dnnl_primitive_execute, dnnl_memory_set_data_handle, omp_get_max_threads and omp_set_num_threads,
+   the last two 0 for a library without OpenMP. memories are (address, buffer, offset in bytes),
+   where buffer is the number of an operand or result, -1 for room that lasts for a run, or -2 for
+   room that the plan keeps, whose sizes are room and kept. stages are (threads of OpenMP in a lane,
+   lanes), lanes (address of a stream, steps), and steps (address of a primitive, ((argument, number
+   of a memory), ...)). The steps of a lane run one after the other, the lanes of a stage in any
+   order or at once, and the stages one after the other. A step may also be ("unfold" or "fold",
+   number of the images, number of the rows, numbers of a Window): what turns a convolution into a
+   product; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of a recurrent
+   layer; or ("once", address of a primitive, its arguments, number of a memory, bytes): a primitive
+   that writes to kept room, and is run only where that memory does not hold the bytes with which it
+   was run last. A plan is run by the function at
    Plan.function, given Plan.state. The library comes with neither headers nor a version of its own:
    what is called has not changed since oneDNN 1.
 
@@ -77,6 +80,10 @@ typedef struct {
     Loop *loop;
     int folds;
     Py_ssize_t images, array;
+    /* of a step that is run once: what it was run with */
+    Py_ssize_t source, bytes;
+    char *seen;
+    int done;
 } Step;
 
 typedef struct {
@@ -98,6 +105,7 @@ typedef struct {
     GetThreads get_threads;
     SetThreads set_threads;
     Py_ssize_t memories, count, room;
+    char *kept;
     Memory *memory;
     char **data; /* where the memories are in this run */
     Stage *stages;
@@ -211,7 +219,9 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
     int before = plan->get_threads ? plan->get_threads() : 0;
     if (before && before != stage->threads) plan->set_threads(stage->threads);
     for (Py_ssize_t k = 0; k < lane->count; k++) {
-        const Step *s = &lane->steps[k];
+        Step *s = &lane->steps[k];
+        if (s->seen && s->done && !memcmp(s->seen, plan->data[s->source], (size_t)s->bytes))
+            continue;
         if (s->window) {
             float *images = (float *)plan->data[s->images], *array = (float *)plan->data[s->array];
             if (s->folds) fold(s->window, images, array);
@@ -223,6 +233,10 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
             continue;
         }
         int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
+        if (s->seen) {
+            s->done = !status;
+            memcpy(s->seen, plan->data[s->source], (size_t)s->bytes);
+        }
         if (status) {
             snprintf(wrong, WORDS, "oneDNN: a primitive gave status %d", status);
             break;
@@ -383,7 +397,8 @@ static const char *run(void *state, void *const *buffers)
         snprintf(message, WORDS, "oneDNN: there is no memory for what lies between primitives");
     for (Py_ssize_t k = 0; !*message && k < self->memories; k++) {
         const Memory *m = &self->memory[k];
-        self->data[k] = (m->buffer < 0 ? room : (char *)buffers[m->buffer]) + m->offset;
+        char *begin = m->buffer == -2 ? self->kept : m->buffer < 0 ? room : buffers[m->buffer];
+        self->data[k] = begin + m->offset;
         int status = self->set_handle(m->memory, self->data[k]);
         if (status) snprintf(message, WORDS, "oneDNN: memory %zd gave status %d", k, status);
     }
@@ -404,6 +419,7 @@ static void plan_dealloc(PyObject *object)
                 PyMem_Free(lane->steps[k].arguments);
                 PyMem_Free(lane->steps[k].window);
                 PyMem_Free(lane->steps[k].loop);
+                free(lane->steps[k].seen);
             }
             PyMem_Free(lane->steps);
         }
@@ -412,6 +428,7 @@ static void plan_dealloc(PyObject *object)
     PyMem_Free(self->stages);
     PyMem_Free(self->memory);
     PyMem_Free(self->data);
+    free(self->kept);
     pthread_mutex_destroy(&self->turn);
     Py_XDECREF(self->owner);
     Py_TYPE(object)->tp_free(object);
@@ -481,7 +498,20 @@ static int read_step(Plan *self, Step *step, PyObject *given)
         return read_window(self, step, given);
     unsigned long long primitive;
     PyObject *arguments;
-    if (!PyArg_ParseTuple(given, "KO!", &primitive, &PyTuple_Type, &arguments)) return -1;
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 5) {
+        const char *kind;
+        if (!PyArg_ParseTuple(given, "sKO!nn", &kind, &primitive, &PyTuple_Type, &arguments,
+                              &step->source, &step->bytes))
+            return -1;
+        if (step->source < 0 || step->source >= self->memories || step->bytes < 1) {
+            PyErr_SetString(PyExc_ValueError, "a step that is run once has no such memory");
+            return -1;
+        }
+        step->seen = malloc((size_t)step->bytes);
+        if (!step->seen) return -1;
+    } else if (!PyArg_ParseTuple(given, "KO!", &primitive, &PyTuple_Type, &arguments)) {
+        return -1;
+    }
     step->primitive = (void *)(uintptr_t)primitive;
     step->count = (int)PyTuple_GET_SIZE(arguments);
     step->arguments = PyMem_Calloc((size_t)step->count + 1, sizeof *step->arguments);
@@ -554,13 +584,13 @@ static int read_plan(Plan *self, PyObject *memories, PyObject *stages)
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *names)
 {
-    static char *known[] = {"functions", "memories", "stages", "room", "owner", NULL};
+    static char *known[] = {"functions", "memories", "stages", "room", "kept", "owner", NULL};
     unsigned long long execute, set_handle, get_threads, set_threads;
     PyObject *memories, *stages, *owner;
-    Py_ssize_t size;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "(KKKK)O!O!nO:Plan", known, &execute,
+    Py_ssize_t size, kept;
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "(KKKK)O!O!nnO:Plan", known, &execute,
                                      &set_handle, &get_threads, &set_threads, &PyTuple_Type,
-                                     &memories, &PyTuple_Type, &stages, &size, &owner))
+                                     &memories, &PyTuple_Type, &stages, &size, &kept, &owner))
         return NULL;
     Plan *self = (Plan *)type->tp_alloc(type, 0);
     if (!self) return NULL;
@@ -574,6 +604,12 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *arguments, PyObject *nam
     self->room = size;
     Py_INCREF(owner);
     self->owner = owner;
+    void *room_kept = NULL;
+    if (kept > 0 && posix_memalign(&room_kept, 4096, (size_t)kept)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    self->kept = room_kept;
     if (read_plan(self, memories, stages)) {
         if (!PyErr_Occurred()) PyErr_NoMemory();
         Py_DECREF(self);

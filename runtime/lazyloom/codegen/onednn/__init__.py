@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
-from . import convolution, library, products, recurrent
+from ..patterns import Pattern
+from . import convolution, int8, library, products, quantized, recurrent
 from .plan import Plan
 
 
@@ -42,13 +43,15 @@ _KINDS: Final = {
     "dot_general": _PRODUCT, "dot_general.vjp": _PRODUCT, "matmul": _PRODUCT,
     "matmul.vjp": _PRODUCT,
     "lstm": _RECURRENT, "lstm.fwd": _RECURRENT, "lstm.bwd": _RECURRENT,
+    "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
+                      lambda call: call.results[0].size),
 }
 #: multiplications a second that an estimate rests on
 _SPEED: Final = 5e10
 
 
 class OneDnn(Generator):
-    """Regions of one op each, as primitives of oneDNN."""
+    """Regions of one op each, or of one with what is quantised around it, as primitives."""
 
     name = "onednn"
     priority = 10
@@ -65,22 +68,37 @@ class OneDnn(Generator):
             return No(f"no op of {', '.join(_KINDS)}")
         return kind.supports(call)
 
+    def patterns(self) -> Sequence[Pattern]:
+        """What is quantised around convolutions and products."""
+        return quantized.patterns()
+
+    def worthwhile(self, region: Region) -> Answer:
+        """Groups that are wired as they have to be, and every op."""
+        return int8.worthwhile(region) if int8.is_group(region) else YES
+
     def runs_alone(self, call: Call) -> Answer:
         """Convolutions; NumPy's own products are as quick."""
         return YES if call.op.startswith("conv") else No("NumPy has a product of its own")
 
     def seconds(self, region: Region) -> float | None:
         """By the number of multiplications."""
+        if int8.is_group(region):
+            return quantized.work(region.calls) / (4 * _SPEED)
         return sum(_KINDS[c.op].work(c) for c in region.calls) / _SPEED
 
     def layouts(self, region: Region) -> Sequence[Layout] | None:
         """Channels last."""
+        if int8.is_group(region):
+            return int8.layouts(region)
         return _KINDS[region.calls[0].op].layouts(region)
 
     def build(self, region: Region) -> Code:
         """The primitives, made once."""
         plan = Plan(library.opened(self.path))
-        _KINDS[region.calls[0].op].add(plan, region)
+        if int8.is_group(region):
+            int8.add(plan, region)
+        else:
+            _KINDS[region.calls[0].op].add(plan, region)
         return plan.code()
 
 

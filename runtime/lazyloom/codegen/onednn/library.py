@@ -8,7 +8,7 @@ import ctypes.util
 import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 #: a path of the library to use
@@ -19,13 +19,19 @@ _MOST: Final = 12
 _Dims = ctypes.c_int64 * _MOST
 
 #: values of oneDNN's enumerations, by their names there
-BF16, F32 = 2, 3
+BF16, F32, S8, U8 = 2, 3, 5, 6
 ANY: Final = 1
-FORWARD_TRAINING: Final = 64
+FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
 CONVOLUTION_DIRECT: Final = 1
+RELU, CLIP, POOLING_MAX = 0x20, 0x2E, 0x1FF
+BINARY_ADD, BINARY_DIV = 0x1FFF0, 0x1FFF4
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
 DST_MD, DIFF_DST_MD, SCRATCHPAD_MD = 133, 134, 136
-SRC, DST, WEIGHTS, SCRATCHPAD = 1, 17, 33, 80
+SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
+#: added to an argument: what it is multiplied with
+SCALES: Final = 4096
+#: an argument of the first step that follows a primitive
+AFTER: Final = 32768
 #: the first of several sources
 MULTIPLE_SRC: Final = 1024
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
@@ -93,10 +99,7 @@ class Library:
         self.engine: Final = self._new("engine", 1, ctypes.c_size_t(0))
         #: room that primitives need is a memory among their arguments: what they take by themselves
         #: belongs to the thread that makes them, and they run on others
-        self.attributes: Final = self._new("primitive_attr")
-        status = self.dll.dnnl_primitive_attr_set_scratchpad_mode(self._p(self.attributes), 1)
-        if status:
-            raise OneDnnError(f"dnnl_primitive_attr_set_scratchpad_mode: {status}")
+        self.attributes: Final = self._attributes()
         openmp: list[Any] = [getattr(self.dll, name, None)
                              for name in ("omp_get_max_threads", "omp_set_num_threads")]
         self._openmp: Final = () if None in openmp else tuple(openmp)
@@ -152,16 +155,51 @@ class Library:
         return self._new("memory_desc", len(shape), self.dims(shape), dtype, ANY,
                           by="create_with_tag")
 
-    def primitive_desc(self, kind: str, *arguments: Any) -> Object:
+    def primitive_desc(
+        self, kind: str, *arguments: Any, attributes: Object | None = None
+    ) -> Object:
         """What a primitive of that kind would be; Objects among the arguments are passed on.
 
-        The attributes, which are the last argument of all, are added.
+        The attributes, which are the last argument of all, are added: those of every primitive
+        by default.
 
         Raises OneDnnError where oneDNN has none.
         """
         given = [self._p(a) if isinstance(a, Object) or a is None else a
-                 for a in (*arguments, self.attributes)]
-        return self._new(kind, self._p(self.engine), *given, by="primitive_desc_create")
+                 for a in (*arguments, attributes or self.attributes)]
+        return self._new(kind, self._p(self.engine), *given, by="primitive_desc_create",
+                         keeps=attributes)
+
+    def attributes_with(
+        self, scales: Mapping[int, int], after: Sequence[tuple[Any, ...]] = ()
+    ) -> Object:
+        """Attributes of a primitive.
+
+        Args:
+            scales: by argument, which axes have a number for each of their places, as bits.
+            after: what follows: (kind, argument...), as dnnl_post_ops_append_<kind> takes it.
+        """
+        found = self._attributes()
+        for argument, mask in scales.items():
+            self._call("primitive_attr_set_scales_mask", found, argument, mask)
+        if after:
+            steps = self._new("post_ops")
+            for kind, *given in after:
+                self._call(f"post_ops_append_{kind}", steps, *given)
+            self._call("primitive_attr_set_post_ops", found, steps)
+        return found
+
+    def _attributes(self) -> Object:
+        found = self._new("primitive_attr")
+        self._call("primitive_attr_set_scratchpad_mode", found, 1)
+        return found
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self.dll, f"dnnl_{name}")(
+            *[self._p(a) if isinstance(a, Object) or a is None else
+              ctypes.c_float(a) if isinstance(a, float) else a for a in arguments])
+        if status:
+            raise OneDnnError(f"dnnl_{name}: {_STATUS.get(status, status)}")
 
     def reorder_desc(self, source: Object, target: Object) -> Object:
         """What a reorder of an array would be."""

@@ -14,6 +14,8 @@ from .library import Library, Object
 DTYPES: Final = {"float32": library.F32, "bfloat16": library.BF16}
 #: where what lies between primitives begins
 _ALIGNED: Final = 4096
+#: the buffer that lasts as long as the plan
+_KEPT: Final = -2
 
 
 def strides_of(shape: Sequence[int], layout: Layout) -> list[int]:
@@ -52,6 +54,7 @@ class Plan:
         self.memories: Final[list[tuple[int, int, int]]] = []
         self.stages: Final[list[tuple[int, list[_Steps]]]] = []
         self.room = 0
+        self.kept = 0
         self.owners: Final[list[Object]] = []
         self.stage(lib.threads)
 
@@ -69,10 +72,12 @@ class Plan:
         """The threads of primitives in this stage."""
         return self.stages[-1][0]
 
-    def primitive_desc(self, kind: str, *arguments: Any) -> Object:
+    def primitive_desc(
+        self, kind: str, *arguments: Any, attributes: Object | None = None
+    ) -> Object:
         """As :meth:`Library.primitive_desc`, for this stage's number of threads."""
         with self.lib.with_threads(self.threads):
-            return self.lib.primitive_desc(kind, *arguments)
+            return self.lib.primitive_desc(kind, *arguments, attributes=attributes)
 
     def value(self, desc: Object, buffer: int = -1, offset: int = 0) -> Value:
         """An operand or result of the region, or by default an array between primitives.
@@ -86,6 +91,23 @@ class Plan:
             self.room += -(-self.lib.size(desc) // _ALIGNED) * _ALIGNED
         self.memories.append((memory.pointer, buffer, offset))
         return Value(len(self.memories) - 1, desc)
+
+    def once(self, source: Value, wanted: Object) -> Value:
+        """An array of the region as a primitive wants it, reordered only where it has changed.
+
+        For weights: the plan keeps them, and what they were made from.
+        """
+        memory = self.lib.memory(wanted)
+        self.owners.append(memory)
+        self.memories.append((memory.pointer, _KEPT, self.kept))
+        self.kept += -(-self.lib.size(wanted) // _ALIGNED) * _ALIGNED
+        found = Value(len(self.memories) - 1, wanted)
+        with self.lib.with_threads(self.threads):
+            self.run(self.lib.reorder_desc(source.desc, wanted),
+                     {library.SRC: source, library.DST: found})
+        steps = self.stages[-1][1][-1]
+        steps[-1] = ("once", *steps[-1], source.number, self.lib.size(source.desc))
+        return found
 
     def part(self, value: Value, desc: Object, offset: int = 0) -> Value:
         """A part of an array, which begins at an offset in bytes."""
@@ -155,7 +177,7 @@ class Plan:
             if given:
                 stages.append((threads, tuple(given)))
         made = native.Plan(
-            self.lib.functions, tuple(self.memories), tuple(stages), self.room,
+            self.lib.functions, tuple(self.memories), tuple(stages), self.room, self.kept,
             (self.lib, *streams, *self.owners))
         return NativeCode(made.function, made.state, made)
 

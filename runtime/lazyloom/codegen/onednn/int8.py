@@ -1,0 +1,358 @@
+"""Convolutions and products of int8 numbers, and maxima over windows of them, as primitives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ...types import TensorType
+from ..generator import YES, Answer, Call, Layout, No, Region
+from . import convolution, library
+from .library import Object
+from .plan import Plan, Value, parts_of, strides_of
+from .quantized import NARROW, PREFIX, PRODUCTS, Group, group_of, summed_axis, work
+
+#: dtypes of arrays here, as oneDNN numbers them
+_DTYPES: Final = {"int8": library.S8, "uint8": library.U8, "float32": library.F32}
+
+
+def is_group(region: Region) -> bool:
+    """Whether a region is one of the groups of :mod:`.quantized`."""
+    return any(name.startswith(PREFIX) for name, _ in region.composites)
+
+
+def worthwhile(region: Region) -> Answer:
+    """Whether a group is wired as one has to be, or why not."""
+    found = group_of(region)
+    return found if isinstance(found, No) else YES
+
+
+def supports_pooling(call: Call) -> Answer:
+    """Whether maxima over windows are of what is quantised, channels and all."""
+    x = call.operands[0]
+    assert x is not None
+    if x.dtype.name not in NARROW:
+        return No(f"dtype {x.dtype.name}, expected {' or '.join(NARROW)}")
+    if not 3 <= x.ndim <= 5 or len(call.attributes["window"]) != x.ndim - 2:
+        return No("windows over other axes than those behind samples and channels")
+    if min(*_window(call).low, *_window(call).high) < 0:
+        return No("negative padding")
+    return YES
+
+
+def pooling_layouts(region: Region) -> Sequence[Layout]:
+    """Channels last."""
+    ndim = region.results[0].ndim
+    return [(0, *range(2, ndim), 1)] * 2
+
+
+def layouts(region: Region) -> Sequence[Layout] | None:
+    """Images have their channels last; everything else lies as it does."""
+    group = group_of(region)
+    assert isinstance(group, Group)
+    if group.call.op in PRODUCTS:
+        return None
+    ndim = group.call.results[0].ndim
+    last: Layout = (0, *range(2, ndim), 1)
+    found: list[Layout] = [tuple(range(t.ndim)) for t in region.operands]
+    found[group.image.data] = last
+    if group.other is not None:
+        found[group.other.data] = last
+    return [*found, last]
+
+
+class _Window(NamedTuple):
+    """What moves over images, with one number for each axis; dilation 0 for neighbours."""
+
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+def _window(call: Call) -> _Window:
+    a = call.attributes
+    if call.op == "conv":
+        w = call.operands[1]
+        assert w is not None
+        g = convolution.geometry_of(call)
+        return _Window(w.shape[2:], g.strides, g.dilation, g.low, g.high)
+    n = len(a["window"])
+
+    def spread(name: str, default: int) -> tuple[int, ...]:
+        return tuple(a[name]) if a[name] is not None else (default,) * n
+
+    return _Window(tuple(a["window"]), spread("strides", 1),
+                   tuple(d - 1 for d in spread("dilation", 1)), spread("padding_low", 0),
+                   spread("padding_high", 0))
+
+
+class _Piece(NamedTuple):
+    """A part of the work: some images, of these some rows, and what makes them.
+
+    Attributes:
+        first, images: which of them, and how many.
+        made: where the rows of the result begin, and how many they are.
+        read: where those of the operand begin, and how many.
+        low, high: rows of padding.
+    """
+
+    first: int
+    images: int
+    made: tuple[int, int]
+    read: tuple[int, int]
+    low: int
+    high: int
+
+
+def _pieces(x: TensorType, out: TensorType, w: _Window, lanes: int) -> list[_Piece]:
+    """Whole images, or where there are fewer than lanes, some rows of one."""
+    rows, height = out.shape[2], x.shape[2]
+    if out.shape[0] >= lanes:
+        return [_Piece(first, count, (0, rows), (0, height), w.low[0], w.high[0])
+                for first, count in parts_of(out.shape[0], lanes)]
+    found = []
+    for image in range(out.shape[0]):
+        for begin, count in parts_of(rows, -(-lanes // out.shape[0])):
+            above = begin * w.strides[0] - w.low[0]
+            below = above + (count - 1) * w.strides[0] + (w.dilation[0] + 1) * (w.size[0] - 1) + 1
+            first, last = max(above, 0), min(below, height)
+            if last <= first:
+                # rows of padding alone
+                return [_Piece(0, out.shape[0], (0, rows), (0, height), w.low[0], w.high[0])]
+            found.append(_Piece(image, 1, (begin, count), (first, last - first),
+                                first - above, max(below - height, 0)))
+    return found
+
+
+def _images(
+    plan: Plan, t: TensorType, k: int, part: tuple[int, int], rows: tuple[int, int]
+) -> Value:
+    """Some images of an array with channels last, of these some rows."""
+    last = (0, *range(2, t.ndim), 1)
+    strides = strides_of(t.shape, last)
+    shape = (part[1], t.shape[1], rows[1], *t.shape[3:])
+    begin = part[0] * strides[0] + rows[0] * strides[2]
+    # one image of fewer rows is an array by itself
+    desc = plan.lib.strided(shape, _DTYPES[t.dtype.name], strides_of(shape, last))
+    return plan.value(desc, k, begin * t.dtype.numpy.itemsize)
+
+
+def _lanes(plan: Plan, size: int) -> int:
+    if size < convolution.SPLIT:
+        return 1
+    return plan.lib.threads * convolution.finer(size)
+
+
+def pooling(plan: Plan, region: Region) -> None:
+    """Add maxima over windows to a plan."""
+    call = region.calls[0]
+    x, out = region.operands[0], region.results[0]
+    w = _window(call)
+    plan.stage()
+    dims = plan.lib.dims
+    for p in _pieces(x, out, w, _lanes(plan, out.size * math.prod(w.size))):
+        plan.lane()
+        image = _images(plan, x, 0, (p.first, p.images), p.read)
+        result = _images(plan, out, 1, (p.first, p.images), p.made)
+        desc = plan.primitive_desc(
+            "pooling_forward", library.FORWARD_INFERENCE, library.POOLING_MAX, image.desc,
+            result.desc, dims(w.strides), dims(w.size), dims(w.dilation),
+            dims((p.low, *w.low[1:])), dims((p.high, *w.high[1:])))
+        plan.run(desc, {library.SRC: image, library.DST: result})
+
+
+class _Adding:
+    """A group that is being added to a plan.
+
+    oneDNN multiplies the sum of products with both scales, adds the bias, then what follows, and
+    divides by the scale of the result. What else is added has a scale of its own, in units of
+    which all the others are given: it is added as the integers that it is.
+    """
+
+    def __init__(self, plan: Plan, region: Region, group: Group) -> None:
+        self.plan: Final = plan
+        self.region: Final = region
+        self.group: Final = group
+        w = group.call.operands[1]
+        assert w is not None
+        self.weight: Final = region.operands[group.weight.data]
+        self.result: Final = region.results[0]
+        self.outputs: Final = (
+            w.shape[0] if group.call.op == "conv" else w.shape[1 - summed_axis(group.call)])
+        plan.stage()
+        self.scale: Final = self._in_units(group.image.scale, 1)
+        self.bias: Final = (
+            None if group.bias is None else self._in_units(group.bias, self.outputs))
+        self.made: Final = None if group.scale is None else self._in_units(group.scale, 1)
+
+    def _vector(self, size: int) -> Object:
+        return self.plan.lib.strided((size,), library.F32, (1,))
+
+    def _in_units(self, k: int, size: int) -> Value:
+        """Numbers of the region divided by the scale of what is added."""
+        value = self.plan.value(self._vector(size), k)
+        if self.group.other is None:
+            return value
+        found = self.plan.value(self._vector(size))
+        unit = self.plan.value(self._vector(1), self.group.other.scale)
+        desc = self.plan.primitive_desc(
+            "binary", library.BINARY_DIV, value.desc, unit.desc, found.desc)
+        self.plan.run(desc, {library.SRC: value, library.SRC_1: unit, library.DST: found})
+        return found
+
+    def attributes(self, mask: int, added: Value | None) -> Object:
+        """Of the primitive; ``mask`` says which axes of the weights are channels."""
+        scales = {library.SRC: 0, library.WEIGHTS: mask if self.group.channels else 0}
+        if self.made is not None:
+            scales[library.DST] = 0
+        after: list[tuple[object, ...]] = []
+        if added is not None:
+            after.append(("binary", library.BINARY_ADD, added.desc))
+        if self.group.after == "relu":
+            after.append(("eltwise", library.RELU, 0.0, 0.0))
+        elif self.group.after == "relu6":
+            after.append(("eltwise", library.CLIP, 0.0, 6.0))
+        return self.plan.lib.attributes_with(scales, after)
+
+    def scales(self, first: int, count: int) -> dict[int, Value]:
+        """The arguments with scales, for some channels of the result."""
+        each = self.group.channels
+        found = {
+            library.SCALES | library.SRC: self.scale,
+            library.SCALES | library.WEIGHTS: self.plan.value(
+                self._vector(count if each else 1), self.group.weight.scale,
+                4 * first if each else 0)}
+        if self.made is not None:
+            found[library.SCALES | library.DST] = self.made
+        return found
+
+    def convolution(self) -> None:
+        """Lanes for parts of the images, after the weights' reorder."""
+        plan, lib, group = self.plan, self.plan.lib, self.group
+        x = self.region.operands[group.image.data]
+        g = convolution.geometry_of(group.call)
+        w = _window(group.call)
+        shape = list(self.weight.shape)
+        if g.groups > 1:
+            shape = [g.groups, shape[0] // g.groups, *shape[1:]]
+        given = plan.value(
+            lib.strided(shape, library.S8, strides_of(shape, tuple(range(len(shape))))),
+            group.weight.data)
+        orders: list[Value] = []
+        todo = []
+        result_at = len(self.region.operands)
+        size = convolution.work(group.call)
+        for p in _pieces(x, self.result, w, _lanes(plan, size)):
+            image = _images(plan, x, group.image.data, (p.first, p.images), p.read)
+            result = _images(plan, self.result, result_at, (p.first, p.images), p.made)
+            added = None if group.other is None else _images(
+                plan, self.region.operands[group.other.data], group.other.data,
+                (p.first, p.images), p.made)
+            attributes = self.attributes(3 if g.groups > 1 else 1, added)
+            dims = lib.dims
+
+            def described(weights: Object) -> Object:
+                return plan.primitive_desc(
+                    "convolution_forward", library.FORWARD_INFERENCE, library.CONVOLUTION_DIRECT,
+                    image.desc, weights, self.bias and self.bias.desc, result.desc,  # noqa: B023
+                    dims(w.strides), dims(w.dilation), dims((p.low, *w.low[1:])),  # noqa: B023
+                    dims((p.high, *w.high[1:])), attributes=attributes)  # noqa: B023
+
+            desc, weights = _chosen(plan, orders, given, described, lib.any(shape, library.S8))
+            arguments = {library.SRC: image, library.WEIGHTS: weights, library.DST: result,
+                         **self.scales(0, self.outputs)}
+            if self.bias is not None:
+                arguments[library.BIAS] = self.bias
+            if added is not None:
+                arguments[library.AFTER | library.SRC_1] = added
+            todo.append((desc, arguments))
+        plan.stage()
+        for desc, arguments in todo:
+            plan.lane()
+            plan.run(desc, arguments)
+
+    def product(self) -> None:
+        """Lanes for parts of the rows, or where these are few of the columns."""
+        plan, lib, group = self.plan, self.plan.lib, self.group
+        x = self.region.operands[group.image.data]
+        inner = x.shape[-1]
+        rows, columns = x.size // inner, self.outputs
+        lanes = _lanes(plan, work([group.call]))
+        turned = summed_axis(group.call) == 1
+        by_rows = rows >= 16 * lanes
+        parts = [(at, count, 0, columns) for at, count in parts_of(rows, lanes)] if by_rows else [
+            (0, rows, at, count) for at, count in parts_of(columns, lanes)]
+        todo = []
+        orders: list[Value] = []
+        for row, height, column, width in parts:
+            image = self._matrix(group.image.data, x, row * inner, height, inner, inner)
+            result = self._matrix(len(self.region.operands), self.result, row * columns + column,
+                                  height, width, columns)
+            added = None if group.other is None else self._matrix(
+                group.other.data, self.region.operands[group.other.data],
+                row * columns + column, height, width, columns)
+            given = plan.value(lib.strided(
+                (inner, width), library.S8, (1, inner) if turned else (columns, 1)),
+                group.weight.data, column * (inner if turned else 1))
+            bias = None
+            if self.bias is not None:
+                bias = plan.part(self.bias, lib.strided((1, width), library.F32, (width, 1)),
+                                 4 * column)
+            attributes = self.attributes(2, added)
+
+            def described(weights: Object) -> Object:
+                return plan.primitive_desc(
+                    "matmul", image.desc, weights, bias and bias.desc, result.desc,  # noqa: B023
+                    attributes=attributes)  # noqa: B023
+
+            if not by_rows:
+                orders = []
+            desc, weights = _chosen(
+                plan, orders, given, described, lib.any((inner, width), library.S8))
+            arguments = {library.SRC: image, library.WEIGHTS: weights, library.DST: result,
+                         **self.scales(column, width)}
+            if bias is not None:
+                arguments[library.BIAS] = bias
+            if added is not None:
+                arguments[library.AFTER | library.SRC_1] = added
+            todo.append((desc, arguments))
+        plan.stage()
+        for desc, arguments in todo:
+            plan.lane()
+            plan.run(desc, arguments)
+
+    def _matrix(
+        self, k: int, t: TensorType, begin: int, rows: int, columns: int, apart: int
+    ) -> Value:
+        """A part of an array of the region as rows that lie ``apart`` numbers from each other."""
+        desc = self.plan.lib.strided((rows, columns), _DTYPES[t.dtype.name], (apart, 1))
+        return self.plan.value(desc, k, begin * t.dtype.numpy.itemsize)
+
+
+def _chosen(
+    plan: Plan, orders: list[Value], given: Value, described: Callable[[Object], Object],
+    free: Object,
+) -> tuple[Object, Value]:  # fmt: skip
+    """A primitive and its weights, in an order that another part has already or as it likes."""
+    for known in orders:
+        try:
+            return described(known.desc), known
+        except library.OneDnnError:
+            pass  # it has none for that order
+    desc = described(free)
+    orders.append(plan.once(given, plan.lib.asked(desc, library.WEIGHTS_MD)))
+    return desc, orders[-1]
+
+
+def add(plan: Plan, region: Region) -> None:
+    """Add a group to a plan."""
+    group = group_of(region)
+    assert isinstance(group, Group)
+    adding = _Adding(plan, region, group)
+    if group.call.op == "conv":
+        adding.convolution()
+    else:
+        adding.product()
