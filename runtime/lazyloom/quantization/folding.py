@@ -1,0 +1,97 @@
+"""Normalisation by known moments becomes part of the convolution before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..evaluate.evaluate import read
+from ..ops.spec import lookup
+from ..tensor.host import from_host
+from .graph import Constant, Graph, Made, Op, Rewriter, Source
+
+_ADD, _BATCH_NORM, _CONV = lookup("add"), lookup("batch_norm_infer"), lookup("conv")
+
+
+def data_of(x: Source) -> Any:
+    """The data of a constant."""
+    assert isinstance(x, Constant)
+    return read(x.value)
+
+
+def constant(array: Any, like: Any = np.float32) -> Constant:
+    """A constant with the data of an array, in the dtype of ``like``."""
+    return Constant(from_host(np.asarray(array).astype(like)))
+
+
+def fold_batch_norms(graph: Graph) -> Graph:
+    """``batch_norm_infer(conv(x, w) + b)`` as one convolution with another weight and bias.
+
+    Where the weights and all that the normalisation is given are constants, of float32, and nothing
+    else uses what lies between.
+    """
+    uses = graph.uses()
+    new = Rewriter(graph)
+    for op in graph.ops:
+        parts = _convolution_before(op, uses)
+        if parts is None:
+            new.keep(op)
+            continue
+        conv, bias = parts
+        scale, shift = _scale_and_shift(op)
+        weight = data_of(conv.operands[1])  # type: ignore[arg-type]
+        axes = (-1, *(1,) * (weight.ndim - 1))
+        if bias is not None:
+            shift = shift + data_of(bias).reshape(-1) * scale
+        x = conv.operands[0]
+        assert x is not None
+        made = new.add("conv", [new.of(x), constant(weight * scale.reshape(axes))],
+                       **conv.spec.attrs)
+        shape = (1, -1, *(1,) * (weight.ndim - 2))
+        new.instead[Made(op, 0)] = new.add("add", [made, constant(shift.reshape(shape))])
+    return new.finished()
+
+
+def bias_of(op: Op) -> tuple[Source, Source] | None:
+    """Of a sum, the operand that is no constant, and what is added to each channel (axis 1)."""
+    if op.kind is not _ADD:
+        return None
+    result = op.types[0]
+    for x, b in (op.operands, op.operands[::-1]):
+        if isinstance(x, Made) and isinstance(b, Constant) and x.type == result:
+            shape = (*(1,) * (result.ndim - b.type.ndim), *b.type.shape)
+            if result.ndim > 1 and shape[1] == result.shape[1] == b.type.size:
+                return x, b
+    return None
+
+
+def _convolution_before(op: Op, uses: dict[Source, int]) -> tuple[Op, Source | None] | None:
+    """The convolution that an op normalises, and what is added to it."""
+    if op.kind is not _BATCH_NORM or op.types[0].dtype.name != "float32" or not all(
+        x is None or isinstance(x, Constant) for x in op.operands[1:]
+    ):
+        return None
+    x, bias = op.operands[0], None
+    if isinstance(x, Made) and uses[x] == 1:
+        found = bias_of(x.op)
+        if found is not None:
+            x, bias = found
+    if not isinstance(x, Made) or uses[x] != 1 or x.op.kind is not _CONV or not isinstance(
+        x.op.operands[1], Constant
+    ):
+        return None
+    return x.op, bias
+
+
+def _scale_and_shift(op: Op) -> tuple[Any, Any]:
+    """What a normalisation multiplies each channel with, and what it adds, in float64."""
+    mean, variance, weight, bias = [
+        None if x is None else data_of(x).astype(np.float64)
+        for x in (*op.operands[1:], None, None)[:4]]
+    assert mean is not None and variance is not None
+    scale = 1 / np.sqrt(variance + op.spec.attrs["eps"])
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean * scale
+    return scale, shift if bias is None else shift + bias

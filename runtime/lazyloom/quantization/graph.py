@@ -1,0 +1,237 @@
+"""What a function records, as a graph that can be rewritten and recorded again.
+
+The function runs once, on placeholders. What depends on none of them is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..errors import ArgumentError
+from ..ops.spec import OpDef, lookup
+from ..trace import graph as tracing
+from ..trace.graph import MAPPED, Node, Value
+from ..trace.mapping import BodyCall
+from ..trace.recording import record_spec
+from ..trace.scalars import Scalar
+from ..trace.specs import Spec, spec_of
+from ..trace.tape import Recomputed, value_of
+from ..types import TensorType
+
+
+class Op:
+    """An op of a graph: its spec, its operands, and the types of its results."""
+
+    __slots__ = ("spec", "operands", "types")
+
+    def __init__(
+        self, spec: Spec, operands: Sequence[Source | None], types: Sequence[TensorType]
+    ) -> None:
+        self.spec: Final = spec
+        self.operands: Final = tuple(operands)
+        self.types: Final = tuple(types)
+
+    @property
+    def kind(self) -> OpDef:
+        """The entry of the op table."""
+        return self.spec.op
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.name} : {', '.join(t.text for t in self.types)}>"
+
+
+class Made(NamedTuple):
+    """A result of an op."""
+
+    op: Op
+    number: int
+
+    @property
+    def type(self) -> TensorType:
+        """Its type."""
+        return self.op.types[self.number]
+
+
+class Given(NamedTuple):
+    """An argument of the function."""
+
+    number: int
+    type: TensorType
+
+
+class Constant:
+    """A value that depends on no argument. Two are equal only if they are one."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value: Final = value
+
+    @property
+    def type(self) -> TensorType:
+        """Its type."""
+        return self.value.type
+
+
+#: what an operand is
+Source: TypeAlias = "Made | Given | Constant | Scalar"
+
+
+class Graph(NamedTuple):
+    """Ops in an order in which they can run, and which of their results are returned."""
+
+    ops: list[Op]
+    results: list[Source]
+
+    def text(self) -> str:
+        """The ops for people to read, one a line."""
+        numbers = {op: n for n, op in enumerate(self.ops)}
+
+        def shown(x: Source | None) -> str:
+            if isinstance(x, Made):
+                return f"%{numbers[x.op]}" + (f".{x.number}" if x.number else "")
+            if isinstance(x, Given):
+                return f"argument {x.number}"
+            if isinstance(x, Constant):
+                return f"constant {x.type.text}"
+            return "_" if x is None else repr(x.number)
+
+        lines = [f"%{n} = {op.kind.name}({', '.join(map(shown, op.operands))}) : "
+                 f"{', '.join(t.text for t in op.types)}" for n, op in enumerate(self.ops)]
+        return "\n".join([*lines, f"return {', '.join(map(shown, self.results))}"])
+
+    def uses(self) -> dict[Source, int]:
+        """How often each result is an operand, or returned."""
+        found: dict[Source, int] = {}
+        for x in [x for op in self.ops for x in op.operands] + list(self.results):
+            if isinstance(x, Made):
+                found[x] = found.get(x, 0) + 1
+        return found
+
+    def run(self, arguments: Sequence[Value], also: Sequence[Source] = ()) -> list[Any]:
+        """Record the ops on arguments; the results, and then what else is asked for."""
+        values: dict[Source, Any] = {}
+
+        def of(x: Source | None) -> Any:
+            if isinstance(x, Constant):
+                return x.value
+            if isinstance(x, Given):
+                return arguments[x.number]
+            return values[x] if isinstance(x, Made) else x
+
+        with tracing.grad_mode(False):
+            for op in self.ops:
+                made = record_spec(op.spec, [of(x) for x in op.operands])
+                for n, value in enumerate(made if isinstance(made, tuple) else (made,)):
+                    values[Made(op, n)] = value
+        return [of(x) for x in (*self.results, *also)]
+
+
+def made_by(kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any) -> Op:
+    """A new op."""
+    spec = spec_of(lookup(kind) if isinstance(kind, str) else kind, attributes, len(operands))
+    return Op(spec, operands, spec.infer(
+        tuple(None if x is None else x.type for x in operands)))
+
+
+class Rewriter:
+    """Makes a graph anew, op by op: what takes the place of each source is looked up here."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph: Final = graph
+        self.uses: Final = graph.uses()
+        self.ops: Final[list[Op]] = []
+        self.instead: Final[dict[Source, Source]] = {}
+
+    def of(self, x: Source) -> Source:
+        """What takes the place of a source."""
+        return self.instead.get(x, x) if isinstance(x, Made) else x
+
+    def operands(self, op: Op) -> list[Source | None]:
+        """What takes the place of an op's operands."""
+        return [None if x is None else self.of(x) for x in op.operands]
+
+    def add(
+        self, kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any
+    ) -> Made:
+        """Add a new op; its first result."""
+        self.ops.append(made_by(kind, operands, **attributes))
+        return Made(self.ops[-1], 0)
+
+    def keep(self, op: Op) -> None:
+        """Add an op as it is, on what takes the place of its operands."""
+        new = Op(op.spec, self.operands(op), op.types)
+        self.ops.append(new)
+        self.instead.update({Made(op, n): Made(new, n) for n in range(len(op.types))})
+
+    def finished(self) -> Graph:
+        """The new graph, without what nothing uses."""
+        results = [self.of(x) for x in self.graph.results]
+        needed = {x.op for x in results if isinstance(x, Made)}
+        kept = []
+        for op in reversed(self.ops):
+            if op in needed:
+                kept.append(op)
+                needed.update(x.op for x in op.operands if isinstance(x, Made))
+        return Graph(kept[::-1], results)
+
+
+def recorded(
+    function: Callable[[list[Value]], Sequence[Value]], types: Sequence[TensorType],
+    call: BodyCall,
+) -> Graph:  # fmt: skip
+    """The graph of a function of values.
+
+    Raises ArgumentError where it does what cannot be recorded again, ReadForbiddenError where it
+    reads what depends on an argument.
+    """
+    with call, tracing.grad_mode(False):
+        given = [tracing.placeholder(t, call, False) for t in types]
+        found = list(function(given))
+    sources: dict[Node, Source] = {
+        v.node: Given(k, v.type) for k, v in enumerate(given)}
+    ops: dict[Node, Op] = {}
+    constants: dict[tuple[Node, int], Constant] = {}
+    memo = Recomputed()
+
+    def source(x: Any, index: int) -> Source:
+        if not isinstance(x, Node):
+            return x  # type: ignore[no-any-return]
+        if x in sources:
+            return sources[x]
+        if x in ops:
+            return Made(ops[x], index)
+        if (x, index) not in constants:
+            constants[x, index] = Constant(value_of(x, index, False, memo))
+        return constants[x, index]
+
+    order = _order([v.node for v in found], sources, call)
+    for n in order:
+        spec = n.spec
+        assert spec is not None
+        if spec.effect or spec.checked:
+            raise ArgumentError(
+                f"{call.name}: the {call.of} records {spec.op.name}, which has effects or checks "
+                "data; expected ops that depend on their operands alone")
+        operands: list[Source | None] = [
+            None if m is None else source(m, n.indices[p] if n.indices is not None else 0)
+            for p, m in enumerate(n.inputs)]
+        ops[n] = Op(spec, operands, n.types)
+    return Graph(list(ops.values()), [source(v.node, v.index) for v in found])
+
+
+def _order(roots: list[Node], sources: Mapping[Node, Source], call: BodyCall) -> list[Node]:
+    """The nodes that lead from placeholders to the roots, in the order of recording."""
+    seen: set[Node] = set()
+    order: list[Node] = []
+    stack = list(roots)
+    while stack:
+        n = stack.pop()
+        if n in seen or n in sources or n.state != MAPPED or n.seq <= call.start:
+            continue
+        seen.add(n)
+        order.append(n)
+        stack.extend([m for m in n.inputs if isinstance(m, Node)])
+    order.sort(key=tracing.by_sequence)
+    return order

@@ -1,0 +1,188 @@
+"""Which values of a graph are quantised, and the graph in which they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..dtypes import DType, float32, int8, uint8
+from ..ops.spec import lookup
+from .folding import bias_of, constant, data_of
+from .graph import Constant, Graph, Made, Op, Rewriter, Source
+
+_ADD, _CONV, _DOT, _MATMUL = (
+    lookup("add"), lookup("conv"), lookup("dot_general"), lookup("matmul"))
+_LIMITS: Final = (lookup("relu"), lookup("relu6"))
+
+
+class Scale(NamedTuple):
+    """How a value is quantised: one number of ``dtype`` stands for ``number``."""
+
+    number: float
+    dtype: DType
+
+
+class Weights(NamedTuple):
+    """Weights as integers, and a scale for each channel of the result."""
+
+    data: Constant
+    scale: Constant
+    axis: int
+
+
+def scale_of(low: float, high: float) -> Scale:
+    """The scale of values between two numbers: uint8 where none is negative, else int8."""
+    dtype = uint8 if low >= 0 else int8
+    number = max(high, -low) / np.iinfo(dtype.numpy).max
+    # nothing but zeros, or numbers of which float32 has no quotient
+    return Scale(number if number > 2.0**-120 else 1.0, dtype)
+
+
+def weights_of(op: Op) -> Weights:
+    """The weights of a convolution or product, rounded: the largest of each channel is 127."""
+    data = data_of(op.operands[1])  # type: ignore[arg-type]
+    axis = _channels(op)
+    others = tuple(d for d in range(data.ndim) if d != axis)
+    scale = np.abs(data).max(axis=others, keepdims=True).astype(np.float32) / np.float32(127)
+    scale = np.where(scale > 2.0**-120, scale, np.float32(1))
+    return Weights(constant(np.clip(np.rint(data / scale), -127, 127), np.int8),
+                   constant(scale.reshape(-1)), axis)
+
+
+def _channels(op: Op) -> int:
+    """The axis of the weights that is the channels of the result."""
+    if op.kind is _CONV:
+        return 0
+    return 1 - (op.spec.attrs["rhs_contract"][0] if op.kind is _DOT else 0)
+
+
+class Placing:
+    """What is quantised of a graph.
+
+    Attributes:
+        main: the convolutions and products with constant weights, in order.
+        values: what is quantised between ops, in order.
+        added: of a sum, the operand that is quantised, by position.
+    """
+
+    def __init__(self, graph: Graph, skip: Collection[int] = ()) -> None:
+        self.graph: Final = graph
+        self.uses: Final = graph.uses()
+        eligible = [op for op in graph.ops if _eligible(op)]
+        left = {n % len(eligible) for n in skip} if eligible else set()
+        self.main: Final = [op for n, op in enumerate(eligible) if n not in left]
+        chosen = set(self.main)
+        found: dict[Source, None] = {}
+        self.added: Final[dict[Op, int]] = {}
+        for op in graph.ops:
+            if op in chosen:
+                x = op.operands[0]
+                assert x is not None
+                found[x] = None
+            elif op.kind is _ADD:
+                other = self._other(op, chosen)
+                if other >= 0:
+                    x = op.operands[other]
+                    assert x is not None
+                    self.added[op] = other
+                    found[x] = None
+                    found[self._after(op)] = None
+        self.values: Final = list(found)
+
+    def _other(self, op: Op, main: set[Op]) -> int:
+        """Of a sum with the result of a convolution or product, the other operand; -1 for none."""
+        a, b = op.operands
+        if not isinstance(a, Made) or not isinstance(b, Made) or a == b or not (
+            a.type == b.type == op.types[0]
+        ):
+            return -1
+        for x, other in ((a, 1), (b, 0)):
+            if self.uses[x] == 1:
+                biased = bias_of(x.op)
+                y = x if biased is None else biased[0]
+                if isinstance(y, Made) and y.op in main and self.uses[y] == 1:
+                    return other
+        return -1
+
+    def _after(self, op: Op) -> Made:
+        """The result of a sum, or of what limits it."""
+        made = Made(op, 0)
+        if self.uses.get(made) == 1:
+            for user in self.graph.ops:
+                if made in user.operands and user.kind in _LIMITS:
+                    return Made(user, 0)
+        return made
+
+
+def _eligible(op: Op) -> bool:
+    """Whether an op is a convolution or product of float32 with constant weights."""
+    if op.kind not in (_CONV, _DOT, _MATMUL):
+        return False
+    x, w = op.operands[:2]
+    if x is None or isinstance(x, Constant) or not isinstance(w, Constant):
+        return False
+    if x.type.dtype is not float32 or w.type.size == 0:
+        return False
+    if op.kind is _CONV:
+        return True
+    a = op.spec.attrs
+    return w.type.ndim == 2 and x.type.ndim >= 2 and (op.kind is _MATMUL or (
+        a["lhs_contract"] == (x.type.ndim - 1,) and not a["lhs_batch"]
+        and a.get("accumulate") is None))
+
+
+class _Quantizing(Rewriter):
+    """Each value that is quantised is so once, and dequantised for each use.
+
+    Arguments are so only for convolutions and products.
+    """
+
+    def __init__(self, graph: Graph, scales: dict[Source, tuple[Scale, Constant]]) -> None:
+        super().__init__(graph)
+        self.scales: Final = scales
+        self.integers: Final[dict[Source, Made]] = {}
+
+    def of(self, x: Source) -> Source:
+        if isinstance(x, Made) and x in self.integers:
+            return self.rounded(x)
+        return super().of(x)
+
+    def rounded(self, x: Source) -> Made:
+        """A value that is quantised, dequantised for one use."""
+        return self.add("dequantize", [self.integers[x], self.scales[x][1]], axis=None)
+
+    def round(self, x: Source) -> None:
+        """Quantise a value, if it is one of those."""
+        if x in self.scales:
+            scale, number = self.scales[x]
+            self.integers[x] = self.add(
+                "quantize", [super().of(x), number], axis=None, dtype=scale.dtype)
+
+
+def quantized(
+    placing: Placing, scales: Sequence[Scale], weights: Sequence[Weights]
+) -> Graph:
+    """The graph with its values quantised; a scale for each of them, weights for each main op."""
+    given = {x: (s, constant(s.number))
+             for x, s in zip(placing.values, scales, strict=True)}
+    new = _Quantizing(placing.graph, given)
+    by_op = dict(zip(placing.main, weights, strict=True))
+    for value in placing.values:
+        if not isinstance(value, Made):
+            new.round(value)
+    for op in placing.graph.ops:
+        w = by_op.get(op)
+        if w is not None:
+            x = op.operands[0]
+            assert x is not None
+            integers = new.add("dequantize", [w.data, w.scale], axis=w.axis)
+            attributes: dict[str, Any] = dict(op.spec.attrs)
+            made = new.add(op.kind, [new.rounded(x), integers, *op.operands[2:]], **attributes)
+            new.instead[Made(op, 0)] = made
+        else:
+            new.keep(op)
+        for n in range(len(op.types)):
+            new.round(Made(op, n))
+    return new.finished()
