@@ -225,6 +225,24 @@ def test_a_function_in_c_that_says_what_went_wrong() -> None:
     numpy.testing.assert_array_equal(found, a + a)
 
 
+def test_what_failed_is_not_done_by_the_same_generator_op_by_op() -> None:
+    class Alone(InNumPy):
+        def runs_alone(self, call: codegen.Call) -> codegen.Answer:
+            return codegen.YES
+
+        def before(self, operands: tuple[Any, ...]) -> None:
+            raise RuntimeError("the device fell off")
+
+    g = Alone("matmul", "tanh")
+    a = numbers(128, 128) / 40
+    with used(g), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        x = np.asarray(a)
+        found = numpy.asarray(np.tanh(x @ x))
+    numpy.testing.assert_allclose(found, numpy.tanh(a @ a), rtol=1e-4, atol=1e-5)
+    assert g.calls == 1 and len(told) == 1 and "2 ops (matmul, tanh)" in str(told[0].message)
+
+
 # what is on disk
 
 

@@ -19,6 +19,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
+from lazyloom.codegen.onednn import made
 from lazyloom.codegen.precision import difference
 from lazyloom.errors import ArgumentError
 from tests.codegen.generators import InC, InNumPy
@@ -305,6 +306,19 @@ def test_a_run_that_fails_is_not_told_of_twice() -> None:
         (text,) = told(lambda: found.extend(sums(a, 2)))
     numpy.testing.assert_allclose(found[0], numpy.tanh(a + a), rtol=1e-6)
     assert "failed to run" in text
+
+
+@pytest.mark.skipif(made() is None, reason="oneDNN is not installed")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_convolutions_by_onednn_and_their_gradients_pass(dtype: str) -> None:
+    with codegen.use("onednn"), codegen.verify():
+        image = torch.tensor(numbers(2, 16, 14, 14)).to(getattr(torch, dtype)).requires_grad_()
+        weight = torch.tensor(numbers(32, 16, 3, 3) / 8).to(image.dtype).requires_grad_()
+        loss = torch.tanh(torch.conv2d(torch.tanh(image), weight, padding=1)).float().sum()
+        loss.backward()
+        assert not told(lambda: lazyloom.sync(loss, image.grad, weight.grad))
+        record = lazyloom.last_evaluation()
+    assert record.regions.verified and {r.generator for r in record.regions.run} == {"onednn"}
 
 
 def test_a_block_ends_and_what_is_compiled_is_kept_apart() -> None:

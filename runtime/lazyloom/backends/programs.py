@@ -77,7 +77,7 @@ def find(
         return
     difference = _difference(entry)
     request = asked(entry, wanted, donatable, donate, stored)
-    with waiting.told(entry.structure, evaluation):
+    with waiting.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     evaluation.timings.update(executable.timings)
     evaluation.difference = difference

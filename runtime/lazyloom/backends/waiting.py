@@ -20,20 +20,27 @@ VARIABLE: Final = "LAZYLOOM_COMPILE_MESSAGES"
 
 
 class told:  # noqa: N801 - used as a function
-    """A ``with`` block in which the program waits for a compiler; said once if it takes long."""
+    """A ``with`` block in which the program waits for a compiler; said once if it takes long.
 
-    __slots__ = ("_structure", "_evaluation", "_timer", "_started")
+    ``watched``: its regions are verified or timed.
+    """
 
-    def __init__(self, structure: Structure, evaluation: Evaluation) -> None:
+    __slots__ = ("_structure", "_evaluation", "_watched", "_timer", "_started")
+
+    def __init__(
+        self, structure: Structure, evaluation: Evaluation, watched: bool = False
+    ) -> None:
         self._structure = structure
         self._evaluation = evaluation
+        self._watched = watched
         self._timer: threading.Timer | None = None
         self._started = 0.0
 
     def __enter__(self) -> None:
         self._started = time.perf_counter()
         if os.environ.get(VARIABLE, "1") != "0":
-            timer = threading.Timer(AFTER, say, (self._structure, self._evaluation))
+            timer = threading.Timer(
+                AFTER, say, (self._structure, self._evaluation, self._watched))
             timer.daemon = True
             try:
                 start(timer)
@@ -48,15 +55,19 @@ class told:  # noqa: N801 - used as a function
         counters["compile_wait_us"] += int((time.perf_counter() - self._started) * 1e6)
 
 
-def say(structure: Structure, evaluation: Evaluation) -> None:
+def say(structure: Structure, evaluation: Evaluation, watched: bool = False) -> None:
     """Tell on stderr what is being compiled, and what would avoid the wait."""
     names = sorted({i.spec.op.name for i in structure.instructions})
     ops = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    why = (
+        "programs are compiled before they run, and not kept, as their regions are verified or "
+        "timed") if watched else (
+        "it is kept on disk for the next run. Without options(reproducible=True) programs run op "
+        "by op meanwhile")
     try:
         print(
             f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
-            f"{evaluation.reason} at {evaluation.site} has taken {AFTER:.0f} s and goes on; it is "
-            "kept on disk for the next run. Without options(reproducible=True) programs run op by "
-            f"op meanwhile. {VARIABLE}=0 silences this.", file=sys.stderr, flush=True)
+            f"{evaluation.reason} at {evaluation.site} has taken {AFTER:.0f} s and goes on; {why}. "
+            f"{VARIABLE}=0 silences this.", file=sys.stderr, flush=True)
     except (OSError, ValueError):
         pass  # no stderr

@@ -84,7 +84,7 @@ class _Alone:
         self.engines: Final[dict[str, Engine]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        for name in registry.in_use():
+        for name in () if engines.falling_back() else registry.in_use():
             if name in self.taking:
                 engine = self._engine(name)
                 if engine is not None:

@@ -153,6 +153,15 @@ def _checked(called: Called, function: Any) -> Any:
     return run
 
 
+#: of each thread, whether it runs what a generator failed at
+_falling_back: Final = threading.local()
+
+
+def falling_back() -> bool:
+    """Whether this thread runs what a generator failed at: by none then."""
+    return getattr(_falling_back, "on", False)
+
+
 class _Fallback:
     """What runs a region whose engine failed: each op's kernel of the host."""
 
@@ -168,8 +177,12 @@ class _Fallback:
         count = len(region.operands)
         logical = [_logical(x, layout)
                    for x, layout in zip(arrays, region.layouts, strict=True)]
-        with np.errstate(all="ignore"):
-            results = by_kernels(self.called, logical[:count])
+        _falling_back.on = True
+        try:
+            with np.errstate(all="ignore"):
+                results = by_kernels(self.called, logical[:count])
+        finally:
+            _falling_back.on = False
         for out, result in zip(logical[count:], results, strict=True):
             out[...] = result
 
