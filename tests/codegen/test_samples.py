@@ -29,7 +29,8 @@ pytestmark = [
     pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
 ]
 
-#: of each generator, the ops that the quick tests take; of others they take the first
+#: of each generator, the ops that the quick tests take; of others, which may refuse regions for
+#: reasons that at_least does not know, they take the first
 QUICK = {"onednn": {"conv", "matmul"}, "fused_loops": {"multiply", "relu"}}
 #: what results in a dtype of fewer digits than float32 may differ by: two units
 UNITS = {"bfloat16": 2.0**-7, "float16": 2.0**-9}
@@ -141,7 +142,10 @@ def gradients(op: OpDef, given: list[Sample]) -> list[list[Any]]:
               if x is not None and as_dtype(x.dtype).is_inexact and (
                   op.differentiable is True
                   or op.operands[min(k, last)].name in (op.differentiable or ()))]
-        if not at:
+        results = lazyloom.spec_of(op, sample.attributes, len(sample.operands)).infer(
+            tuple(None if x is None else lazyloom.tensor_type(x.shape, as_dtype(x.dtype))
+                  for x in sample.operands))
+        if not at or not any(t.dtype.is_inexact for t in results):
             continue
 
         def loss(*some: Any, sample: Sample = sample, at: list[int] = at) -> Any:
@@ -179,7 +183,10 @@ def ran(program: lazyloom.Program, generator: codegen.Generator) -> list[str]:
     names = [i.spec.op.name for i in instructions]
     for n, i in enumerate(instructions):
         if call_of_instruction(i) is not None and generator.supports(codegen.Call.of(i)):
-            assert told.generator(n) == generator.name, told.line(n)
+            mine = told.generator(n) == generator.name
+            if not mine and generator.name not in QUICK and not codegen.failures():
+                pytest.skip(f"its regions are not asked for by at_least: {told.line(n)}")
+            assert mine, f"{told.line(n)} {codegen.failures()}"
     evaluation = lazyloom.last_evaluation()
     assert evaluation is not None
     if told.partition.parts:
