@@ -31,7 +31,7 @@ pytestmark = [
 
 #: of each generator, the ops that the quick tests take; of others, which may refuse regions for
 #: reasons that at_least does not know, they take the first
-QUICK = {"onednn": {"conv", "matmul"}, "fused_loops": {"multiply", "relu"}}
+QUICK = {"onednn": {"conv", "matmul"}, "c": {"sort"}, "fused_loops": {"multiply", "relu"}}
 #: what results in a dtype of fewer digits than float32 may differ by: two units
 UNITS = {"bfloat16": 2.0**-7, "float16": 2.0**-9}
 
@@ -244,7 +244,7 @@ def test_gradients(generator: codegen.Generator, op_name: str) -> None:
     compare(found, expected, generator.tolerance)
 
 
-@pytest.mark.parametrize("name", ["onednn", "fused_loops"])
+@pytest.mark.parametrize("name", list(QUICK))
 def test_there_are_samples(name: str) -> None:
     """A generator that does nothing any more would pass all of the above."""
     if name not in generators():

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Final
 
-from ..generator import YES, Answer, Call, Code, Generator, No, Region
+from ..generator import YES, Answer, Call, Code, Generator, Region
+from ..worth import at_least
 from . import sorts
 
 #: elements of operands and results together from which an op is worth a call
@@ -31,8 +32,7 @@ class C(Generator):
         answer = sorts.supports(call)
         if answer:
             size = sum(t.size for t in (*call.operands, *call.results) if t is not None)
-            if size < FEWEST:
-                return No(f"{size} elements, expected {FEWEST} or more to be worth a call")
+            answer = at_least(size, FEWEST, "elements")
         return answer
 
     def runs_alone(self, call: Call) -> Answer:
