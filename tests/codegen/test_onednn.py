@@ -185,6 +185,30 @@ def test_products_and_their_gradients(
         assert numpy.abs(a - b).max() <= _generator.tolerance * unit * numpy.abs(b).max()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_products_whatever_the_number_of_threads(
+    case: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _generator is not None
+    generator = made()
+    assert generator is not None
+    generator.version = f"{generator.version}, {threads} threads"
+    monkeypatch.setattr(library.opened(generator.path), "threads", threads)
+    for name, value in (("SMALL", 1), ("SPLIT", 1), ("QUICKER", DTYPES)):
+        monkeypatch.setattr(products, name, value)
+    try:
+        codegen.register(generator)
+        expected, _ = product_results(case, "float32", "xla")
+        found, ours = product_results(case, "float32", "onednn")
+    finally:
+        codegen.register(_generator)
+    assert ours == {"onednn"} and not codegen.failures()
+    for a, b in zip(found, expected, strict=True):
+        assert numpy.abs(a - b).max() <= _generator.tolerance * 2.0**-23 * numpy.abs(b).max()
+
+
 @pytest.mark.parametrize(("left", "right", "axes", "reason"), [
     ((128, 12, 16), (16, 12, 128), ((1, 2), (1, 0), (), ()), "no single one in memory"),
     ((2048, 1024), (1024,), ((1,), (0,), (), ()), "a product with a vector"),

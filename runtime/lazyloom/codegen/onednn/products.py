@@ -10,10 +10,14 @@ from ...types import TensorType
 from ..generator import YES, Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library
-from .plan import DTYPES, Plan, strides_of
+from .plan import DTYPES, Plan, parts_of, strides_of
 
 #: multiplications below which a call of oneDNN is not worth it
 SMALL: Final = 2_000_000
+#: multiplications from which it is divided among threads
+SPLIT: Final = 1_000_000
+#: rows or columns of parts are multiples of this, where there are enough
+BLOCK: Final = 64
 #: dtypes in which oneDNN's products are quicker than XLA's. In float32 they are not: beside threads
 #: of XLA's that go on meanwhile, a step of a transformer of width 256 took 1.17 times as long
 QUICKER: Final = {"bfloat16": library.BF16}
@@ -199,15 +203,50 @@ def add(plan: Plan, region: Region) -> None:
     operands = region.program.structure.instructions[0].operands
     first = call.operands[0]
     assert first is not None
-    dtype = DTYPES[first.dtype.name]
+    lanes = -(-plan.lib.threads // len(region.program.outputs)) if work(call) >= SPLIT else 1
+    plan.stage()
     for number, (_, r) in enumerate(region.program.outputs):
         each = _matrices(found[r])
         assert not isinstance(each, No)
-        descs = [lib.strided(shape, dtype, strides)
-                 for shape, strides in (each.a, each.b, each.out)]
-        desc = plan.primitive_desc("matmul", descs[0], descs[1], None, descs[2])
-        plan.run(desc, {
-            library.SRC: plan.value(descs[0], operands[each.left].number),  # type: ignore[union-attr]
-            library.WEIGHTS: plan.value(
-                descs[1], operands[each.right].number),  # type: ignore[union-attr]
-            library.DST: plan.value(descs[2], len(region.operands) + number)})
+        buffers = (operands[each.left].number, operands[each.right].number,  # type: ignore[union-attr]
+                   len(region.operands) + number)
+        for part in _parts(each, lanes):
+            plan.lane()
+            arrays = [
+                plan.value(lib.strided(shape, DTYPES[first.dtype.name], strides), buffer,
+                           begin * first.dtype.numpy.itemsize)
+                for (shape, strides, begin), buffer in zip(part, buffers, strict=True)]
+            a, b, out = arrays
+            desc = plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
+            plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
+
+
+#: a matrix, or a batch of them, in memory: shape, strides, and where it begins, in elements
+_Array = tuple[list[int], list[int], int]
+
+
+def _parts(m: _Matrices, lanes: int) -> list[tuple[_Array, ...]]:
+    """A product in parts for lanes: of its batch, or else of the longer side of its result."""
+    arrays = (m.a, m.b, m.out)
+    rows, columns = m.out[0][-2:]
+    if len(m.out[0]) > 2 and m.out[0][0] >= lanes:
+        # the axis that is divided, of each array
+        axes: tuple[int | None, ...] = (0, 0, 0)
+        parts = parts_of(m.out[0][0], lanes)
+    else:
+        # the other operand is packed by every lane
+        axes = (None, -1, -1) if columns >= rows else (-2, None, -2)
+        size = max(rows, columns)
+        block = BLOCK if size >= lanes * BLOCK else 1
+        parts = [(first * block, min(count * block, size - first * block))
+                 for first, count in parts_of(-(-size // block), lanes)]
+    found = []
+    for first, count in parts:
+        part: list[_Array] = []
+        for (shape, strides), axis in zip(arrays, axes, strict=True):
+            shape = list(shape)
+            if axis is not None:
+                shape[axis] = count
+            part.append((shape, strides, 0 if axis is None else first * strides[axis]))
+        found.append(tuple(part))
+    return found
