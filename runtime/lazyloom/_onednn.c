@@ -10,11 +10,10 @@
    order or at once, and the stages one after the other. A step may also be ("unfold" or "fold",
    number of the images, number of the rows, numbers of a Window): what turns a convolution into a
    product; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of a recurrent
-   layer; or ("once", address of a primitive, its arguments, number of a memory, bytes): a primitive
-   that writes to kept room, and is run only where that memory does not hold the bytes with which it
-   was run last. A plan is run by the function at
-   Plan.function, given Plan.state. The library comes with neither headers nor a version of its own:
-   what is called has not changed since oneDNN 1.
+   layer. A primitive's step may have a third part, true where it writes to kept room and is run in
+   the first run alone. A plan is run by the function at Plan.function, given Plan.state. The
+   library comes with neither headers nor a version of its own: what is called has not changed since
+   oneDNN 1.
 
    Why lanes, where oneDNN has threads of its own: OpenMP gives each of XLA's threads that calls it a
    team of its own, whose sleeping members are waited for. Who runs a stage takes its lanes one by
@@ -80,10 +79,8 @@ typedef struct {
     Loop *loop;
     int folds;
     Py_ssize_t images, array;
-    /* of a step that is run once: what it was run with */
-    Py_ssize_t source, bytes;
-    char *seen;
-    int done;
+    /* it is run once for all runs, and was */
+    int once, done;
 } Step;
 
 typedef struct {
@@ -220,8 +217,7 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
     if (before && before != stage->threads) plan->set_threads(stage->threads);
     for (Py_ssize_t k = 0; k < lane->count; k++) {
         Step *s = &lane->steps[k];
-        if (s->seen && s->done && !memcmp(s->seen, plan->data[s->source], (size_t)s->bytes))
-            continue;
+        if (s->once && s->done) continue;
         if (s->window) {
             float *images = (float *)plan->data[s->images], *array = (float *)plan->data[s->array];
             if (s->folds) fold(s->window, images, array);
@@ -233,10 +229,7 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
             continue;
         }
         int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
-        if (s->seen) {
-            s->done = !status;
-            memcpy(s->seen, plan->data[s->source], (size_t)s->bytes);
-        }
+        s->done = !status;
         if (status) {
             snprintf(wrong, WORDS, "oneDNN: a primitive gave status %d", status);
             break;
@@ -419,7 +412,6 @@ static void plan_dealloc(PyObject *object)
                 PyMem_Free(lane->steps[k].arguments);
                 PyMem_Free(lane->steps[k].window);
                 PyMem_Free(lane->steps[k].loop);
-                free(lane->steps[k].seen);
             }
             PyMem_Free(lane->steps);
         }
@@ -493,25 +485,15 @@ static int read_loop(Plan *self, Step *step, PyObject *given)
 
 static int read_step(Plan *self, Step *step, PyObject *given)
 {
-    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 3) return read_loop(self, step, given);
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 3
+        && PyUnicode_Check(PyTuple_GET_ITEM(given, 0)))
+        return read_loop(self, step, given);
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 4)
         return read_window(self, step, given);
     unsigned long long primitive;
     PyObject *arguments;
-    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 5) {
-        const char *kind;
-        if (!PyArg_ParseTuple(given, "sKO!nn", &kind, &primitive, &PyTuple_Type, &arguments,
-                              &step->source, &step->bytes))
-            return -1;
-        if (step->source < 0 || step->source >= self->memories || step->bytes < 1) {
-            PyErr_SetString(PyExc_ValueError, "a step that is run once has no such memory");
-            return -1;
-        }
-        step->seen = malloc((size_t)step->bytes);
-        if (!step->seen) return -1;
-    } else if (!PyArg_ParseTuple(given, "KO!", &primitive, &PyTuple_Type, &arguments)) {
+    if (!PyArg_ParseTuple(given, "KO!|p", &primitive, &PyTuple_Type, &arguments, &step->once))
         return -1;
-    }
     step->primitive = (void *)(uintptr_t)primitive;
     step->count = (int)PyTuple_GET_SIZE(arguments);
     step->arguments = PyMem_Calloc((size_t)step->count + 1, sizeof *step->arguments);

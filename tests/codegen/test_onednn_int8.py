@@ -163,14 +163,18 @@ def test_whatever_the_number_of_threads(
         codegen.register(made())  # type: ignore[arg-type]
 
 
-def test_other_weights_in_the_same_program() -> None:
-    """The plan keeps the weights in its own order; those of another call are others."""
+def test_weights_are_bound_and_other_weights_are_others() -> None:
+    """The plan that is bound keeps weights in its own order; those of another call are others."""
+    before = lazyloom.stats()["constants_bound"]
     one, two = Operands("plain", int8, seed=3), Operands("plain", int8, seed=4)
-    for given in (one, two, one, two, two):
+    for given in (one, two, one, two, two, one):
         close(*both(lambda g=given: g.made("bias relu", uint8)))
+    assert lazyloom.stats()["constants_bound"] == before + 2
     with torch.no_grad():
         one.w[5] = 1 - one.w[5]
-    close(*both(lambda: one.made("bias relu", uint8)))
+    for _ in range(3):
+        close(*both(lambda: one.made("bias relu", uint8)))
+    assert lazyloom.stats()["constants_bound"] == before + 3
 
 
 def test_a_value_that_is_image_and_what_is_added() -> None:

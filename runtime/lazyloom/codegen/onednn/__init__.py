@@ -7,8 +7,8 @@ from the path that LAZYLOOM_ONEDNN gives.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
 from ..patterns import Pattern
@@ -94,7 +94,18 @@ class OneDnn(Generator):
 
     def build(self, region: Region) -> Code:
         """The primitives, made once."""
-        plan = Plan(library.opened(self.path))
+        return self._built(region, False)
+
+    def constants(self, region: Region) -> Sequence[int]:
+        """The weights of what is quantised."""
+        return int8.constants(region) if int8.is_group(region) else ()
+
+    def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
+        """The primitives, which read weights that were reordered in the first run."""
+        return self._built(region, True)
+
+    def _built(self, region: Region, bound: bool) -> Code:
+        plan = Plan(library.opened(self.path), bound)
         if int8.is_group(region):
             int8.add(plan, region)
         else:

@@ -62,6 +62,13 @@ def layouts(region: Region) -> Sequence[Layout] | None:
     return [*found, last]
 
 
+def constants(region: Region) -> Sequence[int]:
+    """The weights of a group."""
+    group = group_of(region)
+    assert isinstance(group, Group)
+    return (group.weight.data,)
+
+
 class _Window(NamedTuple):
     """What moves over images, with one number for each axis; dilation 0 for neighbours."""
 

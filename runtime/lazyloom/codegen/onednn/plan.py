@@ -47,10 +47,14 @@ class Plan:
 
     The steps of a lane run one after the other, the lanes of a stage in any order or at once. At
     first there is one lane in one stage.
+
+    Attributes:
+        bound: whether the region's constants have the same values in all runs.
     """
 
-    def __init__(self, lib: Library) -> None:
+    def __init__(self, lib: Library, bound: bool = False) -> None:
         self.lib: Final = lib
+        self.bound: Final = bound
         self.memories: Final[list[tuple[int, int, int]]] = []
         self.stages: Final[list[tuple[int, list[_Steps]]]] = []
         self.room = 0
@@ -93,20 +97,20 @@ class Plan:
         return Value(len(self.memories) - 1, desc)
 
     def once(self, source: Value, wanted: Object) -> Value:
-        """An array of the region as a primitive wants it, reordered only where it has changed.
+        """An array of the region as a primitive wants it, as :meth:`given`.
 
-        For weights: the plan keeps them, and what they were made from.
+        Where the plan is for certain values of it, it is reordered in the first run, and kept.
         """
+        if not self.bound or self.lib.equal(source.desc, wanted):
+            return self.given(source, wanted)
         memory = self.lib.memory(wanted)
         self.owners.append(memory)
         self.memories.append((memory.pointer, _KEPT, self.kept))
         self.kept += -(-self.lib.size(wanted) // _ALIGNED) * _ALIGNED
         found = Value(len(self.memories) - 1, wanted)
-        with self.lib.with_threads(self.threads):
-            self.run(self.lib.reorder_desc(source.desc, wanted),
-                     {library.SRC: source, library.DST: found})
+        self.move(source, found)
         steps = self.stages[-1][1][-1]
-        steps[-1] = ("once", *steps[-1], source.number, self.lib.size(source.desc))
+        steps[-1] = (*steps[-1], True)
         return found
 
     def part(self, value: Value, desc: Object, offset: int = 0) -> Value:
