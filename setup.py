@@ -64,7 +64,7 @@ NATIVES = {
     NATIVE: "kernels will call NumPy, not C",
     "lazyloom._regions": "no other code generators can be used",
     "lazyloom._onednn": "oneDNN cannot be used",
-    "lazyloom._c_kernels": "XLA and NumPy sort",
+    "lazyloom._c_kernels": "XLA and NumPy sort and scan",
 }
 
 
@@ -108,7 +108,7 @@ def native_extensions() -> list[Any]:
                   depends=["runtime/lazyloom/_recurrent.h"]),
         Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
                   depends=[f"runtime/lazyloom/_c_{part}.h"
-                           for part in ("threads", "keys", "digits")]),
+                           for part in ("threads", "keys", "digits", "scans")]),
     ]
     try:
         import numpy

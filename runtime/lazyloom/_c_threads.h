@@ -1,4 +1,6 @@
 /* What functions in C on arrays share: threads, memory, instructions. */
+#ifndef LAZYLOOM_C_THREADS
+#define LAZYLOOM_C_THREADS
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -103,3 +105,4 @@ static void give_back(Room *room)
     if (room->size <= KEPT) room = atomic_exchange(&kept, room);
     free(room);
 }
+#endif

@@ -1,4 +1,4 @@
-"""Sorts by functions in C, beside XLA's and NumPy's."""
+"""Sorts and scans by functions in C, beside XLA's and NumPy's."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ FLOATING = ("float16", "bfloat16", "float32", "float64")
 def in_use_everywhere(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The generator alone, for arrays of any size; nothing of it fails."""
     monkeypatch.setattr(c_kernels, "FEWEST", 0)
+    monkeypatch.setattr(c_kernels.scans, "FEWEST", 0)
     assert _generator is not None
     codegen.register(_generator)
     with codegen.use("c"):
@@ -86,7 +87,7 @@ def both(run: Any) -> tuple[list[Any], list[Any]]:
     for program in lazyloom.programs_of(*values):
         report = codegen.explain(program)
         names += [report.generator(n) for n, op in enumerate(program.ops)
-                  if "sort" in op or "top_k" in op]
+                  if "sort" in op or op[:3] in ("top", "cum", "arg")]
     assert names and set(names) == {"c"}
     ours = [array(v) for v in values]
     with codegen.use("xla"):
@@ -256,3 +257,89 @@ def test_ops_run_alone_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
             again = numpy.asarray(lnp.argsort(a, stable=True))
     assert seen == ["argsort"]
     assert (order == numpy.argsort(x, kind="stable")).all() and (order == again).all()
+
+
+SCANNED = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+
+
+def numbers(name: str, shape: tuple[int, ...]) -> Any:
+    """Of a size that sums and products of them are exact or near."""
+    random = numpy.random.default_rng(5)
+    if not name.startswith("float"):
+        return random.integers(0 if name[0] == "u" else -50, 50, shape).astype(name)
+    return (numpy.sign(random.standard_normal(shape)) + random.standard_normal(shape) / 99).astype(
+        name)
+
+
+@pytest.mark.parametrize("shape", [(9001,), (3, 300, 5), (700, 300)])
+@pytest.mark.parametrize("name", SCANNED)
+def test_scans(name: str, shape: tuple[int, ...]) -> None:
+    given = numbers(name, shape)
+    x = lnp.array(given)
+    attributes = [{"axis": axis, "reverse": turned} for axis in {0, len(shape) - 1}
+                  for turned in (False, True)]
+
+    def run() -> list[Any]:
+        return [r for a in attributes for op in ("cumsum", "cumprod", "cummax", "cummin")
+                for r in results(op, x, **a)]
+
+    ours, xla = both(run)
+    assert _generator is not None
+    unit = 2.0**-23 if name == "float32" else 2.0**-52
+    for k, (a, b) in enumerate(zip(ours, xla, strict=True)):
+        assert a.dtype == b.dtype == given.dtype and a.shape == b.shape
+        if name.startswith("float") and k % 4 < 2:
+            # each element of a product is rounded as often as there are factors
+            error = 9100 * unit * numpy.abs(b) if k % 4 else (
+                _generator.tolerance * unit * numpy.abs(b).max())
+            assert (numpy.abs(a - b) <= error).all()
+        else:
+            assert (a == b).all()
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("shape, axis", [((9001,), 0), ((50, 300), 0), ((3, 3000), 1)])
+def test_extrema_where_some_are_no_numbers(name: str, shape: tuple[int, ...], axis: int) -> None:
+    given = numbers(name, shape)
+    flat = given.reshape(-1)
+    flat[5], flat[6], flat[-3], flat[-9] = numpy.inf, -numpy.inf, numpy.nan, numpy.nan
+    x = lnp.array(given)
+
+    def run() -> list[Any]:
+        return [r for op in ("cummax", "cummin") for turned in (False, True)
+                for r in results(op, x, axis=axis, reverse=turned)] + [
+            r for op in ("argmax", "argmin") for at in (None, axis)
+            for r in results(op, x, axis=at)]
+
+    ours, xla = both(run)
+    for a, b in zip(ours, xla, strict=True):
+        numpy.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_where_extrema_are(name: str) -> None:
+    # many that tie, and the extrema at the ends of blocks
+    given = numbers(name, (3, 2101, 4))
+    given[0, 1023] = given[1, 1024] = given.max() + 1
+    given[1, 0] = given[2, 2100] = given.min()
+    x = lnp.array(given)
+
+    def run() -> list[Any]:
+        return [r for op in ("argmax", "argmin") for axis in (None, 0, 1, 2)
+                for r in results(op, x, axis=axis, keepdims=axis == 1)]
+
+    ours, xla = both(run)
+    for a, b in zip(ours, xla, strict=True):
+        assert a.dtype == b.dtype and (a == b).all()
+    assert ours[0] == given.argmax() and (ours[1] == given.argmax(0)).all()
+
+
+def test_the_gradient_of_a_sum() -> None:
+    x = torch.tensor(numbers("float64", (40, 90))).requires_grad_()
+    weights = torch.tensor(numbers("float64", (40, 90))[::-1].copy())
+    (torch.cumsum(x, 1) * weights).sum().backward()
+    assert x.grad is not None
+    report = codegen.explain(lazyloom.program_of(x.grad))
+    assert report.generator(list(report.program.ops).index("cumsum.vjp")) == "c"
+    wanted = numpy.cumsum(weights.numpy()[:, ::-1], 1)[:, ::-1]
+    numpy.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-12, atol=1e-12)

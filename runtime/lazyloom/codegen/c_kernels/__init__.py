@@ -1,4 +1,4 @@
-"""Sorts on the processor by functions in C, compiled when the package is installed.
+"""Sorts and scans on the processor by functions in C, compiled when the package is installed.
 
 A region is one op: an address of a function, and a row of numbers that says what it does, extents
 among them, so that all types share one function.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib.util
 from typing import Final
 
-from ..generator import YES, Answer, Call, Code, Generator, Region
+from ..generator import YES, Answer, Call, Code, Generator, No, Region
 from ..worth import at_least
-from . import sorts
+from . import scans, sorts
 
-#: elements of operands and results together from which an op is worth a call
+#: elements of operands and results together from which a sort is worth a call
 FEWEST: Final = 512
 
 
@@ -21,14 +21,18 @@ class C(Generator):
     """Regions of one op each."""
 
     name = "c"
-    version = "1"
+    version = "2"
     priority = 5
     merges = False
-    #: XLA's values, and its positions among equal ones
-    tolerance = 0.0
+    #: sums; sorts and extrema are XLA's, and so are those of integers
+    tolerance = 32.0
 
     def supports(self, call: Call) -> Answer:
-        """Sorts of arrays that are not tiny, and their gradients."""
+        """Sorts, scans and positions of extrema, of arrays that are not tiny."""
+        if scans.known(call.op):
+            return scans.supports(call)
+        if not sorts.known(call.op):
+            return No("no sort, scan or position of an extremum")
         answer = sorts.supports(call)
         if answer:
             size = sum(t.size for t in (*call.operands, *call.results) if t is not None)
@@ -36,15 +40,18 @@ class C(Generator):
         return answer
 
     def runs_alone(self, call: Call) -> Answer:
-        """All that it does is one op."""
-        return YES
+        """What NumPy does not do as well."""
+        return scans.runs_alone(call) if scans.known(call.op) else YES
 
     def seconds(self, region: Region) -> float | None:
         """By the number of elements."""
-        return sorts.seconds(region.calls[0])
+        call = region.calls[0]
+        return scans.seconds(call) if scans.known(call.op) else sorts.seconds(call)
 
     def build(self, region: Region) -> Code:
         """The function with the numbers of this region."""
+        if scans.known(region.calls[0].op):
+            return scans.build(region)
         return sorts.build(region)
 
 

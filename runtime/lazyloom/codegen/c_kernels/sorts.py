@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
-
-import numpy as np
 
 from ...program.program import Leaf
 from ...types import TensorType
 from ..generator import YES, Answer, Call, NativeCode, No, Region
+from .rows import code, rows
 
 #: kinds of elements, and the bits of infinity, by the names of dtypes
 _KINDS: Final = {"b": 0, "u": 0, "i": 1, "f": 2}
@@ -104,18 +102,17 @@ _SUPPORTS: Final[dict[str, Callable[[Call], Answer]]] = {
 
 def supports(call: Call) -> Answer:
     """Whether an op is done, or why not."""
-    found = _SUPPORTS.get(call.op)
-    return No("no sort") if found is None else found(call)
+    return _SUPPORTS[call.op](call)
+
+
+def known(op: str) -> bool:
+    """Whether an op is one of these."""
+    return op in _SUPPORTS
 
 
 def seconds(call: Call) -> float:
     """What a run takes, roughly."""
     return _EACH * sum(t.size for t in call.operands if t is not None)
-
-
-def _rows(t: TensorType, axis: int) -> tuple[int, int, int]:
-    """How many rows there are, their elements, and how far apart these lie."""
-    return math.prod(t.shape[:axis]), t.shape[axis], math.prod(t.shape[axis + 1 :])
 
 
 def build(region: Region) -> NativeCode:
@@ -130,25 +127,20 @@ def build(region: Region) -> NativeCode:
         kept, cotangent = call.operands
         assert kept is not None and cotangent is not None
         axis = _axis(call, cotangent)
-        outer, count, inner = _rows(call.results[0], axis)
+        outer, count, inner = rows(call.results[0], axis)
         kind = call.op.removesuffix(".bwd")
         turned = kind != "top_k" and bool(call.attributes["descending"])
-        return _code(native.scattering(), [
+        return code(native.scattering(), [
             cotangent.dtype.itemsize, outer, count, inner, cotangent.shape[axis],
             kept.dtype.itemsize, turned, turned and kind != "sort", *operands])
     x = call.operands[0]
     found = _sort(call)
     assert x is not None and not isinstance(found, No)
-    outer, count, inner = _rows(x, _axis(call, x))
+    outer, count, inner = rows(x, _axis(call, x))
     gradient = found.results[2]
-    return _code(native.sorting(), [
+    return code(native.sorting(), [
         _KINDS[x.dtype.kind], x.dtype.itemsize, _INFINITY.get(x.dtype.name, 0), outer, count, inner,
         found.taken, found.descending,
         *[0 if r is None else buffers.get(r, 0) for r in found.results],
         0 if gradient is None else call.results[gradient].dtype.itemsize,
         found.reversed, found.turned])
-
-
-def _code(function: int, numbers: list[int]) -> NativeCode:
-    state = np.array(numbers, np.int64)
-    return NativeCode(function, state.ctypes.data, state)

@@ -1,0 +1,72 @@
+"""Running sums, products and extrema, and where extrema are, by ``_c_scans.h``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+from ...program.program import Leaf
+from ...types import TensorType
+from ..generator import YES, Answer, Call, NativeCode, No, Region
+from ..worth import at_least
+from .rows import code, rows
+
+#: elements from which an op is worth a call
+FEWEST: Final = 2048
+_SCANS: Final = {"cumsum": 0, "cumprod": 1, "cummax": 2, "cummin": 3, "cumsum.vjp": 0}
+_FINDS: Final = {"argmax": 2, "argmin": 3}
+_TYPES: Final = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5}
+#: seconds an element that an estimate rests on
+_EACH: Final = 1e-9
+
+
+def known(op: str) -> bool:
+    """Whether an op is one of these."""
+    return op in _SCANS or op in _FINDS
+
+
+def _operand(call: Call) -> TensorType:
+    """What is scanned: of a gradient, the cotangent."""
+    found = call.operands[-1]
+    assert found is not None
+    return found
+
+
+def supports(call: Call) -> Answer:
+    """Whether an op is done, or why not."""
+    if call.op.endswith(".vjp") and (
+        call.attributes["outnums1"] != (0,) or call.attributes["argnums1"] != (0,)
+        or len(call.operands) != 2
+    ):
+        return No("a derivative of another kind")
+    x = _operand(call)
+    if x.dtype.name not in _TYPES:
+        return No(f"dtype {x.dtype.name}, expected one of {', '.join(_TYPES)}")
+    return at_least(x.size, FEWEST, "elements")
+
+
+def runs_alone(call: Call) -> Answer:
+    """Not the sums and products of integers."""
+    integers = _operand(call).dtype.kind != "f" and _SCANS.get(call.op, 2) < 2
+    return No("NumPy is as quick") if integers else YES
+
+
+def seconds(call: Call) -> float:
+    """What a run takes, roughly."""
+    return _EACH * _operand(call).size
+
+
+def build(region: Region) -> NativeCode:
+    """The function and the numbers that it is given."""
+    native: Any = importlib.import_module("lazyloom._c_kernels")
+    call = region.calls[0]
+    x = _operand(call)
+    source = region.program.structure.instructions[0].operands[-1]
+    assert isinstance(source, Leaf)
+    axis = call.attributes["axis"]
+    outer, count, inner = (1, x.size, 1) if axis is None else rows(x, axis % x.ndim)
+    scans = call.op in _SCANS
+    turned = scans and bool(call.attributes["reverse"]) != call.op.endswith(".vjp")
+    return code(native.scanning() if scans else native.finding(), [
+        _SCANS[call.op] if scans else _FINDS[call.op], _TYPES[x.dtype.name], outer, count, inner,
+        turned, source.number, len(region.operands)])
