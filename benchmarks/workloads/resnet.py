@@ -49,12 +49,10 @@ def start(batch: int, size: int) -> tuple[Arrays, Any, Any]:
     return found, images, random.integers(0, CLASSES, batch)
 
 
-def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
-               device: str | None = None, channels_last: bool = False,
-               autocast: bool = False) -> Turn:  # fmt: skip
-    """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
+def network(torch: Any, initial: Arrays) -> Any:
+    """The model with these parameters, for PyTorch and the torch-like frontend."""
     nn, F = torch.nn, torch.nn.functional
-    initial, images, labels = start(batch, size)
+    shapes = {name: rest for name, *rest in convolutions()}
 
     class Unit(nn.Module):
         def __init__(self, name: str) -> None:
@@ -96,8 +94,15 @@ def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
             x = F.max_pool2d(F.relu(self.stem(x)), 3, stride=2, padding=1)
             return self.head(self.blocks(x).mean(dim=(2, 3)))
 
-    shapes = {name: rest for name, *rest in convolutions()}
-    model = ResNet()
+    return ResNet()
+
+
+def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
+               device: str | None = None, channels_last: bool = False,
+               autocast: bool = False) -> Turn:  # fmt: skip
+    """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
+    initial, images, labels = start(batch, size)
+    model = network(torch, initial)
     x, y = torch.tensor(images), torch.tensor(labels)
     if dtype != "float32":
         model, x = model.to(getattr(torch, dtype)), x.to(getattr(torch, dtype))
@@ -110,7 +115,7 @@ def with_torch(torch: Any, batch: int, size: int, dtype: str = "float32",
 
     def loss_of() -> Any:
         with autocasting(torch, autocast):
-            return F.cross_entropy(model(x), y)
+            return torch.nn.functional.cross_entropy(model(x), y)
 
     return torch_training(loss_of, optimizer)
 
