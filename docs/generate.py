@@ -247,7 +247,7 @@ def options() -> str:
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
         "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
-        "as `onednn,xla`; `xla` for none; else all that are installed |",
+        "as `onednn,xla`; `xla` for none; else those installed ones that are by default |",
         "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
         "what XLA gives |",
         "| `LAZYLOOM_CODEGEN_SEGMENTED` | `1` runs programs "

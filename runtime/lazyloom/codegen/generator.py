@@ -122,10 +122,12 @@ class PythonCode(NamedTuple):
 
     ``function(*operands)`` takes read-only NumPy arrays of the shapes in memory, which it may not
     keep, and returns an array, or a tuple of them, of exactly the results' dtypes and shapes in
-    memory. It runs on threads of XLA's and must not call Lazyloom or JAX.
+    memory. With ``fills``, ``function(*operands, *results)`` writes into arrays for the results
+    instead, and returns nothing. It runs on threads of XLA's and must not call Lazyloom or JAX.
     """
 
     function: Callable[..., Any]
+    fills: bool = False
 
 
 class NativeCode(NamedTuple):
@@ -169,6 +171,7 @@ class Generator(ABC):
         version: part of the key of compiled programs; changes whenever what it generates does.
         priority: of two that do an op, the one of higher priority gets it.
         merges: whether regions that touch become one.
+        by_default: whether it is in use, where it is installed, before anybody names it.
         tolerance: its contract on precision: by how many units in the last place of float32 (of
             float64 for results of float64 and complex128) a result may differ from XLA's, relative
             to the result's largest magnitude. :func:`lazyloom.codegen.verify` holds it to that.
@@ -178,6 +181,7 @@ class Generator(ABC):
     version: str
     priority: int = 0
     merges: bool = True
+    by_default: bool = True
     tolerance: float = 64.0
 
     @abstractmethod

@@ -79,7 +79,7 @@ def available() -> dict[str, Generator]:
 def in_use() -> tuple[str, ...]:
     """The names of the generators in use, those that win first.
 
-    At first what LAZYLOOM_CODEGEN names, or else all that are installed.
+    At first what LAZYLOOM_CODEGEN names, or else all that are installed and are meant to be.
     """
     found = memory.selected().names
     return at_first() if found is None else found
@@ -92,8 +92,10 @@ def at_first() -> tuple[str, ...]:
         with _lock:
             if _first is None:
                 text = os.environ.get(VARIABLE)
-                _first = tuple(available()) if text is None else _names(
-                    VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
+                if text is None:
+                    _first = tuple(n for n, g in available().items() if g.by_default)
+                else:
+                    _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
     return _first
 
 

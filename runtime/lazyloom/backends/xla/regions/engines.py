@@ -86,7 +86,7 @@ class Engine:
             if not function:
                 raise ValueError("the function's address is 0")
         elif isinstance(code, PythonCode):
-            owner = _checked(called, code.function)
+            owner = code.function if code.fills else _checked(called, code.function)
         else:
             raise TypeError(f"{code!r:.80} was given, expected PythonCode, NativeCode or CSource")
         return native_engine(called, key, function, state, owner, _Fallback(called), kept)

@@ -1,0 +1,122 @@
+"""ONNX models, written as the protocol buffers that they are (onnx.proto of the ONNX project)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...types import TensorType
+
+#: version of the file format, and of the operators
+IR_VERSION, OPSET = 10, 20
+#: TensorProto.DataType of each dtype that occurs
+DTYPES: Final = {
+    "float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9,
+}  # fmt: skip
+#: AttributeProto.AttributeType
+_FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field: int, value: int) -> bytes:
+    """A field that is an integer."""
+    return _varint(field << 3) + _varint(value)
+
+
+def data(field: int, value: bytes | str) -> bytes:
+    """A field that is a text, bytes or a message."""
+    content = value.encode() if isinstance(value, str) else value
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _attribute(name: str, value: Any) -> bytes:
+    head = data(1, name)
+    if isinstance(value, float):
+        return head + _varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, _FLOAT)
+    if isinstance(value, int):
+        return head + number(3, value) + number(20, _INT)
+    if isinstance(value, str):
+        return head + data(4, value) + number(20, _STRING)
+    return head + b"".join(number(8, int(v)) for v in value) + number(20, _INTS)
+
+
+def _tensor(name: str, array: Any) -> bytes:
+    dims = b"".join(number(1, n) for n in array.shape)
+    return (dims + number(2, DTYPES[array.dtype.name]) + data(8, name)
+            + data(9, np.ascontiguousarray(array).tobytes()))
+
+
+def _value(name: str, t: TensorType) -> bytes:
+    shape = b"".join(data(1, number(1, n)) for n in t.shape)
+    return data(1, name) + data(2, data(1, number(1, DTYPES[t.dtype.name]) + data(2, shape)))
+
+
+class Graph:
+    """A graph that is being written: each node's results have new names."""
+
+    def __init__(self) -> None:
+        self._nodes: Final[list[bytes]] = []
+        self._constants: Final[list[bytes]] = []
+        self._known: Final[dict[tuple[str, tuple[int, ...], bytes], str]] = {}
+        self._count = 0
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """The name of the result of a node of one."""
+        return self.several(1, op, *inputs, **attributes)[0]
+
+    def several(self, count: int, op: str, *inputs: str, **attributes: Any) -> list[str]:
+        """The names of the results of a node."""
+        results = [self._name() for _ in range(count)]
+        self._nodes.append(b"".join([
+            *(data(1, name) for name in inputs), *(data(2, name) for name in results),
+            data(3, f"{op}_{results[0]}"), data(4, op),
+            *(data(5, _attribute(name, value)) for name, value in attributes.items())]))
+        return results
+
+    def constant(self, array: Any) -> str:
+        """The name of an array; equal small ones are one."""
+        key = (array.dtype.name, array.shape, array.tobytes()) if array.size <= 16 else None
+        found = self._known.get(key) if key else None
+        if found is None:
+            found = self._name()
+            self._constants.append(_tensor(found, array))
+            if key:
+                self._known[key] = found
+        return found
+
+    def ints(self, values: Sequence[int]) -> str:
+        """The name of an array of int64."""
+        return self.constant(np.array(list(values), np.int64))
+
+    def float(self, value: float) -> str:
+        """The name of a float32, a scalar."""
+        return self.constant(np.array(value, np.float32))
+
+    def model(
+        self, inputs: Sequence[tuple[str, TensorType]], outputs: Sequence[tuple[str, TensorType]]
+    ) -> bytes:
+        """The model with those inputs and outputs."""
+        graph = b"".join([
+            *(data(1, node) for node in self._nodes), data(2, "region"),
+            *(data(5, tensor) for tensor in self._constants),
+            *(data(11, _value(*each)) for each in inputs),
+            *(data(12, _value(*each)) for each in outputs)])
+        return b"".join([
+            number(1, IR_VERSION), data(2, "lazyloom"), data(7, graph),
+            data(8, data(1, "") + number(2, OPSET))])

@@ -1,0 +1,98 @@
+"""A region as a session of ONNX Runtime on the processor."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...program.program import Leaf, Result
+from ...trace.scalars import Baked
+from ..generator import Call, Region
+from . import ops
+from .model import Graph
+
+#: bytes that a model may have: protocol buffers have 2 GiB at most
+MOST: Final = 1 << 30
+
+
+def runtime() -> Any:
+    """The library; importing it takes a while, and nothing needs it before a region is built."""
+    return importlib.import_module("onnxruntime")
+
+
+def input_of(k: int) -> str:
+    """What a model calls the region's operand of that number."""
+    return f"x{k}"
+
+
+def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
+    """A region's model, in which operands that have values are initializers, and its outputs."""
+    import numpy as np
+
+    graph = Graph()
+    known = {k: graph.constant(value) for k, value in values.items()}
+    results: list[list[str]] = []
+    for i in region.program.structure.instructions:
+        names = []
+        for item in i.operands:
+            if isinstance(item, Leaf):
+                names.append(known.get(item.number, input_of(item.number)))
+            elif isinstance(item, Result):
+                names.append(results[item.instruction][item.number])
+            elif isinstance(item, Baked):
+                names.append(graph.constant(np.array(item.number, item.dtype.numpy)))
+            else:
+                assert item is None, "a region has no scalars of the program's"
+                names.append("")
+        results.append(ops.emit(graph, Call.of(i), names))
+    # each its own name: a result may be asked for twice, and none may be an input
+    outputs = [graph.add("Identity", results[n][r]) for n, r in region.program.outputs]
+    inputs = [(input_of(k), t) for k, t in enumerate(region.operands) if k not in values]
+    return graph.model(inputs, list(zip(outputs, region.results, strict=True))), outputs
+
+
+class Session:
+    """What runs a region, on NumPy arrays: its operands and then its results, which it fills."""
+
+    def __init__(self, region: Region, values: Mapping[int, Any]) -> None:
+        ort = runtime()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads()
+        options.inter_op_num_threads = 1
+        # threads that wait let XLA's run
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # errors are raised
+        options.log_severity_level = 4
+        text, outputs = model(region, values)
+        self._session: Final = ort.InferenceSession(
+            text, options, providers=["CPUExecutionProvider"])
+        types = (*region.operands, *region.results)
+        names = [*map(input_of, range(len(region.operands))), *outputs]
+        self._count: Final = len(region.operands)
+        self._arrays: Final[Sequence[tuple[int, str, Any, list[int]]]] = [
+            (k, name, t.dtype.numpy, list(t.shape))
+            for k, (name, t) in enumerate(zip(names, types, strict=True)) if k not in values]
+
+    def __call__(self, *arrays: Any) -> None:
+        binding = self._session.io_binding()
+        count = self._count
+        for k, name, dtype, shape in self._arrays:
+            address = arrays[k].__array_interface__["data"][0]
+            if k < count:
+                binding.bind_input(name, "cpu", 0, dtype, shape, address)
+            else:
+                binding.bind_output(name, "cpu", 0, dtype, shape, address)
+        self._session.run_with_iobinding(binding)
+
+
+def threads() -> int:
+    """Threads of a session, the caller's among them: as OMP_NUM_THREADS says, or a processor."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
