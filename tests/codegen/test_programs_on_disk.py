@@ -114,7 +114,7 @@ import numpy, lazyloom, time
 import lazyloom_numpy as np
 from lazyloom import codegen
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
-for _ in range(200):
+for _ in range(4000):
     x = np.asarray(a)
     found = numpy.asarray(np.exp(np.tanh(x) @ x))
     record = lazyloom.last_evaluation()
