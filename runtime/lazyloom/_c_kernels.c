@@ -23,9 +23,10 @@
 /* the state: what elements are, their bytes and the bits of infinity; rows of COUNT elements that lie
    INNER apart, of which TAKEN are asked for; the numbers of the buffers of values, positions and
    positions for a gradient, or 0; the bytes of one of these, whether they are those of the reverse of
-   a row, and whether values are written from the end */
+   a row, whether values are written from the end, and whether nothing but all of them is asked for, in
+   the order of the definition of `sort` */
 enum { KIND, WIDTH, INFINITE, OUTER, COUNT, INNER, TAKEN, DESCENDING, VALUES, POSITIONS, GRADIENT,
-       BYTES, REVERSED, TURNED };
+       BYTES, REVERSED, TURNED, PLAIN };
 
 /* elements of a thread's own part below which a row is not shared */
 #define PART 131072
@@ -323,8 +324,8 @@ static size_t rounded(size_t size)
 static void run_row(Team *team, int number)
 {
     Row *r = team->job;
-    if (r->positions || r->gradient) row_packed(team, number);
-    else row_values(team, number);
+    if (r->state[PLAIN]) row_values(team, number);
+    else row_packed(team, number);
 }
 
 #define TRANSPOSED(U)                                                                               \

@@ -160,6 +160,27 @@ def test_gradients_are_those_of_xla(name: str, shape: str) -> None:
     assert_same(run)
 
 
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("op, options", [
+    ("sort_with_indices", {"descending": True}), ("sort_with_indices", {"descending": False}),
+    ("top_k", {"k": 700, "largest": True}), ("top_k", {"k": 3, "largest": False})])
+def test_one_result_of_two(op: str, options: dict[str, Any], number: int) -> None:
+    """A result that nothing uses is none of the region's."""
+    x = lnp.array(elements("float32", (2, 1500)))
+    assert_same(lambda: [results(op, x, axis=1, **options)[number]])
+
+
+@pytest.mark.parametrize("op", ["sort", "sort_with_indices", "top_k"])
+def test_a_gradient_whose_values_nothing_uses(op: str) -> None:
+    x = torch.tensor(elements("float32", (1500,)), requires_grad=True)
+    options = {"k": 9, "largest": True} if op == "top_k" else {"descending": True}
+
+    def run() -> list[Any]:
+        return list(torch.autograd.grad(results(op, x, axis=0, **options)[0].sum(), x))
+
+    assert_same(run)
+
+
 def test_each_op_of_a_gradient_is_done() -> None:
     x = torch.randn(600, requires_grad=True)
     values, order = torch.sort(x, descending=True)

@@ -21,7 +21,7 @@ class C(Generator):
     """Regions of one op each."""
 
     name = "c"
-    version = "2"
+    version = "3"
     priority = 5
     merges = False
     #: sums; sorts and extrema are XLA's, and so are those of integers

@@ -138,9 +138,13 @@ def build(region: Region) -> NativeCode:
     assert x is not None and not isinstance(found, No)
     outer, count, inner = rows(x, _axis(call, x))
     gradient = found.results[2]
+    used = [0 if r is None else buffers.get(r, 0) for r in found.results]
+    # with equal elements in order, where a descending `sort` has them in reverse
+    plain = used[1:] == [0, 0] and found.taken == count and not found.turned and (
+        call.op == "sort" or not found.descending)
     return code(native.sorting(), [
         _KINDS[x.dtype.kind], x.dtype.itemsize, _INFINITY.get(x.dtype.name, 0), outer, count, inner,
         found.taken, found.descending,
-        *[0 if r is None else buffers.get(r, 0) for r in found.results],
+        *used,
         0 if gradient is None else call.results[gradient].dtype.itemsize,
-        found.reversed, found.turned])
+        found.reversed, found.turned, plain])
