@@ -136,6 +136,20 @@ def test_max_pool_adds_its_gradient_in_float32() -> None:
     assert float(found[0, 1, 1]) == 1 + 2**-6 and float(abs(found).sum()) == 1 + 2**-6
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_the_gradient_of_what_broadcasts_adds_up_in_float32(dtype: str) -> None:
+    weights = jax.numpy.asarray(np.random.default_rng(0).normal(size=(300, 40)), dtype)
+
+    def loss(bias: Any) -> Any:
+        return jax.numpy.sum(run("add", weights * 0, bias) * weights)
+
+    found = jax.jit(jax.grad(loss))(jax.numpy.zeros((40,), dtype))
+    wanted = np.asarray(weights, np.float64).sum(0).astype(found.dtype)
+    assert found.dtype == dtype
+    # float64 and float32 may round a tie to either side
+    assert (np.asarray(found) == wanted).sum() >= 38
+
+
 def test_ignored_labels_neither_count_nor_get_a_gradient() -> None:
     logits = np.array([[1.0, 2.0, 3.0], [NAN, 0.0, 0.0]])
     labels = np.array([2, -100])

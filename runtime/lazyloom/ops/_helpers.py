@@ -19,9 +19,12 @@ def broadcast(*xs: Any) -> tuple[Any, ...]:
 
 
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
-    """The array, broadcast to that shape."""
+    """The array, broadcast to that shape; the derivative adds up in float32 at least."""
     if x.shape == tuple(shape):
         return x
+    if is_half(x):
+        # the sum that transposes this: XLA would round each addition, one element at a time
+        return convert(broadcast_to(widened(x), shape), x.dtype)
     offset = len(shape) - x.ndim
     if any(d == 1 and shape[offset + i] != 1 for i, d in enumerate(x.shape)):
         kept = [i for i, d in enumerate(x.shape) if d == shape[offset + i]]
