@@ -29,6 +29,8 @@ from tests.codegen.generators import InC, InNumPy
 pytestmark = [
     pytest.mark.xla,
     pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
+    # a generator of the same name and version did the same programs in another process of tests
+    pytest.mark.usefixtures("fresh_cache"),
 ]
 
 
