@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ...program.program import Leaf, Result
 from ..generator import YES, Answer, Call, Code, Generator, No, PythonCode, Region
+from ..worth import at_least
 from . import ops, session
 
 #: multiplications of a region from which it is worth a call
@@ -37,9 +38,9 @@ class OnnxRuntime(Generator):
 
     def worthwhile(self, region: Region) -> Answer:
         """Regions with products or convolutions of some size."""
-        found = sum(map(ops.work, region.calls))
-        if found < SMALL:
-            return No(f"{found} multiplications, expected {SMALL} or more to be worth a call")
+        enough = at_least(sum(map(ops.work, region.calls)), SMALL, "multiplications")
+        if not enough:
+            return enough
         size = sum(t.nbytes for t in region.operands)
         if size > session.MOST:
             return No(f"operands of {size} bytes, expected at most {session.MOST}")

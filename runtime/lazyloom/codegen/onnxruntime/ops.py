@@ -37,6 +37,9 @@ class Rule(NamedTuple):
 
 
 _RULES: Final[dict[str, Rule]] = {}
+#: of ops whose last operands may be absent, how many there are
+_OPTIONAL: Final = {
+    "clip": 3, "layer_norm": 3, "rms_norm": 2, "batch_norm_infer": 5, "group_norm": 3}
 _NUMBERS: Final = ("float32", "int32", "int64")
 _ANY: Final = tuple(DTYPES)
 
@@ -56,7 +59,9 @@ def supports(call: Call) -> Answer:
 
 def emit(graph: Graph, call: Call, operands: Sequence[str]) -> list[str]:
     """Add the nodes of a call that is supported; the names of its results."""
-    found = _RULES[call.op].emit(graph, call, operands)
+    # those that are absent at the end need not be given at all
+    absent = [""] * (_OPTIONAL.get(call.op, 0) - len(operands))
+    found = _RULES[call.op].emit(graph, call, [*operands, *absent])
     return [found] if isinstance(found, str) else found
 
 
@@ -174,8 +179,8 @@ def _dot_general(g: Graph, call: Call, x: Sequence[str]) -> str:
     """A product of matrices behind transposes and reshapes, those that are none left out."""
     a = call.attributes
     left, right = _type(call, 0), _type(call, 1)
-    lb, rb = list(a["lhs_batch"]), list(a["rhs_batch"])
-    lc, rc = list(a["lhs_contract"]), list(a["rhs_contract"])
+    lb, lc = ([d % left.ndim for d in a[name]] for name in ("lhs_batch", "lhs_contract"))
+    rb, rc = ([d % right.ndim for d in a[name]] for name in ("rhs_batch", "rhs_contract"))
     lf = [d for d in range(left.ndim) if d not in (*lb, *lc)]
     rf = [d for d in range(right.ndim) if d not in (*rb, *rc)]
     if left.ndim == right.ndim == 2 and not lb and len(lc) == 1:
