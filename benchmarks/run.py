@@ -26,8 +26,9 @@ from suite.workload import Workload  # noqa: E402
 #: the order of the page
 NAMES = (
     "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "codegen", "inference",
-    "numpy_programs", "sorting", "complete_programs", "first_step", "dynamic_programs",
-    "numpy_first_runs", "unrolled_loops", "cold_models", "memory", "import_time", "gpu",
+    "inference_float32", "numpy_programs", "sorting", "complete_programs", "first_step",
+    "dynamic_programs", "numpy_first_runs", "unrolled_loops", "cold_models", "memory",
+    "import_time", "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]
