@@ -1,4 +1,7 @@
-"""Regions of inference by ONNX Runtime, beside XLA's."""
+"""Regions of inference by ONNX Runtime, beside XLA's.
+
+The samples of the ops that it does are in test_samples.py.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,10 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom import codegen
-from lazyloom.backends.backend import Request
-from lazyloom.backends.selection import backend
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
 from lazyloom.codegen import onnxruntime, registry
-from lazyloom.codegen.onnxruntime import OnnxRuntime, made, ops, session
-from lazyloom.ops.samples import Sample, samples
-from lazyloom.ops.spec import lookup
-from lazyloom.program.program import Program, Structure
+from lazyloom.codegen.onnxruntime import OnnxRuntime, made, session
 
 _generator = made()
 pytestmark = [
@@ -48,44 +46,6 @@ def known() -> None:
         codegen.register(All(_generator.version))
 
 
-def supported(op: str, sample: Sample) -> bool:
-    """Whether the generator does the op of a sample; nobody does one on empty arrays."""
-    spec = lazyloom.spec_of(lookup(op), sample.attributes, len(sample.operands))
-    types = tuple(None if x is None else type_of(x) for x in sample.operands)
-    call = codegen.Call(op, spec.attrs, types, spec.infer(types))
-    sizes = [t.size for t in (*types, *call.results) if t is not None]
-    return 0 not in sizes and bool(ops.supports(call))
-
-
-def type_of(x: Any) -> lazyloom.TensorType:
-    return lazyloom.tensor_type(x.shape, lazyloom.dtypes.as_dtype(x.dtype))
-
-
-def run(op: str, given: list[Sample], generator: str) -> tuple[list[list[Any]], list[bool]]:
-    """The results of each sample, of one program, with a generator; and whether it did the op."""
-    stream: list[Any] = []
-    arrays: list[Any] = []
-    for sample in given:
-        stream.append(lazyloom.spec_of(lookup(op), sample.attributes, len(sample.operands)))
-        for x in sample.operands:
-            stream.append(None if x is None else -1 - len(arrays))
-            if x is not None:
-                arrays.append(numpy.ascontiguousarray(x).reshape(x.shape))
-    structure = Structure(tuple(stream), tuple(map(type_of, arrays)))
-    outputs = tuple((n, r) for n, i in enumerate(structure.instructions)
-                    for r in range(len(i.types)))
-    names = () if generator == "xla" else (generator,)
-    program = backend().compile(Request(structure, outputs, {}, names))
-    given_arrays = [backend().upload(x.copy()) for x in arrays]
-    if program.further is not None:
-        given_arrays += program.further(given_arrays, None)
-    found = [backend().download(x) for x in program.run(*given_arrays)]
-    report = codegen.explain(Program(structure, list(outputs), [])) if names else None
-    results = iter(found)
-    return [[next(results) for _ in i.types] for i in structure.instructions], [
-        report is not None and report.generator(n) == generator for n in range(len(given))]
-
-
 def assert_alike(found: Any, expected: Any, tolerance: float) -> None:
     assert found.dtype == expected.dtype and found.shape == expected.shape
     if found.dtype.kind != "f":
@@ -98,22 +58,6 @@ def assert_alike(found: Any, expected: Any, tolerance: float) -> None:
     largest = float(abs(expected[finite]).max(initial=0))
     error = float(abs(found[finite].astype("f8") - expected[finite]).max(initial=0))
     assert error <= tolerance * EPS * largest, f"{error / EPS / max(largest, 1e-300)} units"
-
-
-@pytest.mark.parametrize("op", ops.names())
-def test_every_sample_of_every_op_agrees_with_xla(op: str) -> None:
-    assert _generator is not None
-    given = [s for s in samples(lookup(op)) if supported(op, s)]
-    with codegen.use(All.name):
-        results, theirs = run(op, given, All.name)
-    assert given and all(theirs) and not codegen.failures()
-    expected, _ = run(op, given, "xla")
-    for sample, found, other in zip(given, results, expected, strict=True):
-        for a, b in zip(found, other, strict=True):
-            try:
-                assert_alike(a, b, _generator.tolerance)
-            except AssertionError as error:
-                raise AssertionError(f"{sample}: {error}") from error
 
 
 class Block(torch.nn.Module):

@@ -31,9 +31,8 @@ pytestmark = [
 
 #: of each generator, the ops that the quick tests take; of others, which may refuse regions for
 #: reasons that at_least does not know, they take the first
-QUICK = {
-    "onednn": {"conv", "matmul"}, "c": {"sort"}, "onnxruntime": {"dot_general", "layer_norm"},
-    "fused_loops": {"multiply", "relu"}}
+QUICK = {"onednn": {"conv", "matmul"}, "onnxruntime": {"conv", "dot_general"},
+         "c": {"sort"}, "fused_loops": {"multiply", "relu"}}
 #: what results in a dtype of fewer digits than float32 may differ by: two units
 UNITS = {"bfloat16": 2.0**-7, "float16": 2.0**-9}
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...program.program import Leaf, Result
-from ..generator import YES, Answer, Call, Code, Generator, No, PythonCode, Region
+from ..generator import Answer, Call, Code, Generator, No, PythonCode, Region
 from ..worth import at_least
 from . import ops, session
 
@@ -38,13 +38,10 @@ class OnnxRuntime(Generator):
 
     def worthwhile(self, region: Region) -> Answer:
         """Regions with products or convolutions of some size."""
-        enough = at_least(sum(map(ops.work, region.calls)), SMALL, "multiplications")
-        if not enough:
-            return enough
         size = sum(t.nbytes for t in region.operands)
         if size > session.MOST:
             return No(f"operands of {size} bytes, expected at most {session.MOST}")
-        return YES
+        return at_least(sum(map(ops.work, region.calls)), SMALL, "multiplications")
 
     def seconds(self, region: Region) -> float | None:
         """By the number of multiplications."""

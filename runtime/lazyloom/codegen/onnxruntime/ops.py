@@ -37,9 +37,6 @@ class Rule(NamedTuple):
 
 
 _RULES: Final[dict[str, Rule]] = {}
-#: of ops whose last operands may be absent, how many there are
-_OPTIONAL: Final = {
-    "clip": 3, "layer_norm": 3, "rms_norm": 2, "batch_norm_infer": 5, "group_norm": 3}
 _NUMBERS: Final = ("float32", "int32", "int64")
 _ANY: Final = tuple(DTYPES)
 
@@ -59,15 +56,8 @@ def supports(call: Call) -> Answer:
 
 def emit(graph: Graph, call: Call, operands: Sequence[str]) -> list[str]:
     """Add the nodes of a call that is supported; the names of its results."""
-    # those that are absent at the end need not be given at all
-    absent = [""] * (_OPTIONAL.get(call.op, 0) - len(operands))
-    found = _RULES[call.op].emit(graph, call, [*operands, *absent])
+    found = _RULES[call.op].emit(graph, call, operands)
     return [found] if isinstance(found, str) else found
-
-
-def names() -> tuple[str, ...]:
-    """The ops for which there is a rule."""
-    return tuple(_RULES)
 
 
 def _rule(
@@ -85,6 +75,11 @@ def _type(call: Call, k: int) -> TensorType:
     t = call.operands[k]
     assert t is not None
     return t
+
+
+def _given(x: Sequence[str], k: int) -> str:
+    """The name of an operand that may be absent, "" if it is."""
+    return x[k] if k < len(x) else ""
 
 
 def _node(op: str, **attributes: Any) -> Emit:
@@ -136,8 +131,9 @@ _RULES["gelu"] = Rule(lambda g, call, x: g.add(
 
 @_rule("clip")
 def _clip(g: Graph, call: Call, x: Sequence[str]) -> str:
-    found = g.add("Max", x[0], x[1]) if x[1] else x[0]
-    return g.add("Min", found, x[2]) if x[2] else found
+    least, most = _given(x, 1), _given(x, 2)
+    found = g.add("Max", x[0], least) if least else x[0]
+    return g.add("Min", found, most) if most else found
 
 
 @_rule("not_equal", dtypes=(*_NUMBERS, "bool"),
@@ -177,10 +173,9 @@ def _own_dtype(call: Call) -> Answer:
 @_rule("dot_general", check=_own_dtype)
 def _dot_general(g: Graph, call: Call, x: Sequence[str]) -> str:
     """A product of matrices behind transposes and reshapes, those that are none left out."""
-    a = call.attributes
     left, right = _type(call, 0), _type(call, 1)
-    lb, lc = ([d % left.ndim for d in a[name]] for name in ("lhs_batch", "lhs_contract"))
-    rb, rc = ([d % right.ndim for d in a[name]] for name in ("rhs_batch", "rhs_contract"))
+    lb, lc = ([d % left.ndim for d in call.attributes[f"lhs_{n}"]] for n in ("batch", "contract"))
+    rb, rc = ([d % right.ndim for d in call.attributes[f"rhs_{n}"]] for n in ("batch", "contract"))
     lf = [d for d in range(left.ndim) if d not in (*lb, *lc)]
     rf = [d for d in range(right.ndim) if d not in (*rb, *rc)]
     if left.ndim == right.ndim == 2 and not lb and len(lc) == 1:
@@ -319,9 +314,8 @@ def _full(g: Graph, shape: Sequence[int], value: float) -> str:
 def _layer_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
     n = int(call.attributes["normalized_ndim"])
     shape = _type(call, 0).shape[_type(call, 0).ndim - n:]
-    weight = x[1] or _full(g, shape, 1)
-    bias = [x[2]] if x[2] else []
-    return g.add("LayerNormalization", x[0], weight, *bias, axis=-n,
+    given = [_given(x, 1) or _full(g, shape, 1), _given(x, 2) or _full(g, shape, 0)]
+    return g.add("LayerNormalization", x[0], *given, axis=-n,
                  epsilon=float(call.attributes["eps"]))
 
 
@@ -331,15 +325,16 @@ def _rms_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
     power = g.add("ReduceMean", g.add("Mul", x[0], x[0]), g.ints(range(ndim - n, ndim)), keepdims=1)
     root = g.add("Sqrt", g.add("Add", power, g.float(call.attributes["eps"])))
     found = g.add("Div", x[0], root)
-    return g.add("Mul", found, x[1]) if x[1] else found
+    weight = _given(x, 1)
+    return g.add("Mul", found, weight) if weight else found
 
 
 @_rule("batch_norm_infer")
 def _batch_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
     channels = _type(call, 1).shape
     return g.add(
-        "BatchNormalization", x[0], x[3] or _full(g, channels, 1), x[4] or _full(g, channels, 0),
-        x[1], x[2], epsilon=float(call.attributes["eps"]))
+        "BatchNormalization", x[0], _given(x, 3) or _full(g, channels, 1),
+        _given(x, 4) or _full(g, channels, 0), x[1], x[2], epsilon=float(call.attributes["eps"]))
 
 
 @_rule("group_norm")
@@ -350,7 +345,7 @@ def _group_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
                    epsilon=float(call.attributes["eps"]))
     found = g.add("Reshape", normal, g.ints(t.shape))
     per_channel = g.ints([t.shape[1], *[1] * (t.ndim - 2)])
-    for name, op in ((x[1], "Mul"), (x[2], "Add")):
+    for name, op in ((_given(x, 1), "Mul"), (_given(x, 2), "Add")):
         if name:
             found = g.add(op, found, g.add("Reshape", name, per_channel))
     return found
