@@ -108,7 +108,7 @@ def native_extensions() -> list[Any]:
                   depends=["runtime/lazyloom/_recurrent.h"]),
         Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
                   depends=[f"runtime/lazyloom/_c_{part}.h"
-                           for part in ("threads", "keys", "digits", "scans")]),
+                           for part in ("threads", "keys", "digits", "scans", "pools")]),
     ]
     try:
         import numpy

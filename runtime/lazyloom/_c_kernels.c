@@ -13,10 +13,11 @@
    nearly all of them apart; what is left is runs of few elements, which are put in order one by one.
    Long rows are shared by threads, digit by digit; of many rows each thread takes some.
 
-   scattering() is the address of such a function for the gradient of a sort, scanning() and finding()
-   are those for what _c_scans.h has. */
+   scattering() is the address of such a function for the gradient of a sort, scanning(), finding()
+   and unpooling() are those for what _c_scans.h and _c_pools.h have. */
 #include "_c_digits.h"
 #include "_c_scans.h"
+#include "_c_pools.h"
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -552,11 +553,17 @@ static PyObject *finding(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
     return PyLong_FromVoidPtr((void *)(uintptr_t)find);
 }
 
+static PyObject *unpooling(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromVoidPtr((void *)(uintptr_t)unpool);
+}
+
 static PyMethodDef methods[] = {
     {"sorting", sorting, METH_NOARGS, "The address of what sorts."},
     {"scattering", scattering, METH_NOARGS, "The address of what gives gradients."},
     {"scanning", scanning, METH_NOARGS, "The address of what gives running sums and their like."},
     {"finding", finding, METH_NOARGS, "The address of what gives positions of extrema."},
+    {"unpooling", unpooling, METH_NOARGS, "The address of what gives gradients of maxima."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,4 @@
-"""Sorts and scans on the processor by functions in C, compiled when the package is installed.
+"""Sorts, scans and gradients of maxima over windows by functions in C, which come compiled.
 
 A region is one op: an address of a function, and a row of numbers that says what it does, extents
 among them, so that all types share one function.
@@ -7,11 +7,12 @@ among them, so that all types share one function.
 from __future__ import annotations
 
 import importlib.util
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
-from ..generator import YES, Answer, Call, Code, Generator, No, Region
+from ..generator import YES, Answer, Call, Code, Generator, Layout, NativeCode, No, Region
 from ..worth import at_least
-from . import scans, sorts
+from . import pools, scans, sorts
 
 #: elements of operands and results together from which a sort is worth a call
 FEWEST: Final = 512
@@ -28,11 +29,15 @@ class C(Generator):
     tolerance = 32.0
 
     def supports(self, call: Call) -> Answer:
-        """Sorts, scans and positions of extrema, of arrays that are not tiny."""
+        """Sorts, scans, positions of extrema, gradients of maxima, of arrays that are not tiny."""
+        if pools.known(call.op):
+            return pools.supports(call)
         if scans.known(call.op):
             return scans.supports(call)
+        if call.op == "max_pool":
+            return No("XLA's maxima are as quick", deliberate=True)
         if not sorts.known(call.op):
-            return No("no sort, scan or position of an extremum")
+            return No("no sort, scan, position of an extremum, or gradient of maxima over windows")
         answer = sorts.supports(call)
         if answer:
             size = sum(t.size for t in (*call.operands, *call.results) if t is not None)
@@ -40,19 +45,35 @@ class C(Generator):
         return answer
 
     def runs_alone(self, call: Call) -> Answer:
-        """What NumPy does not do as well."""
+        """What kernels of the host do not do as well, of arrays in logical order."""
+        if pools.known(call.op):
+            return No("its channels come last")
         return scans.runs_alone(call) if scans.known(call.op) else YES
+
+    def layouts(self, region: Region) -> Sequence[Layout] | None:
+        """Images have their channels last."""
+        return pools.layouts(region) if pools.known(region.calls[0].op) else None
 
     def seconds(self, region: Region) -> float | None:
         """By the number of elements."""
-        call = region.calls[0]
-        return scans.seconds(call) if scans.known(call.op) else sorts.seconds(call)
+        return _part(region).seconds(region.calls[0])
 
     def build(self, region: Region) -> Code:
         """The function with the numbers of this region."""
-        if scans.known(region.calls[0].op):
-            return scans.build(region)
-        return sorts.build(region)
+        return _part(region).build(region)
+
+
+class _Part(Protocol):
+    """A module of this package."""
+
+    def seconds(self, call: Call) -> float: ...
+
+    def build(self, region: Region) -> NativeCode: ...
+
+
+def _part(region: Region) -> _Part:
+    op = region.calls[0].op
+    return pools if pools.known(op) else scans if scans.known(op) else sorts
 
 
 def made() -> C | None:
