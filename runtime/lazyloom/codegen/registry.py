@@ -185,6 +185,9 @@ def _choose(**chosen: Any) -> None:
 def _names(who: str, given: Any) -> tuple[str, ...]:
     known = available()
     for name in given:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"{who}: a {type_name(name)} was given, expected names of code generators")
         if name != XLA and name not in known:
             raise ArgumentError(
                 f"{who}: the code generator {name!r} is not known, expected "

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, type_name
 from ..interrupts import reraise_from_handler
 from ..program.program import Program
 from . import faults, registry
@@ -37,7 +37,14 @@ class Report:
         return sum(p >= 0 for p in owner) / max(len(owner), 1)
 
     def generator(self, number: int) -> str:
-        """The generator that runs an instruction, "xla" for XLA."""
+        """The generator that runs an instruction, "xla" for XLA.
+
+        Raises ArgumentError for a number that no instruction has.
+        """
+        count = len(self.partition.owner)
+        if not 0 <= number < count:
+            raise ArgumentError(
+                f"generator: instruction {number} was asked for, expected 0 to {count - 1}")
         p = self.partition.owner[number]
         return registry.XLA if p < 0 else self.partition.parts[p].generator.name
 
@@ -155,7 +162,13 @@ def explain(program: Program) -> Report:
 
     Args:
         program: of :func:`lazyloom.program_of`, or of an evaluation's record.
+
+    Raises ArgumentError for what is no program.
     """
+    if not isinstance(program, Program):
+        raise ArgumentError(
+            f"explain: a {type_name(program)} was given, expected a program, such as "
+            "lazyloom.program_of(value)")
     structure = program.structure
     found = partition(structure, program.outputs, registry.generators(registry.in_use()),
                       faults.refused())

@@ -92,7 +92,8 @@ def sort_with_indices(
         case(distinct(3, 4), k=2), case(distinct(3, 4), k=1, axis=0, largest=False),
         case(distinct(3, 4), k=0), case(distinct(4), k=4, largest=False), case((0, 3), k=2),
         rough(np.array([2, 1, 2, 1, 1]), k=3), rough(np.array([2, 1, 2, 1, 1]), k=4, largest=False),
-        rough(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), k=3)),
+        rough(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), k=3),
+        rough(np.array([np.nan, 2.0, -np.inf, np.nan, 1.0], np.float32), k=4, largest=False)),
 )  # fmt: skip
 def top_k(x: T, *, k: int, axis: int = -1, largest: bool = True) -> Array:
     """The ``k`` largest elements along an axis, in descending order, and their positions.

@@ -71,16 +71,24 @@ def quantize(
             are recorded; those from the end are negative.
 
     Raises:
-        ArgumentError: no batch, arguments that are no tensors, batches of other types, no
-            convolution or product with constant weights, or a range that is not finite.
+        ArgumentError: no batch or an empty one, arguments that are no tensors, batches of other
+            types, no convolution or product with constant weights, a number in ``skip`` that none
+            has, all of them skipped, or a range that is not finite.
         ReadForbiddenError: ``function`` reads what depends on its arguments.
     """
     if not callable(function):
         raise ArgumentError(
             f"{NAME}: a {type(function).__name__} was given to quantise, expected a function")
-    if percentile is not None and not 50 < percentile <= 100:
+    if percentile is not None and not (
+        isinstance(percentile, (int, float)) and 50 < percentile <= 100
+    ):
         raise ArgumentError(
-            f"{NAME}: percentile is {percentile}, expected more than 50 and at most 100")
+            f"{NAME}: percentile is {percentile!r}, expected more than 50 and at most 100")
+    if not isinstance(skip, Sequence) or not all(type(n) is int for n in skip):
+        raise ArgumentError(f"{NAME}: skip is {skip!r}, expected a sequence of int")
+    if not isinstance(batches, Iterable):
+        raise ArgumentError(
+            f"{NAME}: batches is a {type(batches).__name__}, expected tensors, or tuples of them")
     made = Quantized(function, tuple(skip))
     made._calibrate(batches, percentile)
     return made
@@ -164,11 +172,25 @@ class Quantized:
             if found is None:
                 found, first = self._record(leaves, arguments), types
                 placing = Placing(found.graph, self._skip)
+                count = placing.eligible
+                wrong = [n for n in self._skip if not -count <= n < count]
+                if count and wrong:
+                    raise ArgumentError(
+                        f"{NAME}: skip has {', '.join(map(str, wrong))}, expected numbers from "
+                        f"{-count} to {count - 1}: there are {count} convolutions and products")
+                if count and not placing.main:
+                    raise ArgumentError(
+                        f"{NAME}: skip names all {count} convolutions and products; there is "
+                        "nothing to quantise")
                 if not placing.main:
                     raise ArgumentError(
                         f"{NAME}: the function records no convolution or product of float32 with "
                         "weights that depend on no argument; there is nothing to quantise")
                 ranges = Ranges(found.graph, placing.values, percentile)
+            if any(0 in t.shape for t in types):
+                raise ArgumentError(
+                    f"{NAME}: a batch is of {_shown(types)}, expected one that is not empty, to "
+                    "find ranges in")
             if types != first:
                 raise ArgumentError(
                     f"{NAME}: a batch is of {_shown(types)}, expected {_shown(first)} as the first")

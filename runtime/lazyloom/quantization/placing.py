@@ -62,7 +62,8 @@ class Placing:
     """What is quantised of a graph.
 
     Attributes:
-        main: the convolutions and products with constant weights, in order.
+        eligible: how many convolutions and products with constant weights there are.
+        main: those that are quantised, in order.
         values: what is quantised between ops, in order.
         added: of a sum, the operand that is quantised, by position.
     """
@@ -71,7 +72,8 @@ class Placing:
         self.graph: Final = graph
         self.uses: Final = graph.uses()
         eligible = [op for op in graph.ops if _eligible(op)]
-        left = {n % len(eligible) for n in skip} if eligible else set()
+        self.eligible: Final = len(eligible)
+        left = {n + len(eligible) if n < 0 else n for n in skip}
         self.main: Final = [op for n, op in enumerate(eligible) if n not in left]
         chosen = set(self.main)
         found: dict[Source, None] = {}

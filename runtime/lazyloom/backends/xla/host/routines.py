@@ -243,9 +243,18 @@ def sort(operands: tuple[Array, ...], axis: int, keys: int) -> tuple[Array, ...]
 
 
 def top_k(x: Array, k: int) -> tuple[Array, Array]:
-    """The largest of the last axis, NaN first, and where they are; equal ones in order."""
-    order = np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1][..., :k]
-    order = x.shape[-1] - 1 - order
+    """The largest of the last axis, and where they are; equal ones in order.
+
+    NaN comes first, and last where its sign bit is set.
+    """
+    turned = x[..., ::-1]
+    nan = np.not_equal(turned, turned)
+    if nan.any():
+        sides = np.where(nan, np.where(np.signbit(turned), -1, 1), 0)
+        order = np.lexsort((np.where(nan, turned.dtype.type(0), turned), sides), -1)
+    else:
+        order = np.argsort(turned, -1, kind="stable")
+    order = x.shape[-1] - 1 - order[..., ::-1][..., :k]
     return np.take_along_axis(x, order, -1), order
 
 
