@@ -21,7 +21,7 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom import codegen
+from lazyloom import codegen, foreign
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
 from tests.codegen.generators import InC, InNumPy
@@ -314,7 +314,7 @@ import sys
 sys.path.insert(0, {root!r})
 import numpy, lazyloom
 import lazyloom_numpy as np
-from lazyloom import codegen
+from lazyloom import codegen, foreign
 from tests.codegen.generators import InC
 codegen.register(InC())
 codegen.use("in_c")
@@ -423,7 +423,7 @@ _IMPORTING = """
 import warnings
 import numpy, lazyloom
 import lazyloom_numpy as np
-from lazyloom import codegen
+from lazyloom import codegen, foreign
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     x = np.asarray(numpy.arange(3.0))
@@ -455,3 +455,19 @@ def test_an_entry_point_that_cannot_be_used(text: str, said: str, tmp_path: Path
     assert done.stdout == (
         f"the code generator 'broken' cannot be used: broken:Broken: {said}\n"
         "[('broken', 'import')]\n")
+
+
+def test_an_interrupt_on_the_way_out_of_a_generator_forbids_no_later_read() -> None:
+    """As where Ctrl-C comes while the end of the block is entered."""
+    def interrupted() -> None:
+        block = foreign.Foreign("the code generator 'mine', which builds a region,")
+        block.__enter__()
+        with pytest.raises(lazyloom.errors.ReadForbiddenError, match="'mine', which builds"):
+            foreign.check()
+
+    interrupted()
+    try:
+        assert foreign.inside[0] > 0
+        assert float(numpy.asarray(np.asarray(numbers(3)) * 0).sum()) == 0
+    finally:
+        foreign.inside[0] -= 1
