@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
+
+
+def counted(names: Iterable[str], most: int | None = None) -> str:
+    """Names, the frequent ones first and at most so many: "3 add, tanh"."""
+    return ", ".join(
+        name if n == 1 else f"{n} {name}" for name, n in Counter(names).most_common(most))
 
 
 class ProgramRegion(NamedTuple):
@@ -35,9 +42,7 @@ class PartRun(NamedTuple):
 
     def text(self) -> str:
         """For the record of an evaluation: "12.3 us  xla: 3 add, tanh"."""
-        names = ", ".join(
-            name if n == 1 else f"{n} {name}" for name, n in Counter(self.ops).most_common(6))
-        return f"{1e6 * self.seconds:.1f} us  {self.generator}: {names}"
+        return f"{1e6 * self.seconds:.1f} us  {self.generator}: {counted(self.ops, 6)}"
 
 
 class ProgramRegions(NamedTuple):
@@ -64,9 +69,7 @@ class ProgramRegions(NamedTuple):
         parts += [f"{n} that {name} failed at by XLA" for name, n in _counted(self.failed)]
         text = ", ".join(parts)
         if self.left:
-            left = ", ".join(name if n == 1 else f"{n} {name}"
-                             for name, n in Counter(self.left).most_common())
-            text += f"; heavy ops that no generator does: {left}"
+            text += f"; heavy ops that no generator does: {counted(self.left)}"
         return text
 
 
