@@ -10,6 +10,7 @@ from typing import Final
 from ..errors import ArgumentError, type_name
 from ..interrupts import reraise_from_handler
 from ..program.program import Program
+from ..program.regions import counted
 from . import faults, registry
 from .check import check
 from .generator import Call, Region
@@ -78,8 +79,8 @@ class Report:
         """Of a region: its generator, its ops and groups, and what a run is estimated to take."""
         part = self.partition.parts[number]
         seconds, of_xla = self._estimates(number)
-        ops = Counter(Call.of(i).op for i in part.region.program.structure.instructions)
-        names = ", ".join(name if k == 1 else f"{k} {name}" for name, k in ops.most_common(6))
+        names = counted(
+            (Call.of(i).op for i in part.region.program.structure.instructions), 6)
         groups = sorted({name for name, _ in part.region.composites})
         return (
             f"region {number}: {part.generator.name}, {names}"
