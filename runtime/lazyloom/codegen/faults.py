@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..counters import counters
 from ..interrupts import reraise_from_handler
+from ..program.regions import ProgramRegion
 
 #: the newest that are remembered in words
 KEPT: Final = 256
@@ -18,11 +20,12 @@ class Failure(NamedTuple):
     """What a generator failed at.
 
     Attributes:
-        generator: its name.
+        generator: its name; for "compile" the names of all that have regions of the program.
         region: the key of the region's program; "" where there is none yet.
         ops: the region's ops, or those that were asked about.
         when: "import"; "ask", for a question about ops or a region; "bind", for constants of a
-            region that goes on without; else "build", "load", "run" or "verify".
+            region that goes on without; "compile", where XLA compiles a program without its
+            regions and not with them; else "build", "load", "run" or "verify".
         error: what went wrong, in words.
     """
 
@@ -46,6 +49,13 @@ def told(error: BaseException) -> str:
         return type(error).__name__
 
 
+def not_compiled(program: str, regions: Sequence[ProgramRegion], why: str) -> Failure:
+    """That XLA compiles the program of a key without its regions, and not with them."""
+    names = sorted({region.generator for region in regions})
+    return Failure(", ".join(names), program, tuple(op for r in regions for op in r.ops),
+                   "compile", why)
+
+
 def failed(found: Failure, question: str = "") -> bool:
     """Keep a failure, and warn where it is the first; whether it is.
 
@@ -65,6 +75,9 @@ def failed(found: Failure, question: str = "") -> bool:
                 f"counts as no: {found.error}")
     elif found.when == "import":
         text = f"the code generator {found.generator!r} cannot be used: {found.error}"
+    elif found.when == "compile":
+        text = (f"XLA cannot compile a program with what the code generator {found.generator!r} "
+                f"does of it ({ops}), and compiled it without: {found.error}")
     elif found.when == "verify":
         text = (
             f"the code generator {found.generator!r} gave something else than XLA for a region of "

@@ -145,6 +145,14 @@ def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> A
                   lambda: generator.worthwhile(part.region))
 
 
+def without_regions(found: Partition) -> Partition:
+    """A partition of the same program in which all is XLA's, since the regions failed."""
+    n = len(found.owner)
+    return Partition(
+        [], [-1 - k for k in range(n)], [-1] * n, found.reasons,
+        (*(region_of(p.generator.name, p.region) for p in found.parts), *found.failed))
+
+
 class _Failed(No):
     """No, since the generator failed."""
 

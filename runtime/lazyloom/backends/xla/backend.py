@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 
-from ...codegen.partition import Partition
+from ...codegen.faults import failed, not_compiled, told
+from ...codegen.partition import Partition, region_of, without_regions
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
 from ...program.program import Program, Structure
@@ -57,12 +58,21 @@ class Xla(Backend):
         while True:
             found = divided(request.structure, request.outputs, request.generators)
             try:
-                if request.segmented:
-                    return segmented(request, found, _compiled)
-                return _compiled(request, found, started)
+                return _whole(request, found, started)
             except NotBuilt:
                 # it is remembered: once more without that region
                 continue
+            except Exception as error:
+                reraise_from_handler(error)
+                if found is None or not found.parts:
+                    raise
+                why = told(error)
+            # raises what the program fails at by itself
+            made = _whole(request, without_regions(found), started)
+            program = Program(request.structure, list(request.outputs), [])
+            regions = [region_of(p.generator.name, p.region) for p in found.parts]
+            failed(not_compiled(program.key, regions, why))
+            return made
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
@@ -120,6 +130,13 @@ class _Program(jax_compat.Program):
     def serialize(self) -> bytes:
         """Machine code, and what it calls."""
         return packed(self.calls, super().serialize())
+
+
+def _whole(request: Request, found: Partition | None, started: float) -> Executable:
+    """The program in the regions of a partition, in segments if so asked. Raises NotBuilt."""
+    if request.segmented:
+        return segmented(request, found, _compiled)
+    return _compiled(request, found, started)
 
 
 def _compiled(
