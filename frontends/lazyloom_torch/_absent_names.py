@@ -117,8 +117,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor
             sparse_csr sparse_csr_tensor spmm sspaddmm values_copy"""),
         (_QUANTISED, """
-            choose_qparams_optimized dequantize empty_quantized fake_quantize_per_channel_affine
-            fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+            choose_qparams_optimized dequantize empty_quantized fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
             fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
             fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix

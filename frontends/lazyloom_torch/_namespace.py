@@ -26,6 +26,7 @@ from ._functions import (
     layers,
     linear,
     pointwise,
+    quantizing,
     recurrent,
     reductions,
     representation,
@@ -48,7 +49,7 @@ from ._tensor import Tensor
 _FILES = (
     pointwise, representation, reductions, views, splitting, strided, copies, storages, shaping,
     linear, indexing, scattering, sorting, counting, creation, random, _matrices, statistics,
-    _spectral, recurrent)  # fmt: skip
+    _spectral, recurrent, quantizing)  # fmt: skip
 
 
 def _public(name: str, function: Any, checks: bool) -> Any:

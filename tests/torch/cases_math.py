@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.torch.cases import Case
+from tests.torch.cases import A, B, Case, J, a
 
 INF, NAN = float("inf"), float("nan")
 V = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 7.7, -7.7, 30.0, INF, -INF, NAN],
@@ -180,4 +180,49 @@ REFUSED: dict[str, Case] = {
     "multinomial of negative weights": lambda t: t.multinomial(t.tensor([0.5, -1.5]), 1).tolist(),
     "multinomial of no weights": lambda t: t.multinomial(t.zeros(3), 1).tolist(),
     "more samples than classes": lambda t: t.multinomial(t.ones(3), 4),
+}
+
+_SCALES, _ZEROS = np.array([0.1, 0.03, 0.7], np.float32), np.array([0, -3, 5], np.int32)
+
+
+def _gradient(function: Any) -> Case:
+    """The result, and the gradient where the integers were not limited."""
+
+    def case(t: Any) -> Any:
+        x = t.tensor(A, requires_grad=True)
+        found = function(t, x)
+        (found * t.tensor(B)).sum().backward()
+        return found, x.grad
+
+    return case
+
+
+QUANTIZING: dict[str, Case] = {
+    "numbers": _gradient(
+        lambda t, x: t.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7)),
+    "tensors": _gradient(lambda t, x: t.fake_quantize_per_tensor_affine(
+        x, t.tensor(0.03), t.tensor(128, dtype=t.int32), 0, 255)),
+    "tensors of one element": _gradient(lambda t, x: t.fake_quantize_per_tensor_affine(
+        x, t.tensor([0.03]), t.tensor([128]), 0, 255)),
+    "channels": _gradient(lambda t, x: t.fake_quantize_per_channel_affine(
+        x, t.tensor(_SCALES), t.tensor(_ZEROS), 0, -8, 7)),
+    "the last axis": _gradient(lambda t, x: t.fake_quantize_per_channel_affine(
+        x.T, t.tensor(_SCALES), t.tensor(_ZEROS), 1, -128, 127).T),
+    "half": lambda t: [t.fake_quantize_per_tensor_affine(t.tensor(A).to(d), 0.25, 0, -8, 7)
+                       for d in (t.float16, t.bfloat16)],
+    "nothing": lambda t: t.fake_quantize_per_tensor_affine(t.zeros(0, 2), 0.1, 0, 0, 255),
+    "one number": lambda t: t.fake_quantize_per_tensor_affine(t.tensor(0.26), 0.1, 0, 0, 255),
+    "infinities": lambda t: t.fake_quantize_per_tensor_affine(
+        t.tensor([float("inf"), -1e30]), 0.1, 0, 0, 255),
+    "integers": lambda t: t.fake_quantize_per_tensor_affine(t.tensor(J), 0.1, 0, 0, 255),
+    "limits in the wrong order": lambda t: t.fake_quantize_per_tensor_affine(a(t), 0.1, 5, 10, 5),
+    "zero point outside": lambda t: t.fake_quantize_per_tensor_affine(a(t), 0.1, 300, 0, 255),
+    "scales of another shape": lambda t: t.fake_quantize_per_channel_affine(
+        a(t), t.tensor(_SCALES), t.tensor(_ZEROS), 1, 0, 255),
+    "zero points of int64": lambda t: t.fake_quantize_per_channel_affine(
+        a(t), t.tensor(_SCALES), t.tensor(_ZEROS).long(), 0, 0, 255),
+    "no such axis": lambda t: t.fake_quantize_per_channel_affine(
+        a(t), t.tensor(_SCALES), t.tensor(_ZEROS), 2, 0, 255),
+    "a scale with a gradient": lambda t: t.fake_quantize_per_tensor_affine(
+        t.tensor(A, requires_grad=True), t.tensor(0.1, requires_grad=True), t.tensor(0), 0, 255),
 }

@@ -33,6 +33,7 @@ TOPICS = {
     "gradients of views": cases_views.GRADIENTS, "machinery": cases_modules.MACHINERY,
     "special": cases_math.SPECIAL, "edges": cases_math.EDGES, "out": cases_math.OUT,
     "ranges": cases_math.RANGES, "refused": cases_math.REFUSED,
+    "quantizing": cases_math.QUANTIZING,
     "printing, indices, operators": cases_printing_indices_operators.CASES,
     "training": cases_training.TRAINING,
     "recurrent": cases_recurrent.RECURRENT, "parametrize": cases_recurrent.PARAMETRIZATIONS,
