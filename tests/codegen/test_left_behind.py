@@ -9,6 +9,8 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
+import lazyloom_torch as torch
+import lazyloom_torch.nn.functional as F
 from lazyloom import codegen
 from lazyloom.codegen import YES, No, Pattern, Report, any_value, match, partition
 from lazyloom.codegen.onednn import made
@@ -153,3 +155,17 @@ def test_onednn_leaves_what_is_small_on_purpose() -> None:
         assert isinstance(answer, No) and answer.deliberate, answer
     other = asked("sort", single, (8,))
     assert isinstance(other, No) and not other.deliberate
+
+
+@pytest.mark.skipif(made() is None, reason="oneDNN is not installed")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_pooling_is_not_left_behind_by_onednn_alone(dtype: torch.dtype) -> None:
+    images = torch.randn(4, 16, 32, 32, dtype=dtype)
+    weights = torch.randn(16, 16, 3, 3, dtype=dtype, requires_grad=True)
+    loss = F.max_pool2d(torch.conv2d(images, weights), 2).sum()
+    loss.backward()
+    program = lazyloom.program_of(loss, weights.grad)
+    with codegen.use("onednn"):
+        report = codegen.explain(program)
+    assert {"max_pool", "max_pool.vjp"} <= set(program.ops)
+    assert report.partition.parts and report.left_behind() == []

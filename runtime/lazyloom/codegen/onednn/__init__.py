@@ -64,6 +64,8 @@ class OneDnn(Generator):
     def supports(self, call: Call) -> Answer:
         """By kinds of ops: each says itself."""
         kind = _KINDS.get(call.op)
+        if call.op == "max_pool.vjp":
+            return No("a gradient that the generator c does", deliberate=True)
         if kind is None:
             return No(f"no op of {', '.join(_KINDS)}")
         return kind.supports(call)
