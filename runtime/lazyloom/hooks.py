@@ -29,9 +29,11 @@ class Hooks:
         lowered_types: the types of an op's results as its lowering gives them, for ops whose
             results only JAX knows.
         loops: what of a program is compiled as loops, as (times, ops of the body).
+        verdicts: what is on disk of what was measured of regions, or None.
+        measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 
-    __slots__ = ("read", "as_leaf", "grown", "lowered_types", "loops")
+    __slots__ = ("read", "as_leaf", "grown", "lowered_types", "loops", "verdicts", "measure")
 
     read: Callable[[Value], Any]
     as_leaf: Callable[[Value, object], Value]
@@ -39,6 +41,8 @@ class Hooks:
     lowered_types: Callable[
         [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
     loops: Callable[[Program], Sequence[tuple[int, int]]]
+    verdicts: Callable[[], bytes | None]
+    measure: Callable[[Sequence[Any]], None]
 
 
 hooks = Hooks()

@@ -211,6 +211,13 @@ class Backend(ABC):
         """
         return None
 
+    def timed(self, generator: Any, region: Any) -> list[tuple[float, float]]:
+        """Seconds of runs of a region by its generator, and of its ops by the backend, by turns.
+
+        Raises whatever keeps it from being measured.
+        """
+        raise NotImplementedError(f"the backend {self.name} measures no regions")
+
     def loops(self, program: Program) -> Sequence[tuple[int, int]]:
         """What of a program is compiled as loops, as (times, ops of the body); for the record."""
         return ()

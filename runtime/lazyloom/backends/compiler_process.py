@@ -17,6 +17,7 @@ import sys
 from typing import Any, Final
 
 from ..cache import disk
+from ..codegen import verdicts
 from ..interrupts import reraise_from_handler
 from ..program.program import Structure
 from .backend import NotPadded, Request
@@ -65,6 +66,7 @@ class CompilerProcess:
             head = json.dumps({
                 "outputs": request.outputs, "aliases": list(request.aliases.items()),
                 "donate": donate, "generators": request.generators,
+                "verdicts": verdicts.current().packed() if request.generators else "[]",
                 "environment": {name: os.environ.get(name) for name in _FOLLOWED}}).encode()
             _send(child.stdin, head)
             _send(child.stdin, request.structure.serialized)
@@ -160,6 +162,7 @@ def serve() -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+        verdicts.adopt(verdicts.unpacked(head["verdicts"]))
         request = Request(
             structure, tuple((int(a), int(b)) for a, b in head["outputs"]),
             {int(a): int(b) for a, b in head["aliases"]}, tuple(head["generators"]))

@@ -8,7 +8,7 @@ import time
 from typing import Final, NamedTuple
 
 from ..cache import disk, memory
-from ..codegen import registry
+from ..codegen import registry, verdicts
 from ..counters import counters
 from ..interrupts import reraise_from_handler
 from ..ops.spec import TABLE
@@ -193,6 +193,9 @@ def _description(
     versions = registry.versions(generators)
     if versions:
         description += f"\ngenerators {versions}".encode()
+        measured = verdicts.current().key(structure, generators)
+        if measured:
+            description += f"\nmeasured {measured}".encode()
     # what the structure does not say: the definitions of ops from outside the package
     for name, version in sorted((op.name, str(op.version)) for op in ops):
         if version != TABLE:

@@ -209,7 +209,9 @@ def clear() -> int:
     freed = 0
     root = folder()
     for entry in files(root):
-        if os.path.relpath(entry.path, root).split(os.sep)[0] in ("lowering", "program"):
+        if os.path.relpath(entry.path, root).split(os.sep)[0] in (
+            "lowering", "program", "verdict"
+        ):
             with contextlib.suppress(OSError):
                 size = entry.stat(follow_symlinks=False).st_size
                 os.unlink(entry.path)

@@ -23,12 +23,14 @@ from .generator import (
 from .partition import Part, Partition, partition
 from .patterns import Pattern, any_value, match
 from .registry import available, in_use, register, segmented, use, verify
-from .report import Report, explain
+from .report import Report, explain, measure
+from .verdicts import Verdict
 from .worth import at_least, whatever_the_size
 
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report",
-    "Result", "YES", "any_value", "at_least", "available", "explain", "failures", "in_use",
-    "match", "partition", "register", "segmented", "use", "verify", "whatever_the_size",
+    "Result", "Verdict", "YES", "any_value", "at_least", "available", "explain", "failures",
+    "in_use", "match", "measure", "partition", "register", "segmented", "use", "verify",
+    "whatever_the_size",
 ]  # fmt: skip

@@ -35,8 +35,10 @@ from ..program.regions import ProgramRegion
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
 from .faults import Failure, failed, told
-from .generator import Answer, Call, Generator, No, Region, Yes
+from .generator import YES, Answer, Call, Generator, No, Region, Yes
 from .patterns import Finder, Pattern
+from .verdicts import NONE, Verdict, Verdicts
+from .worth import at_any_size
 
 Outputs = Sequence[tuple[int, int]]
 #: operands and results of a region together
@@ -52,6 +54,7 @@ class Part(NamedTuple):
         operands: what it is given, in order: results of others, leaves and run-time scalars.
         outputs: its results that others use or that the program returns, (instruction, result).
         region: it as a program of its own.
+        verdict: what was measured of it, if it was.
     """
 
     generator: Generator
@@ -59,6 +62,7 @@ class Part(NamedTuple):
     operands: tuple[Operand, ...]
     outputs: tuple[tuple[int, int], ...]
     region: Region
+    verdict: Verdict | None = None
 
 
 class Partition:
@@ -100,15 +104,17 @@ class Partition:
 
 def partition(
     structure: Structure, outputs: Outputs, generators: Sequence[Generator],
-    refused: Iterable[tuple[str, str]] = (),
+    refused: Iterable[tuple[str, str]] = (), verdicts: Verdicts = NONE,
+    candidates: list[Part] | None = None,
 ) -> Partition:  # fmt: skip
     """Divide a program among generators, of which those named first win where priorities are equal.
 
     ``refused`` are regions that are not to be made, as (generator's name, key of the region's
     program). What predicates and patterns raise is the reason for which their op is left to XLA; it
-    is told of once (:mod:`.faults`).
+    is told of once (:mod:`.faults`). ``verdicts`` decide of regions that were measured. With
+    ``candidates`` all that are too small by estimate are made, and added to the list.
     """
-    found = _Claims(structure, outputs)
+    found = _Claims(structure, outputs, verdicts, candidates)
     ordered = sorted(dict.fromkeys(generators), key=lambda g: -g.priority)
     for generator in ordered:
         found.claim(generator)
@@ -120,10 +126,10 @@ def partition(
         groups = graph.merged(mine, generator.merges)
         for group in groups:
             part = found.part(generator, group)
-            answer = _worth(generator, part, no)
+            answer = found.worth(part, no)
             if answer:
                 graph.join(group)
-                parts.append(part)
+                parts.append(part._replace(verdict=verdicts.of(generator, part.region)))
             else:
                 assert isinstance(answer, No)
                 if isinstance(answer, _Failed):
@@ -133,7 +139,9 @@ def partition(
     return _ordered(structure, parts, found)
 
 
-def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> Answer:
+def _possible(part: Part, refused: set[tuple[str, str]]) -> Answer:
+    """Whether a region can be made, or why not."""
+    generator = part.generator
     if not part.outputs:
         return No("nothing uses its results", deliberate=True)
     count = len(part.operands) + len(part.outputs)
@@ -141,8 +149,7 @@ def _worth(generator: Generator, part: Part, refused: set[tuple[str, str]]) -> A
         return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
     if refused and (generator.name, part.region.program.key) in refused:
         return _Failed("it failed here before")
-    return _asked(generator, "worthwhile", _names(part.region),
-                  lambda: generator.worthwhile(part.region))
+    return YES
 
 
 def without_regions(found: Partition) -> Partition:
@@ -159,9 +166,12 @@ class _Failed(No):
     __slots__ = ()
 
 
-def region_of(generator: str, region: Region) -> ProgramRegion:
+def region_of(
+    generator: str, region: Region, verdict: Verdict | None = None
+) -> ProgramRegion:
     """A region for the record of its program."""
-    return ProgramRegion(generator, _names(region), region.program.key)
+    return ProgramRegion(generator, _names(region), region.program.key,
+                         None if verdict is None else (verdict.seconds, verdict.of_xla))
 
 
 def _names(region: Region) -> tuple[str, ...]:
@@ -212,7 +222,14 @@ def _patterns(generator: Generator) -> list[Pattern] | No:
 class _Claims:
     """Who does what, before regions are made. A unit is an op, or a group that a pattern found."""
 
-    def __init__(self, structure: Structure, outputs: Outputs) -> None:
+    def __init__(
+        self, structure: Structure, outputs: Outputs, verdicts: Verdicts,
+        candidates: list[Part] | None,
+    ) -> None:  # fmt: skip
+        self.verdicts: Final = verdicts
+        self.candidates: Final = candidates
+        #: ops that are too small, of regions that may be worth it after all, and why
+        self.small: Final[dict[int, No]] = {}
         self.structure: Final = structure
         self.instructions: Final = structure.instructions
         self.outputs: Final = set(outputs)
@@ -279,11 +296,51 @@ class _Claims:
                     generator, "supports", (call.op,), functools.partial(generator.supports, call))
                 if isinstance(answer, _Failed):
                     self.failed.append(ProgramRegion(name, (call.op,), ""))
-            if isinstance(answer, No):
+            if isinstance(answer, No) and self._tried(generator, i, answer):
+                self.small[number] = answer
+                self.yes(number, generator)
+            elif isinstance(answer, No):
                 # of a group that it did not take, the reason is the one that tells more
                 self.no(number, generator, answer, self.reasons[number].get(name, ""))
             else:
                 self.yes(number, generator)
+
+    def _tried(self, generator: Generator, i: Instruction, answer: No) -> bool:
+        """Whether an op that is too small may be a region that is worth it when measured."""
+        if not answer.deliberate or generator.merges:
+            return False
+        if self.candidates is None and not self.verdicts.tries(generator, i):
+            return False
+        call = Call.of(i)
+        return bool(_asked(generator, "supports", (call.op,), lambda: at_any_size(
+            lambda: generator.supports(call))))
+
+    def worth(self, part: Part, refused: set[tuple[str, str]]) -> Answer:
+        """Whether a region is worth a call: by what was measured of it, else as estimated."""
+        possible = _possible(part, refused)
+        if not possible:
+            return possible
+        generator, region = part.generator, part.region
+
+        def asked() -> Answer:
+            return _asked(generator, "worthwhile", _names(region),
+                          lambda: generator.worthwhile(region))
+
+        answer = asked()
+        small = [no for n in part.members if (no := self.small.get(n)) is not None]
+        if answer and small:
+            answer = small[0]
+        verdict = self.verdicts.of(generator, region)
+        if isinstance(answer, No) and answer.deliberate:
+            wanted = self.candidates is not None or (
+                verdict is not None and verdict.clear and verdict.seconds < verdict.of_xla)
+            if wanted and at_any_size(asked):
+                if self.candidates is not None:
+                    self.candidates.append(part)
+                return YES
+        elif answer and verdict is not None and verdict.clear and verdict.seconds > verdict.of_xla:
+            return No(verdict.text(), deliberate=True)
+        return answer
 
     def _taken(
         self, members: tuple[int, ...], generator: Generator, pattern: Pattern

@@ -8,13 +8,17 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import ArgumentError, type_name
+from ..hooks import hooks
 from ..interrupts import reraise_from_handler
+from ..program.evaluations import last_evaluation
 from ..program.program import Program
 from ..program.regions import counted
-from . import faults, registry
+from ..trace.graph import check_process
+from . import faults, registry, verdicts
 from .check import check
 from .generator import Call, Region
-from .partition import Partition, partition
+from .partition import Part, Partition, partition
+from .verdicts import Candidate
 
 
 class Report:
@@ -76,15 +80,19 @@ class Report:
         return f"{len(found.owner)} ops: {total}; {len(found.parts)} regions"
 
     def describe(self, number: int) -> str:
-        """Of a region: its generator, its ops and groups, and what a run is estimated to take."""
+        """Of a region: its generator, its ops and groups, and what a run takes.
+
+        That is what was measured, or else what is estimated.
+        """
         part = self.partition.parts[number]
-        seconds, of_xla = self._estimates(number)
+        seconds, of_xla = self._estimates(number) if part.verdict is None else (None, None)
         names = counted(
             (Call.of(i).op for i in part.region.program.structure.instructions), 6)
         groups = sorted({name for name, _ in part.region.composites})
         return (
             f"region {number}: {part.generator.name}, {names}"
             + (f"; as {', '.join(groups)}" if groups else "")
+            + (f"; {part.verdict.text()}" if part.verdict is not None else "")
             + (f"; {1e6 * seconds:.0f} us estimated" if seconds is not None else "")
             + (f", {1e6 * of_xla:.0f} by XLA" if seconds is not None and of_xla is not None
                else ""))
@@ -98,6 +106,16 @@ class Report:
         found = [of_xla - seconds for seconds, of_xla in map(
             self._estimates, range(len(self.partition.parts)))
             if seconds is not None and of_xla is not None]
+        return sum(found) if found else None
+
+    @property
+    def measured_gain(self) -> float | None:
+        """Seconds by which the regions were measured to take less than XLA's code for their ops.
+
+        Of those that were measured (:func:`measure`); None where none was.
+        """
+        found = [v.of_xla - v.seconds for p in self.partition.parts
+                 if (v := p.verdict) is not None]
         return sum(found) if found else None
 
     def _estimates(self, number: int) -> tuple[float | None, float | None]:
@@ -115,6 +133,9 @@ class Report:
         gain = self.expected_gain
         if gain is not None:
             lines.append(f"  expected gain: {1e6 * gain:.0f} us a run")
+        gain = self.measured_gain
+        if gain is not None:
+            lines.append(f"  measured gain: {1e6 * gain:.0f} us a run")
         for n in self.left_behind():
             lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
                          "is heavy work that no generator does")
@@ -172,6 +193,50 @@ def explain(program: Program) -> Report:
             "lazyloom.program_of(value)")
     structure = program.structure
     found = partition(structure, program.outputs, registry.generators(registry.in_use()),
-                      faults.refused())
+                      faults.refused(), verdicts.current())
     check(structure, program.outputs, found)
     return Report(program, found)
+
+
+def measure(program: Program | None = None) -> Report:
+    """Time the regions of a program beside XLA's code for their ops, and decide by that.
+
+    Each region, and what the generators in use take to be too small for one, runs by turns with
+    what XLA makes of its ops, on random numbers of the same types. A region that was slower is not
+    made any more, and one that was quicker is, wherever it occurs, in this process and, by way of
+    the disk cache, in later ones. Programs in memory are forgotten, so that the next run of each
+    is divided anew. Compiling takes most of the time, some 0.2 s a region.
+
+    Args:
+        program: of :func:`lazyloom.program_of`, or of an evaluation's record; None for that of the
+            newest evaluation.
+
+    Returns the report of the program as it is divided then.
+
+    Raises ArgumentError for what is no program, and where nothing was evaluated yet.
+    """
+    check_process()
+    if program is None:
+        record = last_evaluation()
+        program = None if record is None else record.program
+        if program is None:
+            raise ArgumentError("measure: nothing was evaluated yet, expected a program, such as "
+                                "lazyloom.program_of(value)")
+    elif not isinstance(program, Program):
+        raise ArgumentError(
+            f"measure: a {type_name(program)} was given, expected a program, such as "
+            "lazyloom.program_of(value)")
+    hooks.measure(candidates(program))
+    return explain(program)
+
+
+def candidates(program: Program) -> list[Candidate]:
+    """What of a program can be measured: its regions by estimate, and those too small for one."""
+    structure, outputs = program.structure, program.outputs
+    chosen = registry.generators(registry.in_use())
+    small: list[Part] = []
+    found = [Candidate(p.generator, p.region, True)
+             for p in partition(structure, outputs, chosen, faults.refused()).parts]
+    partition(structure, outputs, chosen, faults.refused(), candidates=small)
+    found += [Candidate(p.generator, p.region, False) for p in small]
+    return list({verdicts.signature(c.generator, c.region): c for c in found[::-1]}.values())[::-1]

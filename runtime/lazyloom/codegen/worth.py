@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from ..cache import memory
 from .generator import YES, Answer, No
 
 _everything = 0
+#: of each thread, whether it asks what would be if nothing were too small
+_asking: Final = threading.local()
 
 
 def at_least(number: float, least: float, what: str) -> Answer:
@@ -17,7 +21,7 @@ def at_least(number: float, least: float, what: str) -> Answer:
     ``at_least(work, 200_000, "multiplications")``. The answer no is a deliberate one: XLA is
     quicker at what is small. It is always yes within :func:`whatever_the_size`.
     """
-    if number >= least or _everything:
+    if number >= least or _everything or getattr(_asking, "on", False):
         return YES
     return No(f"{number} {what}, expected {least} or more to be worth a call", deliberate=True)
 
@@ -37,6 +41,15 @@ def whatever_the_size() -> Iterator[None]:
     finally:
         _everything -= 1
         memory.clear()
+
+
+def at_any_size(question: Callable[[], Answer]) -> Answer:
+    """What a question is answered where nothing is too small."""
+    _asking.on = True
+    try:
+        return question()
+    finally:
+        _asking.on = False
 
 
 def key() -> str:

@@ -20,11 +20,13 @@ class ProgramRegion(NamedTuple):
         generator: the name of the code generator.
         ops: the names of its ops, in order.
         key: the key of the region's own program; "" where it never became one.
+        measured: the seconds of a run and of one by the backend, where they were measured.
     """
 
     generator: str
     ops: tuple[str, ...]
     key: str
+    measured: tuple[float, float] | None = None
 
 
 class PartRun(NamedTuple):
@@ -66,6 +68,10 @@ class ProgramRegions(NamedTuple):
         """For the record of an evaluation: "2 by onednn"; "" where there is nothing to say."""
         how = ", verified" if self.verified else ""
         parts = [f"{n} by {name}{how}" for name, n in _counted(self.run)]
+        times = [region.measured for region in self.run if region.measured is not None]
+        if times:
+            mine, other = (1e3 * sum(seconds) for seconds in zip(*times, strict=True))
+            parts[-1] += f" ({len(times)} measured: {mine:.3g} ms, without {other:.3g} ms)"
         parts += [f"{n} that {name} failed at by XLA" for name, n in _counted(self.failed)]
         text = ", ".join(parts)
         if self.left:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from ...codegen.faults import failed, not_compiled, told
+from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
 from ...interrupts import reraise_from_handler
 from ...ops.spec import OpDef
@@ -23,6 +24,7 @@ from .assemble import loops_of, module_text
 from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 from .layout_assignment import assign_layouts
+from .regions import engines
 from .regions.alone import alone
 from .regions.comparison import Comparison
 from .regions.constants import Constants
@@ -30,6 +32,7 @@ from .regions.contracted import Calls, contracted, divided, engines_for, packed,
 from .regions.engines import Engine, NotBuilt
 from .regions.pages import STATEMENT, asks_for_pages
 from .regions.segments import segmented
+from .regions.timing import timed
 
 
 class Xla(Backend):
@@ -73,6 +76,12 @@ class Xla(Backend):
             regions = [region_of(p.generator.name, p.region) for p in found.parts]
             failed(not_compiled(program.key, regions, why))
             return made
+
+    def timed(self, generator: Generator, region: Region) -> list[tuple[float, float]]:
+        """Each is a program with the arrays in memory as the generator wants them."""
+        if engines.available() or on_other_device():
+            raise NotImplementedError("no region is called here")
+        return timed(generator, region, _compiled)
 
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]

@@ -12,6 +12,7 @@ from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.faults import failed, refused
 from ....codegen.partition import Part, Partition, partition, region_of
+from ....codegen.verdicts import current
 from ....dtypes import int64
 from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
@@ -66,7 +67,7 @@ def divided(
         return None
     while True:
         with Foreign("a code generator that was asked about ops"):
-            found = partition(structure, outputs, chosen, refused())
+            found = partition(structure, outputs, chosen, refused(), current())
         check(structure, outputs, found)
         for part in found.parts:
             try:
@@ -135,7 +136,8 @@ def contracted(
     given = [place[o] for o in map(tuple, outputs)]  # type: ignore[index]
     return Contracted(
         instructions, tuple((result.instruction, result.number) for result in given),
-        ProgramRegions(tuple(region_of(p.generator.name, p.region) for p in found.parts),
+        ProgramRegions(tuple(region_of(p.generator.name, p.region, p.verdict)
+                             for p in found.parts),
                        found.failed, verify and bool(found.parts),
                        tuple(structure.instructions[n].spec.op.name for n in left)),
         tuple(sites))
@@ -201,9 +203,14 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         if (one.generator.name, one.region.program.key) in no:
             raise NotBuilt("it failed here before")
         found.append(engine_of(one, "load"))
-    regions = tuple(ProgramRegion(str(name), tuple(map(str, ops)), str(key))
-                    for name, ops, key in head["regions"])
+    measured = {(e.called.generator.name, e.called.region.program.key): current().of(
+        e.called.generator, e.called.region) for e in found if isinstance(e, Engine)}
+    regions = []
+    for name, ops, key, _ in head["regions"]:
+        v = measured.get((name, key))
+        regions.append(ProgramRegion(str(name), tuple(map(str, ops)), str(key),
+                                     None if v is None else (v.seconds, v.of_xla)))
     left = tuple(map(str, head["left"]))
     sites = [Site(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
              for key, operands in head["sites"]]
-    return Calls(found, ProgramRegions(regions, left=left), sites), data[start + length :]
+    return Calls(found, ProgramRegions(tuple(regions), left=left), sites), data[start + length :]
