@@ -15,6 +15,7 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen, errors
+from lazyloom.backends import measuring
 from lazyloom.backends.xla import backend as xla
 from lazyloom.backends.xla.backend import Xla
 from lazyloom.backends.xla.regions import engines, timing
@@ -241,6 +242,50 @@ def test_a_region_that_fails_while_it_is_timed_has_no_verdict() -> None:
         with pytest.warns(RuntimeWarning, match="fell off"):
             report = codegen.measure(program)
     assert report.coverage == 0 and verdicts.current().found == {}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_regions_are_measured_while_programs_run_where_a_variable_says_so(
+    fails: bool, generator: InNumPy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def timed(self: Xla, generator: Generator, region: Region) -> list[tuple[float, float]]:
+        asked.append(region.calls[0].op)
+        if fails:
+            raise OSError("cannot be measured")
+        return [(0.5 if region.calls[0].op == "tanh" else 2.0, 1.0)] * 9
+
+    monkeypatch.setattr(Xla, "timed", timed)
+    monkeypatch.setattr(measuring, "AFTER", 3)
+    monkeypatch.setattr(measuring, "_tried", set())
+    monkeypatch.setenv(measuring.VARIABLE, "1")
+    for _ in range(3):
+        assert record() == "2 by in_numpy"
+    assert asked == [], "its first runs are as they are"
+    for _ in range(5):
+        # this process goes on as it began
+        assert record() == "2 by in_numpy"
+    assert sorted(asked) == ["exp", "tanh"], "each is measured once"
+    memory.clear()
+    assert record() == "2 by in_numpy"
+    # one that is loaded from disk, in a process that knows what was measured
+    verdicts.adopt(None)
+    memory.clear()
+    for _ in range(5):
+        assert record() == "2 by in_numpy" if fails else (
+            "1 by in_numpy (1 measured: 500 ms, without 1e+03 ms)")
+    assert len(asked) == 2
+
+
+def test_without_the_variable_nothing_is_measured(
+    generator: InNumPy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(measuring.VARIABLE, raising=False)
+    monkeypatch.setattr(measuring, "AFTER", 1)
+    monkeypatch.setattr(Xla, "timed", lambda *given: pytest.fail("it was measured"))
+    for _ in range(4):
+        assert record() == "2 by in_numpy"
 
 
 _INSTALLED = """

@@ -8,7 +8,7 @@ import pytest
 
 import lazyloom
 from lazyloom import codegen
-from lazyloom.codegen import No, Report, partition
+from lazyloom.codegen import No, Report, partition, registry
 from lazyloom.codegen.check import check
 from lazyloom.codegen.report import candidates
 from lazyloom.codegen.verdicts import NONE, Verdicts, signature, unpacked, verdict
@@ -123,7 +123,7 @@ def test_candidates_are_what_is_made_and_what_is_too_small() -> None:
     codegen.register(theirs())
     program = written("A:t(x) B:u(A) C:exp(B)").program("C")
     with codegen.use("small_one", "theirs"):
-        found = candidates(program)
+        found = candidates(program, registry.generators(codegen.in_use()))
     assert [(c.generator.name, c.region.calls[0].op, c.estimated) for c in found] == [
         ("theirs", "abs", True), ("small_one", "negative", False)]
 

@@ -202,12 +202,13 @@ VERIFY: Final = "LAZYLOOM_CODEGEN_VERIFY"
 SEGMENTED: Final = "LAZYLOOM_CODEGEN_SEGMENTED"
 
 
-def _on(variable: str) -> bool:
+def on(variable: str) -> bool:
+    """Whether an environment variable says yes."""
     return os.environ.get(variable, "0").lower() not in ("", "0", "off", "no", "false")
 
 
 #: the choice of code generators of those entries' programs
-_selected: Final[list[Choice]] = [Choice(None, _on(VERIFY), _on(SEGMENTED))]
+_selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
 #: the entries of other choices
 _others: Final[dict[Choice, _Tables]] = {}
 _lock = threading.Lock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..errors import ArgumentError, type_name
@@ -16,7 +16,7 @@ from ..program.regions import counted
 from ..trace.graph import check_process
 from . import faults, registry, verdicts
 from .check import check
-from .generator import Call, Region
+from .generator import Call, Generator, Region
 from .partition import Part, Partition, partition
 from .verdicts import Candidate
 
@@ -226,14 +226,13 @@ def measure(program: Program | None = None) -> Report:
         raise ArgumentError(
             f"measure: a {type_name(program)} was given, expected a program, such as "
             "lazyloom.program_of(value)")
-    hooks.measure(candidates(program))
+    hooks.measure(candidates(program, registry.generators(registry.in_use())))
     return explain(program)
 
 
-def candidates(program: Program) -> list[Candidate]:
+def candidates(program: Program, chosen: Sequence[Generator]) -> list[Candidate]:
     """What of a program can be measured: its regions by estimate, and those too small for one."""
     structure, outputs = program.structure, program.outputs
-    chosen = registry.generators(registry.in_use())
     small: list[Part] = []
     found = [Candidate(p.generator, p.region, True)
              for p in partition(structure, outputs, chosen, faults.refused()).parts]

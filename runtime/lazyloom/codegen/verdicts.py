@@ -185,14 +185,12 @@ def _on_disk() -> Verdicts:
         return NONE
 
 
-def add(found: Mapping[str, Verdict]) -> Verdicts:
-    """Take verdicts over, beside those that are on disk by now; what is to be kept there."""
-    with _lock:
-        return adopt(Verdicts({**(_current or NONE).found, **_on_disk().found, **found}))
+def joined(found: Mapping[str, Verdict]) -> Verdicts:
+    """Some verdicts with those of this process and those that are on disk by now."""
+    return Verdicts({**current().found, **_on_disk().found, **found})
 
 
-def adopt(found: Verdicts | None) -> Verdicts:
+def adopt(found: Verdicts | None) -> None:
     """Divide programs by some verdicts from now on; None for those on disk."""
     global _current
     _current = found
-    return found or NONE

@@ -19,6 +19,7 @@ from ...settings import tuning
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, Executable, HostKernel, NotLowered, Request
+from ..measuring import watch
 from . import jax_compat, lowering
 from .assemble import loops_of, module_text
 from .host.find import kernel_of, result_types
@@ -58,6 +59,12 @@ class Xla(Backend):
             except Exception as error:
                 reraise_from_handler(error)
                 raise NotLowered(number, error) from error
+        made = self._compile(request, started)
+        if isinstance(made, _Program):
+            watch(made, request)
+        return made
+
+    def _compile(self, request: Request, started: float) -> Executable:
         while True:
             found = divided(request.structure, request.outputs, request.generators)
             try:
@@ -111,7 +118,9 @@ class Xla(Backend):
     def load(self, data: bytes, request: Request) -> jax_compat.Program:
         """The program of machine code that was stored under this fingerprint."""
         calls, code = unpacked(data)
-        return _program(request, jax_compat.deserialize(code), {}, calls)
+        found = _program(request, jax_compat.deserialize(code), {}, calls)
+        watch(found, request)
+        return found
 
     def describe(self) -> Mapping[str, str]:
         """Versions of jax and jaxlib, the platform, and the device with its kind."""
@@ -134,7 +143,7 @@ class _Program(jax_compat.Program):
     calls: Calls
     engines: Sequence[Engine | Comparison]
     regions: ProgramRegions
-    further: Constants | None
+    further: Any
 
     def serialize(self) -> bytes:
         """Machine code, and what it calls."""
