@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,27 @@ def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_fa
     assert chain(100) == "pieces"
     # sixty passes over 64 MB take longer than compiling sixty ops
     assert chain(8_000_000) == "whole"
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_a_long_wait_is_explained(
+    fresh_cache: Path, reproducible: bool, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """What is said while a program waits advises against an option only where it is set."""
+    class AtOnce:
+        daemon = False
+
+        def __init__(self, seconds: float, say: Callable[..., None], arguments: Sequence[object]):
+            self.start = lambda: say(*arguments)
+
+        def cancel(self) -> None: ...
+
+    monkeypatch.setattr(threading, "Timer", AtOnce)
+    monkeypatch.setenv("LAZYLOOM_COMPILE_MESSAGES", "1")
+    with lazyloom.options(reproducible=reproducible):
+        # it has no kernel of the host, so it is compiled in either mode
+        np.linalg.eigvalsh(np.eye(3 + reproducible) * np.float32(random.random())).sum().item()
+    said = capfd.readouterr().err
+    assert "goes on; it is kept on disk" in said
+    assert ("reproducible=True" in said) == reproducible

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Final
 
+from .. import settings
 from ..counters import counters
 from ..interrupts import start
 from ..program.evaluations import Evaluation
@@ -40,7 +41,9 @@ class told:  # noqa: N801 - used as a function
         self._started = time.perf_counter()
         if os.environ.get(VARIABLE, "1") != "0":
             timer = threading.Timer(
-                AFTER, say, (self._structure, self._evaluation, self._watched))
+                AFTER, say,
+                # an option of the thread that waits
+                (self._structure, self._evaluation, self._watched, settings.reproducible()))
             timer.daemon = True
             try:
                 start(timer)
@@ -55,15 +58,21 @@ class told:  # noqa: N801 - used as a function
         counters["compile_wait_us"] += int((time.perf_counter() - self._started) * 1e6)
 
 
-def say(structure: Structure, evaluation: Evaluation, watched: bool = False) -> None:
-    """Tell on stderr what is being compiled, and what would avoid the wait."""
+def say(
+    structure: Structure, evaluation: Evaluation, watched: bool = False, reproducible: bool = True
+) -> None:
+    """Tell on stderr what is being compiled, and why the program waits for it."""
     names = sorted({i.spec.op.name for i in structure.instructions})
     ops = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    why = (
-        "programs are compiled before they run, and not kept, as their regions are verified or "
-        "timed") if watched else (
-        "it is kept on disk for the next run. Without options(reproducible=True) programs run op "
-        "by op meanwhile")
+    if watched:
+        why = ("programs are compiled before they run, and not kept, as their regions are verified "
+               "or timed")
+    elif reproducible:
+        why = ("it is kept on disk for the next run. Without options(reproducible=True) programs "
+               "run op by op meanwhile")
+    else:
+        why = ("it is kept on disk for the next run. Op by op the run was estimated to take "
+               "longer, or cannot be done")
     try:
         print(
             f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
