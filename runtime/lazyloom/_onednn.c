@@ -59,12 +59,13 @@ typedef struct {
 } Window;
 #define WINDOW_NUMBERS ((Py_ssize_t)(sizeof(Window) / sizeof(Py_ssize_t)))
 
-#define MOST_ARRAYS 13
+#define MOST_ARRAYS 14
 
 /* The steps of a recurrent layer for some rows of a batch; or what packs its weights before. */
 typedef struct {
     Py_ssize_t arrays[MOST_ARRAYS];
-    Py_ssize_t packs, backward, reverse, steps, batch, first, rows, size;
+    /* gates are 4 of an LSTM, 3 of a GRU */
+    Py_ssize_t packs, backward, reverse, gates, steps, batch, first, rows, size;
     /* of packing: of every ``parts`` panels the one numbered ``part`` */
     Py_ssize_t part, parts;
 } Loop;

@@ -113,24 +113,26 @@ static __attribute__((noinline)) TARGET void LEVEL(product)(
     }
 }
 
-/* The hidden weights of an LSTM (4 H, H) for either direction, panels first to first + count. */
+/* The hidden weights of a layer (gates H, H) for either direction: some of the panels. Forwards a panel
+   has a vector of columns of each gate, and zeros for a fourth. */
 static void LEVEL(pack)(const Loop *l, char *const *data)
 {
     const float *weight = ARRAY(data, l, 0);
     float *to = ARRAY(data, l, 1);
-    Py_ssize_t size = l->size, depth = l->backward ? 4 * size : size;
+    Py_ssize_t size = l->size, depth = l->backward ? l->gates * size : size;
     Py_ssize_t wide = l->backward ? 4 * WIDTH : WIDTH;
     Py_ssize_t panels = (size + wide - 1) / wide;
     for (Py_ssize_t p = l->part; p < panels; p += l->parts) {
         float *panel = to + p * depth * 4 * WIDTH;
         for (Py_ssize_t v = 0; v < 4 * WIDTH; v++) {
             Py_ssize_t column = p * wide + (l->backward ? v : v % WIDTH);
+            int there = column < size && (l->backward || v / WIDTH < l->gates);
             /* a column of the right operand, and how far its elements are apart */
             const float *from = l->backward ? weight + column
                                             : weight + (v / WIDTH * size + column) * size;
             Py_ssize_t apart = l->backward ? size : 1;
             for (Py_ssize_t k = 0; k < depth; k++)
-                panel[k * 4 * WIDTH + v] = column < size ? from[k * apart] : 0;
+                panel[k * 4 * WIDTH + v] = there ? from[k * apart] : 0;
         }
     }
 }
@@ -183,7 +185,7 @@ static TARGET void LEVEL(lstm_forward)(const Loop *l, char *const *data)
     if (last[1]) memcpy(last[1] + begin, c + begin, (size_t)length * sizeof *c);
 }
 
-/* The steps backwards: the cotangents of what goes into the gates, of the first states, of a bias, and
+/* The LSTM's steps backwards: the cotangents of what goes into the gates, of the first states, of a bias, and
    the hidden state that each step began with. */
 static TARGET void LEVEL(lstm_backward)(const Loop *l, char *const *data)
 {
@@ -247,9 +249,120 @@ static TARGET void LEVEL(lstm_backward)(const Loop *l, char *const *data)
     }
 }
 
+/* Steps of a GRU for some rows of the batch, as of an LSTM. The states are written twice where they
+   are kept. */
+static TARGET void LEVEL(gru_forward)(const Loop *l, char *const *data)
+{
+    Py_ssize_t size = l->size, batch = l->batch, all = 3 * size;
+    const float *packed = ARRAY(data, l, 1), *h = ARRAY(data, l, 2);
+    const float *bias[2] = {ARRAY(data, l, 4), ARRAY(data, l, 5)};
+    float *gates = ARRAY(data, l, 0), *kept = ARRAY(data, l, 6), *output = ARRAY(data, l, 7);
+    float *last = ARRAY(data, l, 8), *states = ARRAY(data, l, 9);
+    Py_ssize_t chunks = (l->rows + ROWS - 1) / ROWS, chunk = (l->rows + chunks - 1) / chunks;
+    float found[ROWS * 4 * WIDTH];
+    for (Py_ssize_t s = 0; s < l->steps; s++) {
+        Py_ssize_t t = l->reverse ? l->steps - 1 - s : s;
+        for (Py_ssize_t j = 0; j < size; j += WIDTH)
+            for (Py_ssize_t first = l->first; first < l->first + l->rows; first += chunk) {
+                Py_ssize_t count = l->first + l->rows - first, n = size - j;
+                if (count > chunk) count = chunk;
+                LEVEL(product)((int)count, size, h + first * size, size, packed + 4 * j * size, found);
+                for (Py_ssize_t r = 0; r < count; r++) {
+                    float *gate = gates + (t * batch + first + r) * all + j;
+                    V in[3], hidden[3];
+#pragma GCC unroll 3
+                    for (int g = 0; g < 3; g++) {
+                        in[g] = LEVEL(load)(gate + g * size, n);
+                        hidden[g] = *(const V *)(found + (r * 4 + g) * WIDTH);
+                        if (bias[0]) in[g] += LEVEL(load)(bias[0] + g * size + j, n);
+                        if (bias[1]) hidden[g] += LEVEL(load)(bias[1] + g * size + j, n);
+                    }
+                    V reset = LEVEL(sigmoid)(in[0] + hidden[0]), z = LEVEL(sigmoid)(in[1] + hidden[1]);
+                    V made = LEVEL(tangent)(in[2] + reset * hidden[2]);
+                    V before = LEVEL(load)(h + (first + r) * size + j, n);
+                    V after = made + z * (before - made);
+                    Py_ssize_t at = (t * batch + first + r) * size + j;
+                    LEVEL(store)(gate, n, reset);
+                    LEVEL(store)(gate + size, n, z);
+                    LEVEL(store)(gate + 2 * size, n, made);
+                    if (kept) LEVEL(store)(kept + at, n, hidden[2]);
+                    if (states) LEVEL(store)(states + at, n, after);
+                    LEVEL(store)(output + at, n, after);
+                }
+            }
+        h = output + t * batch * size;
+    }
+    Py_ssize_t begin = l->first * size;
+    if (last) memcpy(last + begin, h + begin, (size_t)(l->rows * size) * sizeof *h);
+}
+
+/* The GRU's steps backwards: the cotangents of the input's and of the hidden state's part of what goes
+   into the gates, of the first state, of both biases, and the state that each step began with. */
+static TARGET void LEVEL(gru_backward)(const Loop *l, char *const *data)
+{
+    Py_ssize_t size = l->size, batch = l->batch, all = 3 * size;
+    const float *gates = ARRAY(data, l, 0), *packed = ARRAY(data, l, 1), *h = ARRAY(data, l, 2);
+    const float *states = ARRAY(data, l, 3), *kept = ARRAY(data, l, 4);
+    const float *d_out = ARRAY(data, l, 5), *d_last = ARRAY(data, l, 6);
+    float *d_in = ARRAY(data, l, 8), *before = ARRAY(data, l, 9), *d_h = ARRAY(data, l, 10);
+    float *d_hidden = ARRAY(data, l, 11), *bias[2] = {ARRAY(data, l, 12), ARRAY(data, l, 13)};
+    Py_ssize_t begin = l->first * size, length = l->rows * size;
+    if (d_last) memcpy(d_h + begin, d_last + begin, (size_t)length * sizeof *d_h);
+    else memset(d_h + begin, 0, (size_t)length * sizeof *d_h);
+    for (int k = 0; k < 2; k++)
+        if (bias[k]) memset(bias[k], 0, (size_t)all * sizeof *bias[k]);
+    Py_ssize_t chunks = (l->rows + ROWS - 1) / ROWS, chunk = (l->rows + chunks - 1) / chunks;
+    float found[ROWS * 4 * WIDTH];
+    for (Py_ssize_t s = l->steps - 1; s >= 0; s--) {
+        Py_ssize_t t = l->reverse ? l->steps - 1 - s : s;
+        const float *from = s ? states + (l->reverse ? t + 1 : t - 1) * batch * size : h;
+        if (before)
+            memcpy(before + t * batch * size + begin, from + begin, (size_t)length * sizeof *from);
+        for (Py_ssize_t r = l->first; r < l->first + l->rows; r++)
+            for (Py_ssize_t j = 0; j < size; j += WIDTH) {
+                Py_ssize_t at = (t * batch + r) * size + j, state = r * size + j, n = size - j;
+                Py_ssize_t gate = (t * batch + r) * all + j;
+                V reset = LEVEL(load)(gates + gate, n), z = LEVEL(load)(gates + gate + size, n);
+                V made = LEVEL(load)(gates + gate + 2 * size, n), d = LEVEL(load)(d_h + state, n);
+                if (d_out) d += LEVEL(load)(d_out + at, n);
+                V through = d * (1.f - z) * (1.f - made * made);
+                V parts[4] = {through * LEVEL(load)(kept + at, n) * reset * (1.f - reset),
+                              d * (LEVEL(load)(from + state, n) - made) * z * (1.f - z), through,
+                              through * reset};
+#pragma GCC unroll 3
+                for (int g = 0; g < 3; g++) {
+                    V both[2] = {parts[g], parts[g + g / 2]};
+                    LEVEL(store)(d_in + gate + g * size, n, both[0]);
+                    LEVEL(store)(d_hidden + gate + g * size, n, both[1]);
+                    for (int k = 0; k < 2; k++) {
+                        float *sum = bias[k] ? bias[k] + g * size + j : NULL;
+                        if (sum) LEVEL(store)(sum, n, LEVEL(load)(sum, n) + both[k]);
+                    }
+                }
+                LEVEL(store)(d_h + state, n, d * z);
+            }
+        for (Py_ssize_t j = 0; j < size; j += 4 * WIDTH)
+            for (Py_ssize_t first = l->first; first < l->first + l->rows; first += chunk) {
+                Py_ssize_t count = l->first + l->rows - first;
+                if (count > chunk) count = chunk;
+                LEVEL(product)((int)count, all, d_hidden + (t * batch + first) * all, all,
+                               packed + j * all, found);
+                for (Py_ssize_t r = 0; r < count; r++)
+                    for (Py_ssize_t k = 0; k < 4 && j + k * WIDTH < size; k++) {
+                        float *to = d_h + (first + r) * size + j + k * WIDTH;
+                        Py_ssize_t n = size - j - k * WIDTH;
+                        LEVEL(store)(to, n, LEVEL(load)(to, n)
+                                                + *(const V *)(found + (r * 4 + k) * WIDTH));
+                    }
+            }
+    }
+}
+
 static void LEVEL(loop)(const Loop *l, char *const *data)
 {
     if (l->packs) LEVEL(pack)(l, data);
+    else if (l->gates == 3 && l->backward) LEVEL(gru_backward)(l, data);
+    else if (l->gates == 3) LEVEL(gru_forward)(l, data);
     else if (l->backward) LEVEL(lstm_backward)(l, data);
     else LEVEL(lstm_forward)(l, data);
 }

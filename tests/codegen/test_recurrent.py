@@ -1,4 +1,4 @@
-"""LSTM layers by loops of our own between products of oneDNN, beside XLA."""
+"""LSTM and GRU layers by loops of our own between products of oneDNN, beside XLA."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lazyloom.codegen.generator import NativeCode, Region
 from lazyloom.codegen.onednn import library, made, recurrent
 from lazyloom.dtypes import dtype_named
 from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
-from lazyloom.ops.recurrent_gradients import kept
+from lazyloom.ops.recurrent_gradients import LAYOUTS, kept
 from lazyloom.ops.spec import lookup
 from lazyloom.program.program import Program, Structure
 from lazyloom.trace.specs import Spec, spec_of
@@ -50,13 +50,14 @@ def _all_levels() -> Iterator[Any]:
     native.limit(2)
 
 
-def spec_and_operands(size: str) -> tuple[dict[str, Any], list[Any]]:
+def spec_and_operands(kind: str, size: str) -> tuple[dict[str, Any], list[Any]]:
     steps, batch, features, units, biased, reverse = SIZES[size]
     random = numpy.random.default_rng(7)
-    shapes = [(steps, batch, features), (batch, units), (batch, units), (4 * units, features),
-              (4 * units, units)] + [(4 * units,)] * (2 * biased)
+    states, gates = (2, 4) if kind == "lstm" else (1, 3)
+    shapes = [(steps, batch, features), *[(batch, units)] * states, (gates * units, features),
+              (gates * units, units)] + [(gates * units,)] * (2 * biased)
     arrays = [random.standard_normal(s).astype("f") for s in shapes]
-    for k in (3, 4):
+    for k in (1 + states, 2 + states):
         arrays[k] /= 4
     return {"reverse": reverse}, arrays
 
@@ -98,25 +99,26 @@ def by_xla(spec: Spec, arrays: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_layers_and_their_gradients(
-    size: str, _all_levels: Any, monkeypatch: pytest.MonkeyPatch
+    kind: str, size: str, _all_levels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With all sets of vector instructions, and numbers of threads."""
     assert _generator is not None
     monkeypatch.setattr(recurrent, "SPLIT", 1)
-    attributes, operands = spec_and_operands(size)
-    op = lookup("lstm")
+    attributes, operands = spec_and_operands(kind, size)
+    op, states = lookup(kind), 2 if kind == "lstm" else 1
     types = [tensor_type(a.shape, FLOAT) for a in operands]
     argnums = tuple(range(len(operands)))
     forward = spec_of(op.derive(FORWARD), {**attributes, "forward_argnums": argnums},
                       len(operands))
     expected = by_xla(forward, operands)
     cotangents = [numpy.random.default_rng(k).standard_normal(e.shape).astype("f")
-                  for k, e in enumerate(expected[:3])]
-    given = [*expected[3:], *cotangents]
+                  for k, e in enumerate(expected[:1 + states])]
+    given = [*expected[1 + states:], *cotangents]
     backward = spec_of(op.derive(BACKWARD), {
         **attributes, **types_attributes(types), "backward_argnums": argnums,
-        "backward_outnums": (0, 1, 2)}, len(given))
+        "backward_outnums": tuple(range(1 + states))}, len(given))
     gradients = by_xla(backward, given)
     backward_types = [tensor_type(a.shape, FLOAT) for a in given]
     alone = spec_of(op, attributes, len(operands))
@@ -125,24 +127,30 @@ def test_layers_and_their_gradients(
         for threads in (1, 2, 5):
             monkeypatch.setattr(library.opened(_generator.path), "threads", threads)
             close(results_of(region_of(forward, types), operands), expected)
-            close(results_of(region_of(alone, types, (2,)), operands), expected[:2])
+            close(results_of(region_of(alone, types, (states,)), operands),
+                  expected[:states])
             close(results_of(region_of(backward, backward_types), given), gradients)
 
 
-@pytest.mark.parametrize("outnums", [(0,), (1,), (2,), (1, 2)])
-@pytest.mark.parametrize("argnums", [(0,), (3, 4), (1, 4, 5), (2, 3, 6)])
-def test_gradients_by_some_operands(argnums: tuple[int, ...], outnums: tuple[int, ...]) -> None:
-    attributes, operands = spec_and_operands("odd")
-    op = lookup("lstm")
+@pytest.mark.parametrize(("kind", "outnums"), [
+    ("lstm", (0,)), ("lstm", (1,)), ("lstm", (2,)), ("lstm", (1, 2)), ("gru", (0,)), ("gru", (1,))])
+@pytest.mark.parametrize("names", [
+    ("x",), ("w_input", "w_hidden"), ("h", "w_hidden", "b_input"), ("c", "w_input", "b_hidden")])
+def test_gradients_by_some_operands(
+    kind: str, names: tuple[str, ...], outnums: tuple[int, ...]
+) -> None:
+    attributes, operands = spec_and_operands(kind, "odd")
+    op, results = lookup(kind), 3 if kind == "lstm" else 2
+    argnums = tuple(k for k, name in enumerate(LAYOUTS[kind].operands) if name in names)
     types = [tensor_type(a.shape, FLOAT) for a in operands]
     forward = spec_of(op.derive(FORWARD), {**attributes, "forward_argnums": argnums},
                       len(operands))
     made = by_xla(forward, operands)
-    assert len(made) == 3 + len(kept("lstm", argnums, [True] * len(operands)))
+    assert len(made) == results + len(kept(kind, argnums, [True] * len(operands)))
     # the last states are not used
-    found = results_of(region_of(forward, types, (1, 2)), operands)
-    close(found, [made[0], *made[3:]])
-    given = [*made[3:], *(numpy.ones_like(made[k]) for k in outnums)]
+    found = results_of(region_of(forward, types, tuple(range(1, results))), operands)
+    close(found, [made[0], *made[results:]])
+    given = [*made[results:], *(numpy.ones_like(made[k]) for k in outnums)]
     backward = spec_of(op.derive(BACKWARD), {
         **attributes, **types_attributes(types), "backward_argnums": argnums,
         "backward_outnums": outnums}, len(given))
@@ -152,7 +160,7 @@ def test_gradients_by_some_operands(argnums: tuple[int, ...], outnums: tuple[int
 
 def test_special_values(_all_levels: Any) -> None:
     """Gates at their ends are exact, and NaN is seen."""
-    attributes, operands = spec_and_operands("one sequence")
+    attributes, operands = spec_and_operands("lstm", "one sequence")
     units = SIZES["one sequence"][3]
     spec = spec_of(lookup("lstm"), attributes, len(operands))
     types = [tensor_type(a.shape, FLOAT) for a in operands]
@@ -172,36 +180,66 @@ def test_special_values(_all_levels: Any) -> None:
         operands[0][2, 0, 0] = 0
 
 
-def layer_results(name: str, **options: Any) -> tuple[list[Any], set[str]]:
+def test_special_values_of_a_gru(_all_levels: Any) -> None:
+    attributes, operands = spec_and_operands("gru", "one sequence")
+    units = SIZES["one sequence"][3]
+    spec = spec_of(lookup("gru"), attributes, len(operands))
+    types = [tensor_type(a.shape, FLOAT) for a in operands]
+    operands[0][:] = 0
+    operands[3][:] = 0
+    for level in range(_all_levels(2) + 1):
+        _all_levels(level)
+        # the update gate is 1: the state stays
+        operands[4][:] = numpy.repeat(numpy.float32([1e4, numpy.inf, 1e30]), units)
+        operands[5][:] = 0
+        output, h = results_of(region_of(spec, types), operands)
+        assert numpy.allclose(h, operands[1], rtol=1e-6) and numpy.allclose(output, operands[1])
+        # it is 0, and so is the reset gate, which leaves the tangent of the bias
+        operands[4][:] = numpy.repeat(numpy.float32([-numpy.inf, -1e4, -numpy.inf]), units)
+        output, h = results_of(region_of(spec, types), operands)
+        assert (output == -1).all() and (h == -1).all()
+        operands[4][:] = 0
+        operands[0][2, 0, 0] = numpy.nan
+        output, _ = results_of(region_of(spec, types), operands)
+        assert numpy.isfinite(output[:2]).all() and numpy.isnan(output[2:]).all()
+        operands[0][2, 0, 0] = 0
+
+
+def layer_results(kind: str, name: str, **options: Any) -> tuple[list[Any], set[str]]:
     """A layer's results and gradients with a generator, and where its ops ran."""
     random = numpy.random.default_rng(3)
     with codegen.use(name):
         torch.manual_seed(0)
-        layer = torch.nn.LSTM(24, 40, 2, **options)
+        layer = getattr(torch.nn, kind)(24, 40, 2, **options)
         x = torch.tensor(random.standard_normal((12, 9, 24)).astype("f"), requires_grad=True)
-        output, (h, c) = layer(x)
-        ((output * output).sum() + h.sum() + (c * c).sum()).backward()
-        found = [output, h, c, x.grad, *(p.grad for p in layer.parameters())]
+        output, states = layer(x)
+        states = states if kind == "LSTM" else (states,)
+        ((output * output).sum() + sum((s * s).sum() for s in states)).backward()
+        found = [output, *states, x.grad, *(p.grad for p in layer.parameters())]
         report = codegen.explain(lazyloom.program_of(*found))
         ran = {report.generator(n) for n, op in enumerate(report.program.ops)
-               if op.startswith("lstm")}
+               if op.startswith(kind.lower())}
         return [t.detach().numpy() for t in found], ran
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"bidirectional": True, "batch_first": True}])
-def test_layers_of_the_frontend(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_layers_of_the_frontend(
+    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert _generator is not None
     monkeypatch.setattr(recurrent, "SMALL", 1)
     codegen.register(_generator)
-    expected, xla = layer_results("xla", **options)
-    found, ours = layer_results("onednn", **options)
+    expected, xla = layer_results(kind, "xla", **options)
+    found, ours = layer_results(kind, "onednn", **options)
     assert xla == {"xla"} and ours == {"onednn"} and not codegen.failures()
     close(found, expected)
 
 
 @pytest.mark.slow
-def test_second_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_second_derivatives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _generator is not None
     monkeypatch.setattr(recurrent, "SMALL", 1)
     codegen.register(_generator)
@@ -209,7 +247,7 @@ def test_second_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
     def found(name: str) -> list[Any]:
         with codegen.use(name):
             torch.manual_seed(0)
-            layer = torch.nn.LSTM(6, 10)
+            layer = getattr(torch.nn, kind)(6, 10)
             x = torch.ones(5, 3, 6, requires_grad=True)
             (slope,) = torch.autograd.grad((layer(x)[0] ** 2).sum(), x, create_graph=True)
             (slope**2).sum().backward()

@@ -1,4 +1,4 @@
-"""oneDNN as a code generator: convolutions, products of matrices, and LSTM layers.
+"""oneDNN as a code generator: convolutions, products of matrices, and layers of LSTM and GRU.
 
 The library comes from the extra ``onednn`` (a wheel that needs nothing else), from the system, or
 from the path that LAZYLOOM_ONEDNN gives.
@@ -42,7 +42,7 @@ _KINDS: Final = {
                       convolution.work),
     "dot_general": _PRODUCT, "dot_general.vjp": _PRODUCT, "matmul": _PRODUCT,
     "matmul.vjp": _PRODUCT,
-    "lstm": _RECURRENT, "lstm.fwd": _RECURRENT, "lstm.bwd": _RECURRENT,
+    **{f"{op}{part}": _RECURRENT for op in ("lstm", "gru") for part in ("", ".fwd", ".bwd")},
     "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
                       lambda call: call.results[0].size),
 }

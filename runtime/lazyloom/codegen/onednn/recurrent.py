@@ -1,4 +1,4 @@
-"""LSTM layers: a loop over the steps for each part of the batch, between products of oneDNN.
+"""LSTM and GRU layers: loops over the steps for parts of the batch, between products of oneDNN.
 
 The products with the inputs, and those that give the weights' gradients, are of all steps at once.
 In the loop is the product with the hidden state, whose weights were packed before, and the gates.
@@ -24,7 +24,9 @@ SMALL: Final = 1_000_000
 SPLIT: Final = 1_000_000
 #: steps below which it does not pay to pack the weights
 FEWEST: Final = 4
-_OP: Final = "lstm"
+#: of ops: the gates, and the results that are no residuals
+_GATES: Final = {"lstm": 4, "gru": 3}
+_RESULTS: Final = {"lstm": 3, "gru": 2}
 
 
 class _Sizes(NamedTuple):
@@ -36,6 +38,11 @@ class _Sizes(NamedTuple):
     units: int
 
 
+def _kind(call: Call) -> str:
+    """The op, whether it is the op, its forward or its backward pass."""
+    return call.op.partition(".")[0]
+
+
 def _types(call: Call) -> list[tuple[tuple[int, ...], str] | None]:
     """The shapes and dtypes of the layer's operands."""
     if call.op.endswith("." + BACKWARD):
@@ -45,7 +52,7 @@ def _types(call: Call) -> list[tuple[tuple[int, ...], str] | None]:
             for t in types_of(a["backward_types"], a["backward_shapes"])]
     else:
         found = [None if t is None else (t.shape, t.dtype.name) for t in call.operands]
-    return [*found, *[None] * (len(LAYOUTS[_OP].operands) - len(found))]
+    return [*found, *[None] * (len(LAYOUTS[_kind(call)].operands) - len(found))]
 
 
 def _sizes(call: Call) -> _Sizes:
@@ -59,9 +66,9 @@ def _sizes(call: Call) -> _Sizes:
 def supports(call: Call) -> Answer:
     """Whether it does a layer, or its gradient."""
     types = _types(call)
-    names = LAYOUTS[_OP].operands
+    there = [name for name, t in zip(LAYOUTS[_kind(call)].operands, types, strict=True) if t]
     for name, why in (("w_project", "a projection"), ("lengths", "lengths of sequences")):
-        if types[names.index(name)] is not None:
+        if name in there:
             return No(f"{why}, which its loop does not have")
     dtypes = {t[1] for t in types if t is not None}
     if dtypes != {"float32"}:
@@ -74,7 +81,7 @@ def supports(call: Call) -> Answer:
 def work(call: Call) -> int:
     """Multiplications of a layer, and of its gradient."""
     size = _sizes(call)
-    each = 4 * size.steps * size.batch * size.units
+    each = _GATES[_kind(call)] * size.steps * size.batch * size.units
     if not call.op.endswith("." + BACKWARD):
         return each * (size.features + size.units)
     by = _by(call)
@@ -84,7 +91,7 @@ def work(call: Call) -> int:
 
 def _by(call: Call) -> list[str]:
     """The operands by which a gradient is."""
-    return [LAYOUTS[_OP].operands[k] for k in call.attributes["backward_argnums"]]
+    return [LAYOUTS[_kind(call)].operands[k] for k in call.attributes["backward_argnums"]]
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
@@ -108,7 +115,11 @@ class _Layer:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
+        self.op: Final = _kind(self.call)
+        self.names: Final = LAYOUTS[self.op].operands
         self.size: Final = _sizes(self.call)
+        #: numbers that go into the gates
+        self.wide: Final = _GATES[self.op] * self.size.units
         self.lanes: Final = plan.lib.threads if work(self.call) >= SPLIT else 1
         self.reverse: Final = int(self.call.attributes["reverse"])
         self.results: Final = {r: len(region.operands) + k
@@ -153,10 +164,12 @@ class _Layer:
     def loop(self, arrays: Sequence[Value | None], backward: bool, rows: tuple[int, int]) -> None:
         """The steps for some rows of the batch: the first, and how many."""
         n = self.size
-        self.plan.loop(arrays, (0, backward, self.reverse, n.steps, n.batch, *rows, n.units, 0, 1))
+        self.plan.loop(arrays, (0, backward, self.reverse, _GATES[self.op], n.steps, n.batch,
+                                *rows, n.units, 0, 1))
 
     def packing(self, weight: Value, packed: Value, backward: bool, part: int, parts: int) -> None:
-        self.plan.loop((weight, packed), (1, backward, 0, 0, 0, 0, 0, self.size.units, part, parts))
+        self.plan.loop((weight, packed), (1, backward, 0, _GATES[self.op], 0, 0, 0, 0,
+                                          self.size.units, part, parts))
 
     def packed(self) -> Value:
         """Room for the hidden weights, whatever the width of vectors."""
@@ -164,15 +177,20 @@ class _Layer:
 
     def forward(self) -> None:
         """The gates' part of the inputs, then the loop."""
-        n, plan = self.size, self.plan
-        x, h, c, w_input, w_hidden, b_input, b_hidden = (self.operand(k) for k in range(7))
+        n, plan, wide = self.size, self.plan, self.wide
+        given = {name: self.operand(k) for k, name in enumerate(self.names)}
+        x, w_input, w_hidden = given["x"], given["w_input"], given["w_hidden"]
         assert x is not None and w_input is not None and w_hidden is not None
-        rows, wide = n.steps * n.batch, 4 * n.units
-        state = n.batch * n.units
-        output, h_last, c_last = (self.made(0, rows * n.units), self.made(1, state, False),
-                                  self.made(2, state, False))
-        gates, cells = self.made(3, rows * wide), self.made(4, rows * n.units)
+        rows, state = n.steps * n.batch, n.batch * n.units
+        first_kept = _RESULTS[self.op]
+        output, h_last = self.made(0, rows * n.units), self.made(1, state, False)
+        gates = self.made(first_kept, rows * wide)
         assert gates is not None
+        if self.op == "lstm":
+            cells, last = self.made(4, rows * n.units), self.made(2, state, False)
+        else:
+            # the part of the third gate, and the states once more
+            cells, last = (self.made(k, rows * n.units, False) for k in (3, 4))
         packed = self.packed()
         plan.stage()
         for number, (first, count) in enumerate(parts := parts_of(rows, self.lanes)):
@@ -187,19 +205,18 @@ class _Layer:
         plan.stage()
         for part in parts_of(n.batch, self.lanes):
             plan.lane()
-            self.loop((gates, packed, h, c, b_input, b_hidden, cells, output, h_last, c_last),
-                      False, part)
+            self.loop((gates, packed, given["h"], given.get("c"), given["b_input"],
+                       given["b_hidden"], cells, output, h_last, last), False, part)
 
     def _hand_on(self) -> None:
         """Copy the operands that the backward pass wants."""
         if "forward_argnums" not in self.call.attributes:
             return
-        layout = LAYOUTS[_OP]
-        names = kept(_OP, self.call.attributes["forward_argnums"],
+        names = kept(self.op, self.call.attributes["forward_argnums"],
                      [t is not None for t in self.call.operands])
-        for number, name in enumerate(names, 3):
-            if name in layout.operands and number in self.results:
-                given = self.operand(layout.operands.index(name))
+        for number, name in enumerate(names, _RESULTS[self.op]):
+            if name in self.names and number in self.results:
+                given = self.operand(self.names.index(name))
                 assert given is not None
                 made = self.made(number, self.plan.lib.size(given.desc) // 4)
                 assert made is not None
@@ -207,33 +224,42 @@ class _Layer:
 
     def backward(self) -> None:
         """The loop backwards, then the gradients as products over all steps."""
-        n, plan, a = self.size, self.plan, self.call.attributes
-        names = kept(_OP, a["backward_argnums"], [t is not None for t in _types(self.call)])
+        n, plan, a, wide = self.size, self.plan, self.call.attributes, self.wide
+        names = kept(self.op, a["backward_argnums"], [t is not None for t in _types(self.call)])
         given = {name: self.operand(k) for k, name in enumerate(names)}
         late: list[Value | None] = [None] * 3
         for k, number in enumerate(a["backward_outnums"], len(names)):
             late[number] = self.operand(k)
         numbers = {name: k for k, name in enumerate(_by(self.call)) if k in self.results}
-        rows, wide, state = n.steps * n.batch, 4 * n.units, n.batch * n.units
+        rows, state = n.steps * n.batch, n.batch * n.units
         weight = given["w_hidden"]
         assert weight is not None
         packed, d_gates = self.packed(), self.between(rows * wide)
         before = self.between(rows * n.units) if "w_hidden" in numbers else None
-        d_h, d_c = (self.made(numbers.get(s, -1), state) for s in ("h", "c"))
+        d_h = self.made(numbers.get("h", -1), state)
+        if self.op == "lstm":
+            d_hidden = d_gates
+            arrays = (given["gates"], packed, given["h"], given["c"], given["cells"], *late,
+                      d_gates, before, d_h, self.made(numbers.get("c", -1), state))
+        else:
+            d_hidden = self.between(rows * wide)
+            arrays = (given["gates"], packed, given["h"], given["states"], given["hidden_part"],
+                      *late, d_gates, before, d_h, d_hidden)
         plan.stage()
         for number in range(self.lanes):
             plan.lane()
             self.packing(weight, packed, True, number, self.lanes)
         plan.stage()
-        biases: list[str] = [name for name in ("b_input", "b_hidden") if name in numbers]
-        sums: list[Value] = []
+        biases = [name for name in ("b_input", "b_hidden") if name in numbers]
+        # of an LSTM both biases' gradients are the same sums
+        sums: dict[str, list[Value]] = {
+            name: [] for name in (biases if self.op == "gru" else biases and ["b_input"])}
         for part in parts_of(n.batch, self.lanes):
             plan.lane()
-            if biases:
-                sums.append(self.between(wide))
-            self.loop(
-                (given["gates"], packed, given["h"], given["c"], given["cells"], *late,
-                 d_gates, before, d_h, d_c, sums[-1] if biases else None), True, part)
+            for found in sums.values():
+                found.append(self.between(wide))
+            self.loop((*arrays, *(sums[name][-1] if name in sums else None
+                                  for name in ("b_input", "b_hidden"))), True, part)
         plan.stage()
         for number, (first, count) in enumerate(parts_of(wide, self.lanes)):
             plan.lane()
@@ -241,15 +267,16 @@ class _Layer:
                 for name in biases:
                     total = self.made(numbers[name], wide)
                     assert total is not None
-                    plan.total(sums, total)
-            part_of = self.seen(d_gates, (count, rows), (1, wide), first)
-            for name, source, features in (
-                ("w_hidden", before, n.units), ("w_input", given.get("x"), n.features)
+                    plan.total(sums[name if name in sums else "b_input"], total)
+            for weights, d, source, features in (
+                ("w_hidden", d_hidden, before, n.units),
+                ("w_input", d_gates, given.get("x"), n.features),
             ):
-                if name in numbers:
-                    result = self.made(numbers[name], wide * features)
+                if weights in numbers:
+                    result = self.made(numbers[weights], wide * features)
                     assert result is not None and source is not None
-                    self.product(part_of, self.seen(source, (rows, features)),
+                    self.product(self.seen(d, (count, rows), (1, wide), first),
+                                 self.seen(source, (rows, features)),
                                  self.seen(result, (count, features), first=first * features))
             if "x" in numbers:
                 self._inputs(d_gates, given["w_input"], numbers["x"],
@@ -259,8 +286,7 @@ class _Layer:
         self, d_gates: Value, weight: Value | None, number: int, parts: Sequence[tuple[int, int]]
     ) -> None:
         """The inputs' gradient, in part."""
-        n = self.size
-        wide = 4 * n.units
+        n, wide = self.size, self.wide
         result = self.made(number, n.steps * n.batch * n.features)
         assert result is not None and weight is not None
         for first, count in parts:
