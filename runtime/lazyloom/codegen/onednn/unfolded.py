@@ -4,8 +4,11 @@ oneDNN's convolutions want weights in blocks, and moving them takes longer than 
 where there are many weights and few places. The product takes them in logical order: with a row for
 each place of the window in which its elements lie as the weights do, a convolution is
 ``rows @ w.T``, the weights' gradient ``dy.T @ rows``, and the images' ``dy @ w``, each row added to
-where it is from. A window of one place needs no rows: the images are the rows. What is done here is
-in float32, without groups, of images with their channels last.
+where it is from. A window of one place needs no rows: the images are the rows. Windows of more are
+done so in float32 only. There are no groups, and images have their channels last.
+
+In bfloat16 moving weights costs most: the gradients of a window of one place, from 2,048 to 512
+channels of 4 images of 7 x 7, took 9.2 ms of processor time as a convolution and 4.0 as products.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from ...types import TensorType
 from ..generator import Call
 from . import library
 from .library import Object
-from .plan import Plan, Value, parts_of
+from .plan import DTYPES, Plan, Value, parts_of
 
 #: most elements of a window, and channels, that the extension takes
 PLACES, CHANNELS = 64, 8192
@@ -77,11 +80,12 @@ def better(call: Call, g: Geometry) -> bool:
     x = call.operands[0]
     assert x is not None
     s = sizes_of(call, g)
-    if g.groups > 1 or x.dtype.name != "float32":
+    if g.groups > 1:
         return False
     if s.direct:
         return True
-    return s.places <= PLACES and s.channels <= CHANNELS and s.rows <= RATIO * s.out
+    return (x.dtype.name == "float32" and s.places <= PLACES and s.channels <= CHANNELS
+            and s.rows <= RATIO * s.out)
 
 
 class Product:
@@ -95,23 +99,25 @@ class Product:
         x = call.operands[0]
         assert x is not None
         self.x: Final[TensorType] = x
+        self.bytes: Final[int] = x.dtype.numpy.itemsize
 
     def _matrix(self, rows: int, columns: int, apart: int, turned: bool = False) -> Object:
         shape, strides = (rows, columns), (apart, 1)
         if turned:
             shape, strides = (columns, rows), (1, apart)
-        return self.plan.lib.strided(shape, library.F32, strides)
+        return self.plan.lib.strided(shape, DTYPES[self.x.dtype.name], strides)
 
     def _of(self, buffer: int, rows: int, columns: int, apart: int, begin: int = 0,
             turned: bool = False) -> Value:  # fmt: skip
         """A matrix in a buffer of the region; ``begin`` in elements."""
-        return self.plan.value(self._matrix(rows, columns, apart, turned), buffer, 4 * begin)
+        return self.plan.value(
+            self._matrix(rows, columns, apart, turned), buffer, self.bytes * begin)
 
     def _in(self, rows: Value, begin: int, count: int, turned: bool = False) -> Value:
         """Some of the rows."""
         inside = self.sizes.inside
         return self.plan.part(
-            rows, self._matrix(count, inside, inside, turned), 4 * begin * inside)
+            rows, self._matrix(count, inside, inside, turned), self.bytes * begin * inside)
 
     def _multiply(self, a: Value, b: Value, out: Value) -> None:
         desc = self.plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
