@@ -250,8 +250,8 @@ def options() -> str:
         "as `onednn,xla`; `xla` for none; else those installed ones that are by default |",
         "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
         "what XLA gives |",
-        "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) regions while programs "
-        "run, for later processes |",
+        "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) regions while "
+        "programs run, for later processes |",
         "| `LAZYLOOM_CODEGEN_SEGMENTED` | `1` runs programs "
         "[in parts](codegen.md#what-each-part-takes), each of which is timed |",
         "| `LAZYLOOM_ONEDNN` | the path of oneDNN's library, if not the wheel's or the system's |",
