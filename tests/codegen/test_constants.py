@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -366,3 +367,57 @@ def test_threads_that_run_one_program() -> None:
         for t in threads:
             t.join()
     assert not wrong and g.bound_calls
+
+
+def test_a_program_runs_without_while_constants_are_bound_beside_it() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(Binding):
+        def bound(self, region: codegen.Region, values: Mapping[int, Any]) -> codegen.Code:
+            begun.set()
+            assert go.wait(60)
+            assert all(not v.flags.writeable for v in values.values())
+            return super().bound(region, values)
+
+    g = Slow("multiply", name="slow_binding")
+    a, b = numbers(6, 7), numbers(6, 7, seed=1)
+    with used(g):
+        y = np.asarray(b)
+
+        def run() -> None:
+            numpy.testing.assert_array_equal(numpy.asarray(np.asarray(a) * y), a * b)
+
+        # compiled at once, since the tests here run with reproducible=True
+        run()
+        with lazyloom.options(reproducible=False):
+            for _ in range(5):
+                run()
+            assert begun.wait(60) and g.bound_calls == 0
+            calls = g.calls
+            go.set()
+            for _ in range(2000):
+                run()
+                if g.bound_calls:
+                    break
+                time.sleep(0.01)
+            assert g.bound_calls and g.calls >= calls >= 6 and len(g.bound_to) == 1
+
+
+def test_what_fails_beside_is_told_once() -> None:
+    class Failing(Binding):
+        def bound(self, region: codegen.Region, values: Mapping[int, Any]) -> codegen.Code:
+            raise OSError("no room")
+
+    g = Failing("multiply", name="failing_beside")
+    a, b = numbers(6, 7), numbers(6, 7, seed=1)
+    with used(g):
+        y = np.asarray(b)
+        numpy.asarray(np.asarray(a) * y)
+        with lazyloom.options(reproducible=False), pytest.warns(RuntimeWarning, match="no room"):
+            for _ in range(2000):
+                numpy.testing.assert_array_equal(numpy.asarray(np.asarray(a) * y), a * b)
+                if codegen.failures():
+                    break
+                time.sleep(0.01)
+    (failure,) = codegen.failures()
+    assert failure.when == "bind" and "no room" in failure.error

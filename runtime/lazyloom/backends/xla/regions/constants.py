@@ -9,15 +9,19 @@ that of an engine made for those arrays. A region that finds no engine of the nu
 does without.
 
 An engine for some arrays is made when two runs were given them, and ends when one of them does.
+It is made beside the program, as that may take longer than a run; with the option ``reproducible``
+the second run waits for it.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -25,8 +29,8 @@ import numpy as np
 from ....codegen.faults import failed
 from ....counters import counters
 from ....foreign import Foreign
-from ....interrupts import reraise_from_handler
-from ....settings import tuning
+from ....interrupts import Deferred, reraise_from_handler
+from ....settings import reproducible, tuning
 from .. import jax_compat
 from .engines import Engine, failure, in_order
 
@@ -56,15 +60,17 @@ class _Arrays:
 
     Attributes:
         ids: of the arrays; they are theirs while :attr:`lives`.
-        made: an engine for them was tried.
+        made: an engine for them was tried, or is being made.
+        pending: it is being made.
         nbytes: of the arrays.
     """
 
-    __slots__ = ("ids", "made", "nbytes", "_state", "_references", "__weakref__")
+    __slots__ = ("ids", "made", "pending", "nbytes", "_state", "_references", "__weakref__")
 
     def __init__(self, arrays: Sequence[Any], ids: tuple[int, ...]) -> None:
         self.ids: Final = ids
         self.made = False
+        self.pending = False
         self.nbytes: Final = sum(int(x.nbytes) for x in arrays)
         # what ends with the first of the arrays: the engine, and its number as the run takes it
         state: list[Any] = [None, None]
@@ -91,7 +97,8 @@ class _Arrays:
             self._state[:] = [engine, token]
 
     def unbind(self) -> None:
-        """Let the engine go."""
+        """Let the engine go, and one that is being made."""
+        self.pending = False
         self.bind(None, None)
 
 
@@ -109,7 +116,7 @@ _bound: Final[list[weakref.ref[_Arrays]]] = []
 def _make_room(arrays: _Arrays) -> bool:
     """Whether an engine for some arrays may be made; those that were bound first lose theirs."""
     known = [found for reference in _bound if (found := reference()) is not None
-             and found.token is not None]
+             and (found.pending or found.token is not None)]
     size = arrays.nbytes
     if size > tuning.constants_kept:
         return False
@@ -176,14 +183,40 @@ class Constants:
         except Exception as error:
             reraise_from_handler(error)
             return  # what made them failed; whoever reads a result is told
+        each.made = each.pending = True
+        if reproducible():
+            self._make(number, each, values)
+            return
+        # a later run may write over the arrays meanwhile
+        copies = {k: v.copy() for k, v in values.items()}
+        for copy in copies.values():
+            copy.flags.writeable = False
+        try:
+            with Deferred(True):
+                _beside().submit(self._make, number, each, copies)
+        except RuntimeError:
+            # the process ends
+            each.pending = False
+
+    def _make(self, number: int, each: _Arrays, values: dict[int, Any]) -> None:
+        engine = self.engines[self.sites[number].key]
+        called = engine.called
         try:
             token = next(_tokens)
             with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
                 code = called.generator.bound(called.region, values)
-            each.bind(engine.other(code, token), jax_compat.upload(np.array(token, np.int64)))
-            counters["constants_bound"] += len(arrays)
+            made = engine.other(code, token)
+            if each.pending:
+                each.bind(made, jax_compat.upload(np.array(token, np.int64)))
+                counters["constants_bound"] += len(values)
         except Exception as error:
             reraise_from_handler(error)
             self._failed.add(number)
             failed(failure(called, "bind", error), f"constants of {called.key}")
-        each.made = True
+        each.pending = False
+
+
+@functools.cache
+def _beside() -> ThreadPoolExecutor:
+    """What binds constants beside the program, which runs without meanwhile."""
+    return ThreadPoolExecutor(1, "lazyloom-binding")
