@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -15,6 +18,7 @@ from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
 from lazyloom.codegen.generator import Call
 from lazyloom.codegen.onednn import convolution, library, made, products
+from lazyloom.codegen.onednn.library import OneDnnError
 from lazyloom.codegen.onednn.plan import DTYPES
 from lazyloom.codegen.onednn.unfolded import better, sizes_of
 
@@ -345,11 +349,24 @@ def test_threads() -> None:
     assert not wrong
 
 
-def test_a_library_that_is_none_is_no_generator(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    monkeypatch.setenv("LAZYLOOM_ONEDNN", str(tmp_path / "none.so"))
-    assert made() is None
+def test_a_path_of_no_library_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """The program runs without the generator, and says why it has to."""
+    monkeypatch.setenv("LAZYLOOM_ONEDNN", str(tmp_path))
+    with pytest.raises(OneDnnError, match="LAZYLOOM_ONEDNN is .* no file, expected the path of"):
+        made()
+    process = subprocess.run(
+        [sys.executable, "-c", "from lazyloom import codegen; print(sorted(codegen.available()))"],
+        env={**os.environ, "LAZYLOOM_ONEDNN": str(tmp_path / "none.so")},
+        capture_output=True, text=True, timeout=300, check=True)
+    assert "onednn" not in process.stdout and "'c'" in process.stdout
+    assert "RuntimeWarning" in process.stderr and "none.so', which is no file" in process.stderr
+
+
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAZYLOOM_ONEDNN", raising=False)
+    expected = library.find()
+    monkeypatch.setenv("LAZYLOOM_ONEDNN", "")
+    assert library.find() == expected
 
 
 def test_work_counts_multiplications() -> None:

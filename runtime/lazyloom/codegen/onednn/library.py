@@ -47,10 +47,17 @@ class OneDnnError(RuntimeError):
 
 
 def find() -> str | None:
-    """The library's path: of the environment variable, of the wheel, or of the system."""
+    """The library's path: of the environment variable, of the wheel, or of the system.
+
+    Raises OneDnnError where the variable names no file; an empty one counts as not set.
+    """
     given = os.environ.get(VARIABLE)
-    if given is not None:
-        return given if os.path.exists(given) else None
+    if given:
+        if not os.path.isfile(given):
+            raise OneDnnError(
+                f"{VARIABLE} is {given!r}, which is no file, expected the path of {NAME}; without "
+                "the variable the wheel's or the system's is used")
+        return given
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix)):
         path = os.path.join(prefix, "lib", NAME)
         if os.path.exists(path):
