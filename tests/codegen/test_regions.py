@@ -18,6 +18,7 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
+from lazyloom.codegen import registry
 from lazyloom.errors import ArgumentError
 from tests.codegen.generators import InC, InNumPy
 
@@ -215,6 +216,22 @@ def test_an_unknown_generator_is_an_error_that_names_those_there_are() -> None:
     codegen.register(InNumPy("add"))
     with pytest.raises(ArgumentError, match="'none_such' is not known.*'in_numpy'.*'xla'"):
         codegen.use("none_such")
+
+
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``LAZYLOOM_CODEGEN= python ...`` is no choice; a text of commas chooses nothing."""
+    def at_first(text: str | None) -> tuple[str, ...]:
+        monkeypatch.setattr(registry, "_first", None)
+        if text is None:
+            monkeypatch.delenv("LAZYLOOM_CODEGEN", raising=False)
+        else:
+            monkeypatch.setenv("LAZYLOOM_CODEGEN", text)
+        return registry.at_first()
+
+    unset = at_first(None)
+    assert unset == tuple(n for n, g in codegen.available().items() if g.by_default)
+    assert at_first("") == at_first(" ") == unset
+    assert at_first("xla") == at_first(",") == ()
 
 
 @pytest.mark.parametrize("given", [3, "in_numpy", None, InNumPy])

@@ -91,8 +91,8 @@ def at_first() -> tuple[str, ...]:
     if _first is None:
         with _lock:
             if _first is None:
-                text = os.environ.get(VARIABLE)
-                if text is None:
+                text = os.environ.get(VARIABLE, "")
+                if not text.strip():
                     _first = tuple(n for n, g in available().items() if g.by_default)
                 else:
                     _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
