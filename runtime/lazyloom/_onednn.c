@@ -7,9 +7,9 @@
    room that the plan keeps, whose sizes are room and kept. stages are (threads of OpenMP in a lane,
    lanes), lanes (address of a stream, steps), and steps (address of a primitive, ((argument, number
    of a memory), ...)). The steps of a lane run one after the other, the lanes of a stage in any
-   order or at once, and the stages one after the other. A step may also be ("unfold" or "fold",
-   number of the images, number of the rows, numbers of a Window): what turns a convolution into a
-   product; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of a recurrent
+   order or at once, and the stages one after the other. A step may also be ("unfold",
+   "unfold_halves" or "fold", number of the images, number of the rows, numbers of a Window): what
+   turns a convolution into a product, of float32 or, the second, of elements of two bytes; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of a recurrent
    layer. A primitive's step may have a third part, true where it writes to kept room and is run in
    the first run alone. A plan is run by the function at Plan.function, given Plan.state. The
    library comes with neither headers nor a version of its own: what is called has not changed since
@@ -48,7 +48,7 @@ typedef struct {
 #define MOST_PLACES 64
 #define MOST_CHANNELS 8192
 
-/* Windows over images of float32, channels last: a row for each place of a window, in which its
+/* Windows over images, channels last: a row for each place of a window, in which its
    elements lie as weights do, those of a channel together. */
 typedef struct {
     /* which rows, counted over the batch; which channels; how far rows are apart */
@@ -78,7 +78,7 @@ typedef struct {
     /* of a step that is no primitive */
     Window *window;
     Loop *loop;
-    int folds;
+    int folds, halves;
     Py_ssize_t images, array;
     /* it is run once for all runs, and was */
     int once, done;
@@ -116,15 +116,15 @@ typedef struct {
 static const float nothing[MOST_CHANNELS];
 static _Thread_local float anything[MOST_CHANNELS];
 
-/* Where the elements of a row are, by places in the window; ``outside`` for those of padding. */
-static Py_ssize_t places(const Window *w, Py_ssize_t row, float *images, float *outside, float **found)
+/* Where the elements of a row are, by places in the window, in elements; -1 for those of padding. */
+static Py_ssize_t places(const Window *w, Py_ssize_t row, Py_ssize_t *found)
 {
     Py_ssize_t at[AXES], count = 0;
     for (int d = AXES - 1; d >= 0; d--) {
         at[d] = row % w->out[d] * w->stride[d] - w->low[d];
         row /= w->out[d];
     }
-    float *image = images + row * w->strides[0] + w->channel;
+    Py_ssize_t image = row * w->strides[0] + w->channel;
     for (Py_ssize_t a = 0; a < w->window[0]; a++)
         for (Py_ssize_t b = 0; b < w->window[1]; b++)
             for (Py_ssize_t c = 0; c < w->window[2]; c++) {
@@ -133,24 +133,36 @@ static Py_ssize_t places(const Window *w, Py_ssize_t row, float *images, float *
                 int inside = x >= 0 && x < w->in[0] && y >= 0 && y < w->in[1] && z >= 0
                              && z < w->in[2];
                 found[count++] = inside ? image + x * w->strides[1] + y * w->strides[2]
-                                              + z * w->strides[3] : outside;
+                                              + z * w->strides[3] : -1;
             }
     return count;
 }
 
-static void unfold(const Window *w, float *images, float *array)
-{
-    float *found[MOST_PLACES];
-    for (Py_ssize_t r = 0; r < w->rows; r++) {
-        float *to = array + r * w->row;
-        Py_ssize_t count = places(w, w->first + r, images, (float *)nothing, found);
-        for (Py_ssize_t c = 0; c < w->channels; c++)
-            for (Py_ssize_t k = 0; k < count; k++) *to++ = found[k][c];
+#define UNFOLD(name, type)                                                                          \
+    static void name(const Window *w, const type *images, type *array)                              \
+    {                                                                                               \
+        Py_ssize_t at[MOST_PLACES];                                                                 \
+        const type *found[MOST_PLACES];                                                             \
+        for (Py_ssize_t r = 0; r < w->rows; r++) {                                                  \
+            type *to = array + r * w->row;                                                          \
+            Py_ssize_t count = places(w, w->first + r, at);                                         \
+            for (Py_ssize_t k = 0; k < count; k++)                                                  \
+                found[k] = at[k] < 0 ? (const type *)nothing : images + at[k];                      \
+            if (count == 1) {                                                                       \
+                memcpy(to, *found, (size_t)w->channels * sizeof *to);                               \
+                continue;                                                                           \
+            }                                                                                       \
+            for (Py_ssize_t c = 0; c < w->channels; c++)                                            \
+                for (Py_ssize_t k = 0; k < count; k++) *to++ = found[k][c];                         \
+        }                                                                                           \
     }
-}
+
+UNFOLD(unfold, float)
+UNFOLD(unfold_halves, uint16_t)
 
 static void fold(const Window *w, float *images, const float *array)
 {
+    Py_ssize_t at[MOST_PLACES];
     float *found[MOST_PLACES];
     for (Py_ssize_t n = 0; n < w->batch; n++)
         for (Py_ssize_t x = 0; x < w->in[0]; x++)
@@ -161,7 +173,8 @@ static void fold(const Window *w, float *images, const float *array)
                            0, (size_t)w->channels * sizeof *images);
     for (Py_ssize_t r = 0; r < w->rows; r++) {
         const float *from = array + r * w->row;
-        Py_ssize_t count = places(w, w->first + r, images, anything, found);
+        Py_ssize_t count = places(w, w->first + r, at);
+        for (Py_ssize_t k = 0; k < count; k++) found[k] = at[k] < 0 ? anything : images + at[k];
         for (Py_ssize_t c = 0; c < w->channels; c++)
             for (Py_ssize_t k = 0; k < count; k++) found[k][c] += *from++;
     }
@@ -220,8 +233,9 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
         Step *s = &lane->steps[k];
         if (s->once && s->done) continue;
         if (s->window) {
-            float *images = (float *)plan->data[s->images], *array = (float *)plan->data[s->array];
+            void *images = plan->data[s->images], *array = plan->data[s->array];
             if (s->folds) fold(s->window, images, array);
+            else if (s->halves) unfold_halves(s->window, images, array);
             else unfold(s->window, images, array);
             continue;
         }
@@ -435,6 +449,7 @@ static int read_window(Plan *self, Step *step, PyObject *given)
                           &numbers))
         return -1;
     step->folds = !strcmp(kind, "fold");
+    step->halves = !strcmp(kind, "unfold_halves");
     if (PyTuple_GET_SIZE(numbers) != WINDOW_NUMBERS || step->images < 0 || step->array < 0
         || step->images >= self->memories || step->array >= self->memories) {
         PyErr_SetString(PyExc_ValueError, "a window is not what a window is made of");

@@ -122,7 +122,10 @@ class Plan:
         return Value(len(self.memories) - 1, desc)
 
     def windows(self, kind: str, images: Value, array: Value, numbers: Sequence[int]) -> None:
-        """Add an "unfold" of images into an array of rows, or a "fold" of one into images."""
+        """Add an "unfold" of images into an array of rows, or a "fold" of one into images.
+
+        These are of float32, and "unfold_halves" of elements of two bytes.
+        """
         self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
 
     def loop(self, arrays: Sequence[Value | None], numbers: Sequence[int]) -> None:
