@@ -143,6 +143,20 @@ def test_which_convolutions_are_products(case: str, dtype: str) -> None:
     assert sizes_of(call, g).direct == (case == "large point")
 
 
+@pytest.mark.parametrize(("shape", "outputs", "product"), [
+    ((4, 64, 56, 56), 256, True), ((32, 64, 56, 56), 256, False), ((4, 24, 24, 24), 144, False),
+    ((4, 96, 24, 24), 24, False)])
+def test_which_of_one_place_are_products_in_bfloat16(
+    shape: tuple[int, ...], outputs: int, product: bool
+) -> None:
+    for dtype, expected in ((torch.float32, True), (torch.bfloat16, product)):
+        image = torch.empty(*shape, dtype=dtype)
+        weight = torch.empty(outputs, shape[1], 1, 1, dtype=dtype)
+        program = lazyloom.program_of(torch.nn.functional.conv2d(image, weight))
+        (call,) = (Call.of(i) for i in program.structure.instructions if i.spec.op.name == "conv")
+        assert better(call, convolution.geometry_of(call)) == expected
+
+
 #: shapes of two operands, and the pairs of axes that are summed over and of batches
 PRODUCTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = {
     "rows by rows": ((4, 64, 96), (160, 96), ((2,), (1,), (), ())),

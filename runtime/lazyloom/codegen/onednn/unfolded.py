@@ -30,6 +30,9 @@ PLACES, CHANNELS = 64, 8192
 MANY: Final = 256
 #: rows for each row of weights up to which windows cost less than weights in blocks
 RATIO: Final = 1.0
+#: in bfloat16, where a product packs its operands in pairs, the rows up to which images that are
+#: the rows cost less so, and the channels on either side from which they do
+PAIRED_ROWS, PAIRED_CHANNELS = 16384, 32
 
 
 class Geometry(NamedTuple):
@@ -84,7 +87,8 @@ def better(call: Call, g: Geometry) -> bool:
     if g.groups > 1:
         return False
     if s.direct:
-        return True
+        return x.dtype.name == "float32" or (
+            s.rows <= PAIRED_ROWS and min(s.channels, s.out) >= PAIRED_CHANNELS)
     return s.places <= PLACES and s.channels <= CHANNELS and s.rows <= RATIO * s.out
 
 
