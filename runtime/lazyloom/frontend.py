@@ -24,6 +24,7 @@ from .tensor.operators import (
     operators_of,
     set_operators,
 )
+from .tensor.parts import read_parts
 from .tensor.tensor import Alias, Storage, Tensor
 from .tensor.views import (
     AsComplex,
@@ -197,8 +198,8 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "ViewStep", "detached_view", "following", "hold", "index_key",
-    "loop_steps", "operators_of", "read_apart", "read_through", "reread", "same_storage",
-    "same_view", "set_operators", "share_view", "steps_between", "storage_of",
+    "loop_steps", "operators_of", "read_apart", "read_parts", "read_through", "reread",
+    "same_storage", "same_view", "set_operators", "share_view", "steps_between", "storage_of",
     "strides_for_broadcasts",
     "view", "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip

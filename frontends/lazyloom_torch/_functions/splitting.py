@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import typing
 from collections.abc import Callable
 from typing import Any
 
-from .._core import axis
+from lazyloom.frontend import read_parts
+
+from .._core import Function, axis
 from .._tensor import Tensor
 from .plans import planned
 from .views import narrow, select
@@ -18,6 +22,20 @@ def _dimensions(input: Tensor, name: str, least: int = 1) -> None:
             f"{input.ndim} dimensions")
 
 
+def _together(function: Function) -> Function:
+    """A function that gives parts of a tensor: those with gradients are read together."""
+
+    @functools.wraps(function)
+    def wrapper(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        parts = function(input, *args, **kwargs)
+        if isinstance(input, Tensor):
+            read_parts(input, parts)
+        return parts
+
+    return typing.cast(Function, wrapper)
+
+
+@_together
 @planned
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All indices along a dimension, as a tuple."""
@@ -27,11 +45,12 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(select(input, at, i) for i in range(input.tensor_type.shape[at]))
 
 
+@_together
 @planned
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller), or of the listed sizes."""
     if not isinstance(split_size_or_sections, int):
-        return split_with_sizes(tensor, split_size_or_sections, dim)
+        return _of_sizes(tensor, split_size_or_sections, dim)
     _dimensions(tensor, "split")
     at = axis(dim, tensor.ndim)
     size = tensor.tensor_type.shape[at]
@@ -40,8 +59,11 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         raise TypeError("split(): split_size must be an int or a list of ints, not bool")
     if step < 0 or (step == 0 and size):
         raise RuntimeError(f"split expects split_size be non-negative, but got {step}")
-    sizes = [min(step, size - i) for i in range(0, size, step)] if size else [0]
-    return _parts(tensor, sizes, at)
+    return _parts(tensor, _equal(size, step) if size else [0], at)
+
+
+def _equal(size: int, step: int) -> list[int]:
+    return [min(step, size - i) for i in range(0, size, step)]
 
 
 def _parts(tensor: Tensor, sizes: list[int], at: int) -> tuple[Tensor, ...]:
@@ -52,9 +74,14 @@ def _parts(tensor: Tensor, sizes: list[int], at: int) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
+@_together
 @planned
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the listed sizes, which add up to the dimension's."""
+    return _of_sizes(input, split_sizes, dim)
+
+
+def _of_sizes(input: Tensor, split_sizes: Any, dim: int) -> tuple[Tensor, ...]:
     _dimensions(input, "split_with_sizes")
     at = axis(dim, input.ndim)
     size = input.tensor_type.shape[at]
@@ -66,6 +93,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return _parts(input, sizes, at)
 
 
+@_together
 @planned
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most ``chunks`` parts of equal size, the last smaller if need be."""
@@ -76,7 +104,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     size = input.tensor_type.shape[at]
     if not size:
         return _parts(input, [0] * chunks, at)
-    return split(input, -(-size // chunks), at)
+    return _parts(input, _equal(size, -(-size // chunks)), at)
 
 
 def _places(given: Any) -> Any:
@@ -98,6 +126,7 @@ def _places(given: Any) -> Any:
     return [i.__index__() for i in given]
 
 
+@_together
 @planned
 def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *,
                  indices: Any = None, sections: Any = None, tensor_indices_or_sections: Any = None,

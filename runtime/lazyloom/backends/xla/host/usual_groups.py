@@ -121,6 +121,22 @@ def _joined() -> Iterator[Case]:
                             yield case_of("concatenate", [(at(x), d) for x in row], axis=axis)
 
 
+def _cut() -> Iterator[Case]:
+    """Equal parts of an array that has a gradient, and all that there is along an axis."""
+    for d in FLOATS:
+        for before, after in (
+            ("", ""), ("", "b"), ("a", ""), ("1", ""), ("ab", ""), ("1b", ""), ("a", "c"),
+            ("", "bc"), ("abc", ""), ("", "bcd"), ("a", "cd"), ("ab", "d"), ("", "bcde"),
+        ):  # fmt: skip
+            for count in range(2, 6):
+                shape: Dims = (*before, f"{count}*m", *after)
+                shape = tuple([1 if x == "1" else x for x in shape])
+                yield case_of("split", [(shape, d)], sizes=("m",) * count, axis=len(before))
+                if count < 5 and (before or after) and before != "1":
+                    shape = tuple([count if x == f"{count}*m" else x for x in shape])
+                    yield case_of("split", [(shape, d)], sizes=(1,) * count, axis=len(before))
+
+
 #: by rank, shapes that slices are of, beside those without ones
 _WITH_ONES: Final = {1: ("1",), 2: ("1b", "a1"), 3: ("1bc", "11c", "ab1"), 4: ("1bcd",)}
 
@@ -388,6 +404,6 @@ def _steps() -> Iterator[Case]:
 
 
 GROUPS: Final = (
-    _casts, _filled, _reshapes, _transposes, _joined, _sliced, _indexed, _products,
+    _casts, _filled, _reshapes, _transposes, _joined, _cut, _sliced, _indexed, _products,
     _layers, _losses, _random, _matrices, _transforms, _steps,
 )  # fmt: skip
