@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..trace.graph import Value, trace
+from ..trace.graph import Value, grad_enabled
 from ..trace.recording import record
 from .tensor import Tensor
 from .views import Slice, ViewStep
@@ -27,7 +27,7 @@ def read_parts(whole: Tensor, parts: Sequence[Tensor]) -> None:
     For as long as nothing is written; then each reads the storage anew. Other views, and those of
     a tensor without gradients, are left as they are.
     """
-    if not 2 <= len(parts) <= MOST or trace.without_grad or whole.detached:
+    if not 2 <= len(parts) <= MOST or not grad_enabled() or whole.detached:
         return
     if not whole._storage.value.requires_grad:
         return
