@@ -167,27 +167,37 @@ def test_derivatives_from_what_is_kept(name: str, lengths: Any, reverse: bool) -
     every = tuple(k for k, x in enumerate(operands[:-1]) if x is not None)
     types = tuple(None if x is None else tensor_type(x.shape, dtype_named(x.dtype.name))
                   for x in operands)  # fmt: skip
-    with jax.enable_x64(True):
+    count = len(op.outputs)
+    chosen = [(every, tuple(range(count))), (every[1:], (0,)), (every[:1], (count - 1,)),
+              (every[-2:], (0, 1))]  # fmt: skip
+
+    def everything(operands: list[Any], weights: list[Any]) -> Any:
         results = op.fn(*operands, **attributes)
-        for argnums, outnums in [(every, tuple(range(len(results)))), (every[1:], (0,)),
-                                 (every[:1], (len(results) - 1,)), (every[-2:], (0, 1))]:
-            def given(*chosen: Any, argnums: Any = argnums) -> Any:
+        compared = []
+        for (argnums, outnums), cotangents in zip(chosen, weights, strict=True):
+            def given(*some: Any, argnums: Any = argnums) -> Any:
                 full = list(operands)
-                for k, x in zip(argnums, chosen):
+                for k, x in zip(argnums, some):
                     full[k] = x
                 return op.fn(*full, **attributes)
 
             _, pull = jax.vjp(given, *[operands[k] for k in argnums])
-            cotangents = [rng.uniform(-1, 1, r.shape) if k in outnums else np.zeros(r.shape)
-                          for k, r in enumerate(results)]
             made = op.derive(FORWARD).fn(*operands, forward_argnums=argnums, **attributes)
-            for a, b in zip(made[:len(results)], results, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
             found = op.derive(BACKWARD).fn(
-                *made[len(results):], *[cotangents[k] for k in outnums],
-                **types_attributes(types), backward_argnums=argnums, backward_outnums=outnums,
-                **attributes)
-            if len(argnums) == 1:
-                found = (found,)
-            for k, a, b in zip(argnums, found, pull(tuple(cotangents)), strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13, err_msg=str(k))
+                *made[count:], *[cotangents[k] for k in outnums], **types_attributes(types),
+                backward_argnums=argnums, backward_outnums=outnums, **attributes)
+            compared.append((
+                made[:count], (found,) if len(argnums) == 1 else found, pull(tuple(cotangents))))
+        return results, compared
+
+    shapes = [t.shape for t in op.infer(types, attributes)]
+    assert len(shapes) == count
+    weights = [[rng.uniform(-1, 1, shape) if k in outnums else np.zeros(shape)
+                for k, shape in enumerate(shapes)] for _, outnums in chosen]
+    with jax.enable_x64(True):
+        results, compared = jax.device_get(quick_options.jit(everything)(operands, weights))
+    for (argnums, _), (made, found, pulled) in zip(chosen, compared, strict=True):
+        for a, b in zip(made, results, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+        for k, a, b in zip(argnums, found, pulled, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13, err_msg=str(k))
