@@ -100,6 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before all fixtures: programs run in the form that the test is about."""
     forms.use(forms.form_of(item))
+    if not quick_options.thorough:
+        quick_options.share_context()
 
 
 def _quick(items: list[pytest.Item]) -> list[pytest.Item]:

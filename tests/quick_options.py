@@ -7,6 +7,7 @@ is the same, up to rounding.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -39,6 +40,36 @@ def known() -> list[tuple[str, str]]:
                 continue
         found.append(option)
     return found
+
+
+class OneContext:
+    """What gives JAX an MLIR context for what it lowers: the same one, many times.
+
+    To start a context and to end it takes JAX twice as long as to lower an op in it. A context
+    keeps every type and constant that was in it, so that it is replaced from time to time.
+    """
+
+    MOST: Final = 500
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self.context: Any = None
+        self.uses = 0
+
+    def __call__(self) -> Any:
+        context = self.context
+        if context is None or self.uses % self.MOST == 0:
+            context = self.context = self.make()
+        self.uses += 1
+        return context
+
+
+def share_context() -> None:
+    """Have JAX lower in one context from now on, if it is imported and makes contexts as known."""
+    mlir = sys.modules.get("jax._src.interpreters.mlir")
+    make = getattr(mlir, "make_ir_context", None)
+    if make is not None and not isinstance(make, OneContext):
+        mlir.make_ir_context = OneContext(make)  # type: ignore[union-attr]
 
 
 #: what ``--thorough`` compiles single ops with: fused as for users

@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks"
 FIRST = 2
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 #: by program and arguments: what PyTorch 2.13 gives for the first samples at the small size
 LOSSES: list[tuple[str, dict[str, Any], list[float]]] = [
     ("wordseg", {}, [4.84864, 4.60102]),
