@@ -7,6 +7,7 @@ and other extents at each; ``--thorough`` has it take them all, and fuses ops as
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -96,9 +97,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
+#: how many tests run until what they left is set aside
+SET_ASIDE = 200
+_ran = 0
+
+
+def _set_aside() -> None:
+    """Have no ``gc.collect()`` of a test look through what was there before.
+
+    Of PyTorch, JAX and all tests that is millions of objects, which take a second each time.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    _set_aside()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before all fixtures: programs run in the form that the test is about."""
+    global _ran
+    _ran += 1
+    if _ran % SET_ASIDE == 0:
+        _set_aside()
     forms.use(forms.form_of(item))
     if not quick_options.thorough:
         quick_options.share_context()

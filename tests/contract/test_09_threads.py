@@ -273,7 +273,7 @@ def test_a_storm_of_interrupts_leaves_right_values_and_no_hang() -> None:
         base.read()
         kept, hits, good, lost = [], 0, 0, 0
         ll.record("add", [base, ll.Scalar(2.0, F)]).read()
-        stop = time.time() + 8
+        stop = time.time() + 3
         while time.time() < stop:
             try:
                 x, e = base, np.arange(4, dtype=np.float32)
@@ -338,7 +338,7 @@ def test_a_time_limit_during_steps_in_place_loses_nothing() -> None:
         x = ll.record("add", [ll.from_host(np.zeros(100, np.float32)), ll.Scalar(1.0, F)])
         steps, hits, good = 1, 0, 0
         ll.sync()
-        stop = time.time() + 4
+        stop = time.time() + 2
         while time.time() < stop:
             try:
                 limited = True
