@@ -1,4 +1,4 @@
-"""oneDNN as a code generator: convolutions, products of matrices, and layers of LSTM and GRU.
+"""oneDNN as a code generator: convolutions, products of matrices, LSTM and others.
 
 The library comes from the extra ``onednn`` (a wheel that needs nothing else), from the system, or
 from the path that LAZYLOOM_ONEDNN gives.
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
 from ..patterns import Pattern
-from . import convolution, int8, library, products, quantized, recurrent
+from . import convolution, int8, library, normalization, products, quantized, recurrent
 from .plan import Plan
 
 
@@ -35,6 +35,8 @@ class _Kind(NamedTuple):
 _PRODUCT: Final = _Kind(products.supports, products.layouts, products.add, products.work)
 _RECURRENT: Final = _Kind(
     recurrent.supports, recurrent.layouts, recurrent.add, recurrent.work)
+_LAYER_NORM: Final = _Kind(
+    normalization.supports, normalization.layouts, normalization.add, normalization.work)
 _KINDS: Final = {
     "conv": _Kind(convolution.supports, convolution.layouts, convolution.forward,
                   convolution.work),
@@ -43,6 +45,7 @@ _KINDS: Final = {
     "dot_general": _PRODUCT, "dot_general.vjp": _PRODUCT, "matmul": _PRODUCT,
     "matmul.vjp": _PRODUCT,
     **{f"{op}{part}": _RECURRENT for op in ("lstm", "gru") for part in ("", ".fwd", ".bwd")},
+    "layer_norm": _LAYER_NORM, "layer_norm.vjp": _LAYER_NORM,
     "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
                       lambda call: call.results[0].size),
 }

@@ -21,7 +21,7 @@ _Dims = ctypes.c_int64 * _MOST
 #: values of oneDNN's enumerations, by their names there
 BF16, F32, S8, U8 = 2, 3, 5, 6
 ANY: Final = 1
-FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
+FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
 CONVOLUTION_DIRECT: Final = 1
 RELU, CLIP, POOLING_MAX = 0x20, 0x2E, 0x1FF
 BINARY_ADD, BINARY_DIV = 0x1FFF0, 0x1FFF4
@@ -35,6 +35,7 @@ AFTER: Final = 32768
 #: the first of several sources
 MULTIPLE_SRC: Final = 1024
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
+MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 #: why a status is no success
 _STATUS: Final = {
     1: "out of memory", 2: "invalid arguments", 3: "unimplemented",
@@ -151,6 +152,11 @@ class Library:
     def dims(values: Sequence[int]) -> Any:
         """Numbers as oneDNN takes them."""
         return _Dims(*values)
+
+    @staticmethod
+    def floats(*values: float) -> Sequence[Any]:
+        """Numbers as oneDNN takes them."""
+        return [ctypes.c_float(v) for v in values]
 
     def strided(self, shape: Sequence[int], dtype: int, strides: Sequence[int]) -> Object:
         """The description of an array with those strides, in elements."""

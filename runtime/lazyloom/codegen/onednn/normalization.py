@@ -1,0 +1,161 @@
+"""Layer normalisation and its gradient: each lane does some of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from ...types import TensorType
+from ..generator import Answer, Call, Layout, No, Region
+from ..worth import at_least
+from . import library
+from .library import Object
+from .plan import DTYPES, Plan, Value, parts_of
+
+#: elements from which a call is worth it, and from which they are divided among threads
+SMALL: Final = 65_536
+SPLIT: Final = 131_072
+
+
+def _x(call: Call) -> TensorType:
+    x = call.operands[0]
+    assert x is not None
+    return x
+
+
+def supports(call: Call) -> Answer:
+    """Whether it does an op, or why not."""
+    x = _x(call)
+    if x.dtype.name not in DTYPES:
+        return No(f"dtype {x.dtype.name}, expected {' or '.join(DTYPES)}")
+    if call.op.endswith(".vjp") and call.attributes["outnums1"] != (0,):
+        return No("a derivative of another kind")
+    return at_least(x.size, SMALL, "elements")
+
+
+def work(call: Call) -> int:
+    """What takes as long as so many multiplications."""
+    return 8 * _x(call).size
+
+
+def layouts(region: Region) -> Sequence[Layout] | None:
+    """Logical order."""
+    return None
+
+
+def add(plan: Plan, region: Region) -> None:
+    """Add an op to a plan."""
+    rows = _Rows(plan, region)
+    if rows.call.op.endswith(".vjp"):
+        rows.backward()
+    else:
+        rows.forward()
+
+
+class _Rows:
+    """An op that is being added to a plan."""
+
+    def __init__(self, plan: Plan, region: Region) -> None:
+        self.plan: Final = plan
+        self.region: Final = region
+        self.call: Final = region.calls[0]
+        x = _x(self.call)
+        self.dtype: Final = DTYPES[x.dtype.name]
+        self.size: Final = x.dtype.itemsize
+        self.lanes: Final = plan.lib.threads if x.size >= SPLIT else 1
+        self.columns: Final[int] = math.prod(
+            x.shape[x.ndim - self.call.attributes["normalized_ndim"]:])
+        self.rows: Final = x.size // self.columns
+        self.items: Final = region.program.structure.instructions[0].operands
+        self.made: Final = {r: len(region.operands) + k
+                            for k, (_, r) in enumerate(region.program.outputs)}
+
+    def desc(self, *shape: int, dtype: int = library.F32) -> Object:
+        return self.plan.lib.strided(
+            shape, dtype, [math.prod(shape[d + 1:]) for d in range(len(shape))])
+
+    def some(self, buffer: int, first: int, count: int) -> Value:
+        """Rows of an array of the region."""
+        return self.plan.value(self.desc(count, self.columns, dtype=self.dtype), buffer,
+                               first * self.columns * self.size)
+
+    def operand(self, position: int) -> int | None:
+        """The number of an operand among the region's arrays."""
+        item = self.items[position]
+        return None if item is None else item.number  # type: ignore[union-attr]
+
+    def between(self, *shape: int) -> Value:
+        return self.plan.value(self.desc(*shape))
+
+    def per_column(self, buffer: int) -> Value:
+        """Numbers for the columns, in the op's dtype."""
+        return self.plan.value(self.desc(self.columns, dtype=self.dtype), buffer)
+
+    def _numbers(self) -> dict[int, Value]:
+        """Scale and shift, in float32, by what the primitive calls them."""
+        found = {}
+        for position, argument in ((1, library.SCALE), (2, library.SHIFT)):
+            buffer = self.operand(position) if position < self._primals else None
+            if buffer is not None:
+                found[argument] = self.plan.given(self.per_column(buffer), self.desc(self.columns))
+        return found
+
+    @property
+    def _primals(self) -> int:
+        return int(self.call.attributes.get("primals1", len(self.items)))
+
+    def _forward(
+        self, x: Value, out: Value, count: int, numbers: dict[int, Value]
+    ) -> tuple[Object, dict[int, Value]]:
+        """Add the primitive; its statistics."""
+        flags = sum({library.SCALE: 2, library.SHIFT: 4}[a] for a in numbers)
+        stats = {library.MEAN: self.between(count), library.VARIANCE: self.between(count)}
+        desc = self.plan.primitive_desc(
+            "layer_normalization_forward", library.FORWARD_TRAINING, x.desc, out.desc,
+            stats[library.MEAN].desc, *self.plan.lib.floats(self.call.attributes["eps"]), flags)
+        self.plan.run(desc, {library.SRC: x, library.DST: out, **stats, **numbers})
+        return desc, stats
+
+    def forward(self) -> None:
+        """A primitive for some rows in each lane."""
+        self.plan.stage()
+        numbers = self._numbers()
+        self.plan.stage()
+        for first, count in parts_of(self.rows, self.lanes):
+            self.plan.lane()
+            self._forward(self.some(self.operand(0) or 0, first, count),
+                          self.some(self.made[0], first, count), count, numbers)
+
+    def backward(self) -> None:
+        """The statistics once more, then the gradients; those of the numbers are added up."""
+        plan, attrs = self.plan, self.call.attributes
+        by = {attrs["argnums1"][r]: buffer for r, buffer in self.made.items()}
+        plan.stage()
+        numbers = self._numbers()
+        flags = sum({library.SCALE: 2, library.SHIFT: 4}[a] for a in numbers)
+        gradients = {library.SCALE: library.DIFF_SCALE, library.SHIFT: library.DIFF_SHIFT}
+        sums: dict[int, list[Value]] = {gradients[a]: [] for a in numbers}
+        plan.stage()
+        for first, count in parts_of(self.rows, self.lanes):
+            plan.lane()
+            x = self.some(self.operand(0) or 0, first, count)
+            given = self.some(self.operand(self._primals) or 0, first, count)
+            # its result is not needed: the gradient is written over it
+            out = self.some(by.get(0, -1), first, count)
+            desc, stats = self._forward(x, out, count, numbers)
+            desc = plan.primitive_desc(
+                "layer_normalization_backward", library.BACKWARD, out.desc, given.desc, x.desc,
+                stats[library.MEAN].desc, *plan.lib.floats(attrs["eps"]), flags, desc)
+            for found in sums.values():
+                found.append(self.between(self.columns))
+            plan.run(desc, {library.SRC: x, library.DIFF_DST: given, library.DIFF_SRC: out, **stats,
+                            **numbers, **{a: found[-1] for a, found in sums.items()}})
+        plan.stage()
+        for argnum, argument in ((1, library.DIFF_SCALE), (2, library.DIFF_SHIFT)):
+            if argnum in by:
+                plan.lane()
+                result = self.per_column(by[argnum])
+                total = plan.made(result, self.desc(self.columns))
+                plan.total(sums[argument], total)
+                plan.move(total, result)
