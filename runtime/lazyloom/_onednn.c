@@ -3,8 +3,8 @@
    Plan(functions, memories, stages, room, kept, owner): functions are addresses of
    dnnl_primitive_execute, dnnl_memory_set_data_handle, omp_get_max_threads and omp_set_num_threads,
    the last two 0 for a library without OpenMP. memories are (address, buffer, offset in bytes),
-   where buffer is the number of an operand or result, -1 for room that lasts for a run, or -2 for
-   room that the plan keeps, whose sizes are room and kept. stages are (threads of OpenMP in a lane,
+   where buffer is the number of an operand or result, -1 for room that lasts for a run, -2 for room
+   that the plan keeps, whose sizes are room and kept, or -3 for a memory that has its data. stages are (threads of OpenMP in a lane,
    lanes), lanes (address of a stream, steps), and steps (address of a primitive, ((argument, number
    of a memory), ...)). The steps of a lane run one after the other, the lanes of a stage in any
    order or at once, and the stages one after the other. A step may also be ("unfold",
@@ -405,6 +405,7 @@ static const char *run(void *state, void *const *buffers)
         snprintf(message, WORDS, "oneDNN: there is no memory for what lies between primitives");
     for (Py_ssize_t k = 0; !*message && k < self->memories; k++) {
         const Memory *m = &self->memory[k];
+        if (m->buffer == -3) continue;
         char *begin = m->buffer == -2 ? self->kept : m->buffer < 0 ? room : buffers[m->buffer];
         self->data[k] = begin + m->offset;
         int status = self->set_handle(m->memory, self->data[k]);

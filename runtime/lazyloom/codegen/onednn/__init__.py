@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
 from ..patterns import Pattern
-from . import convolution, int8, library, normalization, products, quantized, recurrent
+from . import attention, convolution, int8, library, normalization, products, quantized, recurrent
 from .plan import Plan
 
 
@@ -37,6 +37,8 @@ _RECURRENT: Final = _Kind(
     recurrent.supports, recurrent.layouts, recurrent.add, recurrent.work)
 _LAYER_NORM: Final = _Kind(
     normalization.supports, normalization.layouts, normalization.add, normalization.work)
+_ATTENTION: Final = _Kind(
+    attention.supports, attention.layouts, attention.add, attention.work)
 _KINDS: Final = {
     "conv": _Kind(convolution.supports, convolution.layouts, convolution.forward,
                   convolution.work),
@@ -46,6 +48,7 @@ _KINDS: Final = {
     "matmul.vjp": _PRODUCT,
     **{f"{op}{part}": _RECURRENT for op in ("lstm", "gru") for part in ("", ".fwd", ".bwd")},
     "layer_norm": _LAYER_NORM, "layer_norm.vjp": _LAYER_NORM,
+    "scaled_dot_product_attention": _ATTENTION, "scaled_dot_product_attention.vjp": _ATTENTION,
     "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
                       lambda call: call.results[0].size),
 }

@@ -24,7 +24,8 @@ ANY: Final = 1
 FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
 CONVOLUTION_DIRECT: Final = 1
 RELU, CLIP, POOLING_MAX = 0x20, 0x2E, 0x1FF
-BINARY_ADD, BINARY_DIV = 0x1FFF0, 0x1FFF4
+BINARY_ADD, BINARY_MIN, BINARY_DIV = 0x1FFF0, 0x1FFF3, 0x1FFF4
+LINEAR, SOFTMAX = 0x26, 0x30000
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
 DST_MD, DIFF_DST_MD, SCRATCHPAD_MD = 133, 134, 136
 SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
@@ -246,9 +247,10 @@ class Library:
         """The primitive."""
         return self._new("primitive", self._p(desc), keeps=desc)
 
-    def memory(self, desc: Object) -> Object:
-        """An array without memory yet."""
-        return self._new("memory", self._p(desc), self._p(self.engine), None, keeps=desc)
+    def memory(self, desc: Object, array: Any = None) -> Object:
+        """An array without memory yet, or one of NumPy's."""
+        data = None if array is None else ctypes.c_void_p(array.ctypes.data)
+        return self._new("memory", self._p(desc), self._p(self.engine), data, keeps=(desc, array))
 
     def equal(self, a: Object, b: Object) -> bool:
         """Whether two descriptions are the same."""

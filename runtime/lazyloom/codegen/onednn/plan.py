@@ -14,8 +14,9 @@ from .library import Library, Object
 DTYPES: Final = {"float32": library.F32, "bfloat16": library.BF16}
 #: where what lies between primitives begins
 _ALIGNED: Final = 4096
-#: the buffer that lasts as long as the plan
+#: the buffer that lasts as long as the plan, and of a memory that has its data
 _KEPT: Final = -2
+_GIVEN: Final = -3
 
 
 def strides_of(shape: Sequence[int], layout: Layout) -> list[int]:
@@ -94,6 +95,13 @@ class Plan:
             offset = self.room
             self.room += -(-self.lib.size(desc) // _ALIGNED) * _ALIGNED
         self.memories.append((memory.pointer, buffer, offset))
+        return Value(len(self.memories) - 1, desc)
+
+    def constant(self, array: Any, desc: Object) -> Value:
+        """A NumPy array that every run reads."""
+        memory = self.lib.memory(desc, array)
+        self.owners.append(memory)
+        self.memories.append((memory.pointer, _GIVEN, 0))
         return Value(len(self.memories) - 1, desc)
 
     def once(self, source: Value, wanted: Object) -> Value:
