@@ -258,8 +258,22 @@ class _Weights:
         for known in self.orders:
             if lib.equal(known.desc, wanted):
                 return desc, known
-        self.orders.append(a.plan.given(self.given, wanted))
+        self.orders.append(a.plan.given(self._nearer(kind), wanted))
         return desc, self.orders[-1]
+
+    def _nearer(self, kind: str) -> Value:
+        """The weights as they are reordered from.
+
+        In bfloat16 a convolution wants pairs of input channels together. From an order that has
+        these next to each other that takes a sixth of the time, and to that a sixth, too.
+        """
+        a, shape = self.a, _first(self.a.call)[1].shape
+        if kind != "forward" or a.dtype != library.BF16 or a.geometry.groups > 1 or (
+            math.prod(shape[2:]) == 1
+        ):
+            return self.given
+        last = strides_of(shape, (0, *range(2, len(shape)), 1))
+        return a.plan.given(self.given, a.plan.lib.strided(shape, a.dtype, last))
 
 
 def backward(plan: Plan, region: Region) -> None:
