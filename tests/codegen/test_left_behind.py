@@ -151,8 +151,12 @@ def test_onednn_leaves_what_is_small_on_purpose() -> None:
     half, single = lazyloom.dtypes.bfloat16, lazyloom.dtypes.float32
     for answer in (asked("conv", single, (1, 2, 8, 8), (2, 2, 3, 3)),
                    asked("matmul", half, (8, 8), (8, 8)),
-                   asked("matmul", single, (512, 512), (512, 512))):
+                   asked("matmul", single, (512, 512), (512, 512)),
+                   asked("layer_norm", single, (8, 8), (8,), (8,)),
+                   asked("scaled_dot_product_attention", half, *[(2, 8, 8)] * 3),
+                   asked("scaled_dot_product_attention", single, *[(32, 128, 64)] * 3)):
         assert isinstance(answer, No) and answer.deliberate, answer
+    assert "of infinity is NaN" in repr(asked("gelu", single, (512, 1024)))
     other = asked("sort", single, (8,))
     assert isinstance(other, No) and not other.deliberate
 

@@ -52,6 +52,9 @@ _KINDS: Final = {
     "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
                       lambda call: call.results[0].size),
 }
+#: what it has and does otherwise than the definition
+_OTHERWISE: Final = dict.fromkeys(("gelu", "gelu.vjp"), No(
+    "its GELU of infinity is NaN, and far below 0 loses its digits", deliberate=True))
 #: multiplications a second that an estimate rests on
 _SPEED: Final = 5e10
 
@@ -73,7 +76,7 @@ class OneDnn(Generator):
         if call.op == "max_pool.vjp":
             return No("a gradient that the generator c does", deliberate=True)
         if kind is None:
-            return No(f"no op of {', '.join(_KINDS)}")
+            return _OTHERWISE.get(call.op, No(f"no op of {', '.join(_KINDS)}"))
         return kind.supports(call)
 
     def patterns(self) -> Sequence[Pattern]:

@@ -33,8 +33,8 @@ def supports_pooling(call: Call) -> Answer:
     x = call.operands[0]
     assert x is not None
     if x.dtype.name not in NARROW:
-        return No(f"dtype {x.dtype.name}, expected {' or '.join(NARROW)}: XLA's maxima of others "
-                  "are as quick", deliberate=True)
+        return No(f"dtype {x.dtype.name}, expected {' or '.join(NARROW)}: its maxima of others do "
+                  "not keep NaN", deliberate=True)
     if not 3 <= x.ndim <= 5 or len(call.attributes["window"]) != x.ndim - 2:
         return No("windows over other axes than those behind samples and channels")
     if min(*_window(call).low, *_window(call).high) < 0:
