@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,10 @@ from jax import lax
 import lazyloom as ll
 import lazyloom_numpy as lnp
 from lazyloom.errors import IndexRangeError
+from tests import quick_options
 from tests.contract.helpers import counted, script
+
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 RNG = onp.random.default_rng(3)
 XS = RNG.normal(size=(5, 3))
@@ -267,12 +271,19 @@ def derived(case: Any, k: Any, backward: bool) -> Callable[..., Any]:
 @FORMS
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
 def test_values_and_derivatives_are_those_of_jax(case: Any) -> None:
-    close(derived(case, Ours, True)(*ours()), jax.jit(derived(case, Jax, True))(*theirs()))
+    close(derived(case, Ours, True)(*ours()), derived_by_jax(case))
+
+
+@functools.lru_cache
+def derived_by_jax(case: Any) -> Any:
+    """The same for both forms."""
+    return quick_options.jit(derived(case, Jax, True))(*theirs())
 
 
 @pytest.mark.parametrize("case", [newton, collatz], ids=lambda c: c.__name__)
 def test_loops_without_a_bound_are_those_of_jax(case: Any) -> None:
-    close(derived(case, Ours, False)(*ours()), jax.jit(derived(case, Jax, False))(*theirs()))
+    close(derived(case, Ours, False)(*ours()),
+          quick_options.jit(derived(case, Jax, False))(*theirs()))
 
 
 @pytest.mark.parametrize("case", [nested, bounded, branch_in_loop], ids=lambda c: c.__name__)
@@ -283,7 +294,7 @@ def test_second_derivatives_are_those_of_jax(case: Any) -> None:
 
         return k.grad(total, (0, 1))
 
-    close(second(Ours)(*ours()), jax.jit(second(Jax))(*theirs()))
+    close(second(Ours)(*ours()), quick_options.jit(second(Jax))(*theirs()))
 
 
 MANY = onp.stack([H, -H, H * 0.1, H + 2])
@@ -296,7 +307,7 @@ def test_mapping_is_that_of_jax(case: Any) -> None:
         return k.vmap(lambda w, h, xs: case(k, w, h, xs), (None, 0, None))
 
     w, _, xs = ours()
-    close(mapped(Ours)(w, lnp.asarray(MANY), xs), jax.jit(mapped(Jax))(W, MANY, XS))
+    close(mapped(Ours)(w, lnp.asarray(MANY), xs), quick_options.jit(mapped(Jax))(W, MANY, XS))
 
 
 @pytest.mark.parametrize("case", [counters, bounded, branch_in_loop], ids=lambda c: c.__name__)
@@ -305,7 +316,7 @@ def test_gradients_of_each_element(case: Any) -> None:
         return k.vmap(k.grad(scalar(case, k), (0, 1)), (None, 0, None))
 
     w, _, xs = ours()
-    close(mapped(Ours)(w, lnp.asarray(MANY), xs), jax.jit(mapped(Jax))(W, MANY, XS))
+    close(mapped(Ours)(w, lnp.asarray(MANY), xs), quick_options.jit(mapped(Jax))(W, MANY, XS))
 
 
 def test_a_gradient_after_a_read_is_the_same() -> None:
@@ -315,8 +326,8 @@ def test_a_gradient_after_a_read_is_the_same() -> None:
         return lnp.sum(carry)
 
     seen: list[float] = []
-    close(ll.grad(f)(ours()[0]),
-          jax.jit(jax.grad(lambda w: jnp.sum(rnn(Jax, w, *theirs()[1:])[0])))(theirs()[0]))
+    expected = jax.grad(lambda w: jnp.sum(rnn(Jax, w, *theirs()[1:])[0]))
+    close(ll.grad(f)(ours()[0]), quick_options.jit(expected)(theirs()[0]))
     assert len(seen) == 1
 
 

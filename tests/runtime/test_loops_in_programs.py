@@ -18,7 +18,8 @@ from lazyloom.program import loops
 from lazyloom.program.loops import Loop
 from tests.contract.helpers import counted, host, number
 
-pytestmark = [pytest.mark.whole, pytest.mark.xla]
+pytestmark = [
+    pytest.mark.whole, pytest.mark.xla, pytest.mark.usefixtures("quick_compiler")]
 
 Value = Any
 

@@ -15,6 +15,7 @@ import pytest
 import lazyloom as ll
 from lazyloom.errors import ArgumentError, GradientError, ShapeError
 from lazyloom.trace import graph
+from tests import quick_options
 from tests.contract.helpers import counted, script
 
 RNG = np.random.default_rng(7)
@@ -177,7 +178,8 @@ def leaves(tree: Any) -> list[Any]:
 def test_every_nesting_is_jaxs() -> None:
     ours, theirs = over(ll, Runtime()), over(jax, Jax())
     with jax.enable_x64(True):
-        expected = jax.jit(lambda *given: [jax.tree.leaves(f(*given)) for f in theirs])(*GIVEN)
+        expected = quick_options.jit(
+            lambda *given: [jax.tree.leaves(f(*given)) for f in theirs])(*GIVEN)
     found = [leaves(f(*map(tensor, GIVEN))) for f in ours]
     for number, (a, b) in enumerate(zip(found, expected, strict=True)):
         assert len(a) == len(b), number
