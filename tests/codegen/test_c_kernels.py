@@ -35,6 +35,7 @@ def in_use_everywhere(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The generator alone, for arrays of any size; nothing of it fails."""
     monkeypatch.setattr(c_kernels, "FEWEST", 0)
     monkeypatch.setattr(c_kernels.scans, "FEWEST", 0)
+    monkeypatch.setattr(c_kernels.scans, "LONG", 0)
     assert _generator is not None
     codegen.register(_generator)
     with codegen.use("c"):
@@ -364,3 +365,18 @@ def test_the_gradient_of_a_sum() -> None:
     assert report.generator(list(report.program.ops).index("cumsum.vjp")) == "c"
     wanted = numpy.cumsum(weights.numpy()[:, ::-1], 1)[:, ::-1]
     numpy.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_extrema_among_few_places_are_xlas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA makes one loop of them and of what is before them, and divides it among threads."""
+    monkeypatch.setattr(c_kernels.scans, "LONG", 64)
+    x = lnp.array(numpy.arange(6400.0).reshape(100, 64))
+    for rows, by in ((x, "c"), (x.reshape(400, 16), "xla"), (x.reshape(16, 400).T, "xla")):
+        found = rows.argmin(axis=1)
+        report = codegen.explain(lazyloom.program_of(found))
+        last = len(report.program.structure.instructions) - 1
+        assert report.generator(last) == by
+        if by == "xla":
+            assert "16 places in a row, expected 64 or more" in report.text()
+        assert not report.left_behind()
+        assert (numpy.asarray(found) == 0).all()

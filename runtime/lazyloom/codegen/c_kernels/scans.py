@@ -13,6 +13,8 @@ from .rows import code, rows
 
 #: elements from which an op is worth a call
 FEWEST: Final = 2048
+#: places from which to look for an extremum among them is: XLA is quicker where rows are short
+LONG: Final = 64
 _SCANS: Final = {"cumsum": 0, "cumprod": 1, "cummax": 2, "cummin": 3, "cumsum.vjp": 0}
 _FINDS: Final = {"argmax": 2, "argmin": 3}
 _TYPES: Final = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5}
@@ -42,7 +44,16 @@ def supports(call: Call) -> Answer:
     x = _operand(call)
     if x.dtype.name not in _TYPES:
         return No(f"dtype {x.dtype.name}, expected one of {', '.join(_TYPES)}")
-    return at_least(x.size, FEWEST, "elements")
+    enough = at_least(x.size, FEWEST, "elements")
+    if call.op in _FINDS and enough:
+        return at_least(_rows(call)[1], LONG, "places in a row")
+    return enough
+
+
+def _rows(call: Call) -> tuple[int, int, int]:
+    """How many rows there are along the axis, of how many places, and how far apart these lie."""
+    x, axis = _operand(call), call.attributes["axis"]
+    return (1, x.size, 1) if axis is None else rows(x, axis % x.ndim)
 
 
 def runs_alone(call: Call) -> Answer:
@@ -63,8 +74,7 @@ def build(region: Region) -> NativeCode:
     x = _operand(call)
     source = region.program.structure.instructions[0].operands[-1]
     assert isinstance(source, Leaf)
-    axis = call.attributes["axis"]
-    outer, count, inner = (1, x.size, 1) if axis is None else rows(x, axis % x.ndim)
+    outer, count, inner = _rows(call)
     scans = call.op in _SCANS
     turned = scans and bool(call.attributes["reverse"]) != call.op.endswith(".vjp")
     return code(native.scanning() if scans else native.finding(), [
