@@ -47,7 +47,7 @@ def main() -> int:
     if given.declarations:
         from . import header
 
-        print(header.declarations((header.include_dir() / "lazyloom.h").read_text()))
+        print(header.declarations(header.text()))
     if given.generate is None and not (given.build or flags or given.declarations):
         parser.print_help()
         return 2

@@ -124,7 +124,8 @@ def check_library(words: str) -> None:
 def digest() -> str:
     """A fingerprint of everything that the library is made from."""
     total = hashlib.sha256()
-    sources = (header.include_dir() / "lazyloom.h", *(HERE / name for name in SOURCES),
+    sources = (*(header.include_dir() / name for name in header.NAMES),
+               *(HERE / name for name in SOURCES),
                HERE / "entries.h", HERE / "build.py")  # fmt: skip
     for source in sources:
         total.update(source.read_bytes())
@@ -166,7 +167,7 @@ def _c_source() -> str:
     def literal(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
-    text = (header.include_dir() / "lazyloom.h").read_text()
+    text = header.text()
     entries = (HERE / "entries.h").read_text()
     entries_static = "\n".join(
         f"static {line}" if line.startswith("int ") else line for line in entries.splitlines())
@@ -228,7 +229,7 @@ def _compile(target: Path) -> None:
         source = Path(folder) / "library.c"
         source.write_text(_c_source())
         exports = Path(folder) / "exports.map"
-        names = header.functions((header.include_dir() / "lazyloom.h").read_text())
+        names = header.functions(header.text())
         exports.write_text("{ global: " + " ".join(f"{n};" for n in names) + " local: *; };\n")
         built = Path(folder) / LIBRARY
         command = [

@@ -21,7 +21,7 @@ from . import build, header
 def load(path: str | Path | None = None) -> tuple[Any, Any]:
     """cffi's ``(ffi, lib)`` for the library at that path, or the one built for here."""
     ffi = cffi.FFI()
-    ffi.cdef(header.declarations((header.include_dir() / "lazyloom.h").read_text()))
+    ffi.cdef(header.declarations(header.text()))
     return ffi, ffi.dlopen(str(path or build.build()))
 
 

@@ -303,7 +303,7 @@ def _function(op: Any, scalars: bool) -> str:
 
 def _text() -> str:
     table = lazyloom.ops.table()
-    reserved = set(header.functions((header.include_dir() / "lazyloom.h").read_text()))
+    reserved = set(header.functions(header.text()))
     reserved |= {"loom_t", "loom_null", "loom_is_null"}
     parts = [_INTRODUCTION]
     macros = []

@@ -1,9 +1,13 @@
-"""Reading ``lazyloom.h``, the one place where the C ABI is written down."""
+"""Reading ``lazyloom.h`` and what it includes, the one place where the C ABI is written down."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
+
+#: the header and its parts, each before what includes it
+NAMES: Final = ("lazyloom_types.h", "lazyloom.h")
 
 
 def include_dir() -> Path:
@@ -15,10 +19,15 @@ def include_dir() -> Path:
     raise FileNotFoundError(f"lazyloom.h is neither in {here.parent / 'include'} nor in {here}")
 
 
+def text() -> str:
+    """The header after the parts that it includes."""
+    folder = include_dir()
+    return "".join((folder / name).read_text() for name in NAMES)
+
+
 def abi_version() -> tuple[int, int]:
     """The version of the C ABI that the header declares."""
-    text = (include_dir() / "lazyloom.h").read_text()
-    found = dict(re.findall(r"#define LOOM_ABI_(MAJOR|MINOR) (\d+)", text))
+    found = dict(re.findall(r"#define LOOM_ABI_(MAJOR|MINOR) (\d+)", text()))
     return int(found["MAJOR"]), int(found["MINOR"])
 
 
@@ -26,8 +35,8 @@ def statements(text: str) -> list[str]:
     """The declarations of a header, without comments, preprocessor lines and inline bodies."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"\\\n", " ", text)
+    text = re.sub(r"^#ifdef __cplusplus$.*?^#endif$", "", text, flags=re.M | re.S)
     text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
-    text = re.sub(r'extern "C" \{|^\}\s*$', "", text, flags=re.M)
     text = re.sub(r"\b(LOOM_API|LOOM_CHECK)\b", "", text)
     found: list[str] = []
     current = ""

@@ -11,7 +11,7 @@
 static struct {
   PyObject *value, *scalar, *site, *unknown;           /* classes, and the site without a file */
   PyObject *record_one, *record_two, *record_number, *record_spec; /* functions of lazyloom */
-  PyObject *apply, *failed;                            /* functions of entries.py */
+  PyObject *apply, *failed;                            /* functions of the entries */
   PyObject *dtypes[16];                                /* by loom_dtype */
   PyObject *dtype_name, *type_name, *bake;             /* "dtype", "type", ("bake",) */
 } core;
@@ -307,7 +307,7 @@ static PyObject *value_of(uint64_t bits) {
   if (found == NULL) return NULL;
   Py_INCREF(found);
   if (Py_TYPE(found) == (PyTypeObject *)core.value) return found;
-  /* one that was written or collects a gradient: a Tensor of entries.py */
+  /* one that was written or collects a gradient: a Tensor of serving.py */
   value = PyObject_GetAttrString(found, "value");
   Py_DECREF(found);
   if (value == NULL) PyErr_Clear();

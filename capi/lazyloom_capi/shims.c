@@ -1,10 +1,11 @@
 /* The exported functions of liblazyloom.so.
 
    Each checks that calls can be made at all, calls a private entry (loomp_*, written in
-   Python, lazyloom_capi/entries.py) and turns its answer into a status: 1 is success, a
-   negative number the error that was recorded, and 0 what cffi returns when a callback
-   died. What a program does all the time, to record an op and to release a handle, is in
-   recording.c and handles.c and goes by neither cffi nor Python code. */
+   Python, lazyloom_capi/entries.py and what it imports) and turns its answer into a
+   status: 1 is success, a negative number the error that was recorded, and 0 what cffi
+   returns when a callback died. What a program does all the time, to record an op and to
+   release a handle, is in recording.c and handles.c and goes by neither cffi nor Python
+   code. */
 
 #define WHERE (uintptr_t) source_file, source_line
 /* what was released before is gone before anything else is done */

@@ -48,6 +48,6 @@ def _forwarding(name: str, prototype: str) -> str:
 
 def source(library: Path) -> str:
     """The C file that forwards every function of the header to that library."""
-    functions = header.functions((header.include_dir() / "lazyloom.h").read_text())
+    functions = header.functions(header.text())
     opening = _OPENING.replace("LIBRARY", str(library))
     return opening + "\n".join(_forwarding(n, p) for n, p in functions.items())

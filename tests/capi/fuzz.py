@@ -245,7 +245,7 @@ LEFT_OUT = {
 def main() -> int:
     faulthandler.enable()
     fuzz = Fuzz(int(sys.argv[1]))
-    functions = header.functions((header.include_dir() / "lazyloom.h").read_text())
+    functions = header.functions(header.text())
     for _ in range(int(sys.argv[2])):
         for name in ll.ops.names():
             fuzz.op(name)

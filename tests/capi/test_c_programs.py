@@ -94,7 +94,7 @@ def test_every_public_function_is_called_by_a_c_program() -> None:
     """The programs above run, so what they contain is called."""
     sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in [*PROGRAMS, "extents"])]
     text = "\n".join(re.sub(r"/\*.*?\*/", "", s.read_text(), flags=re.S) for s in sources)
-    public = header.functions((header.include_dir() / "lazyloom.h").read_text())
+    public = header.functions(header.text())
     assert not [name for name in public if not re.search(rf"\b{name}\)?\(", text)]
 
 

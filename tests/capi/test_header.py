@@ -17,7 +17,7 @@ from lazyloom_capi import build, generate, header
 from .compilers import C99, CXX17, HERE
 
 INCLUDE = header.include_dir()
-HEADER = (INCLUDE / "lazyloom.h").read_text()
+HEADER = header.text()
 RECORD = HERE / "abi.txt"
 
 
@@ -29,7 +29,7 @@ def check_syntax(compiler: list[str], text: str) -> None:
 
 
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
-@pytest.mark.parametrize("name", ["lazyloom.h", "lazyloom_ops.h"])
+@pytest.mark.parametrize("name", ["lazyloom.h", "lazyloom_ops.h", "lazyloom_types.h"])
 @pytest.mark.parametrize("locations", ["", "#define LOOM_NO_SOURCE_LOCATIONS\n"])
 def test_header_compiles_alone_and_twice(name: str, compiler: list[str], locations: str) -> None:
     include = f'#include "{name}"\n'
@@ -72,6 +72,11 @@ def fresh_ops() -> list[str]:
         [sys.executable, "-c", "import lazyloom; "
          "print(*(n for n, o in lazyloom.ops.table().items() if not o.bodies))"],
         capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+
+
+def test_header_is_read_with_all_that_it_includes() -> None:
+    own = re.findall(r'#include "(\S+)"', HEADER)
+    assert sorted(own + ["lazyloom.h"]) == sorted(header.NAMES)
 
 
 def test_every_function_says_what_it_does() -> None:

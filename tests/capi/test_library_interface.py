@@ -38,7 +38,8 @@ def interface() -> str:
     for name in ("record_one", "record_two", "record_number", "record_spec"):
         module = getattr(lazyloom, name).__module__.partition(".")[2].replace(".", "/")
         lines.append(signature(name, runtime / f"{module}.py"))
-    lines += [signature(name, build.HERE / "entries.py") for name in ("start", "apply", "failed")]
+    lines += [signature(name, build.HERE / "entries.py") for name in ("start", "apply")]
+    lines.append(signature("failed", build.HERE / "serving.py"))
     return "\n".join(lines) + "\n"
 
 

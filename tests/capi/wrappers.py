@@ -115,6 +115,6 @@ def compiled(folder: Path, compiler: list[str]) -> tuple[Any, Any]:
          *build.libs()], input=source, capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
     ffi = cffi.FFI()
-    declared = header.declarations((header.include_dir() / "lazyloom.h").read_text())
+    declared = header.declarations(header.text())
     ffi.cdef(declared + "\n".join(f"{CALLED.format(name)};" for name in found))
     return ffi, ffi.dlopen(str(target))

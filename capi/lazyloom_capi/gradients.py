@@ -1,0 +1,90 @@
+"""The entries of gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _lazyloom_abi import ffi  # type: ignore[import-not-found]
+
+import lazyloom
+from lazyloom.errors import GradientError
+from lazyloom.frontend import write
+
+from . import handles
+from .handles import TENSOR
+from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
+
+
+@located
+def loomp_require_grad(tensor: int, required: int) -> int:
+    found = tensor_of(tensor)
+    if not required:
+        if found.leaf is not None or found.value.requires_grad:
+            write(found, found.value.detach())
+            found.leaf = None
+    elif found.leaf is None:
+        leaf = Leaf()
+        write(found, found.value.detach().as_leaf(leaf))
+        found.leaf = leaf
+    return 1
+
+
+@entry
+def loomp_set_grad_enabled(enabled: int, previous: Any) -> int:
+    previous[0] = lazyloom.set_grad_enabled(bool(enabled))
+    return 1
+
+
+def _cotangents(array: Any, count: int) -> list[Any] | None:
+    if array == ffi.NULL:
+        return None
+    return [value_of(bits) if bits else None for bits in ffi.unpack(array, count)]
+
+
+@located
+def loomp_grad(
+    outputs: Any, output_count: int, inputs: Any, input_count: int, cotangents: Any,
+    create_graph: int, gradients: Any,
+) -> int:  # fmt: skip
+    found = lazyloom.gradients(
+        values_of(outputs, output_count), values_of(inputs, input_count),
+        _cotangents(cotangents, output_count), create_graph=bool(create_graph))
+    for i, value in enumerate(found):
+        if value is None:
+            raise GradientError(f"loom_grad: inputs[{i}] does not reach an output")
+    for i, value in enumerate(found):
+        gradients[i] = give(value)  # type: ignore[arg-type]
+    return 1
+
+
+@located
+def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
+    reached = lazyloom.backward(
+        values_of(outputs, output_count), _cotangents(cotangents, output_count))
+    for leaf, gradient in reached:
+        if isinstance(leaf, Leaf):
+            before = leaf.gradient
+            leaf.gradient = (
+                gradient if before is None else lazyloom.record("add", [before, gradient]))
+    return 1
+
+
+def _leaf(tensor: int) -> Leaf:
+    leaf: Leaf | None = getattr(handles.find(TENSOR, tensor), "leaf", None)
+    if leaf is None:
+        raise GradientError(
+            "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")
+    return leaf
+
+
+@entry
+def loomp_gradient(tensor: int, result: Any) -> int:
+    gradient = _leaf(tensor).gradient
+    result[0] = 0 if gradient is None else give(gradient)
+    return 1
+
+
+@entry
+def loomp_clear_gradient(tensor: int) -> int:
+    _leaf(tensor).gradient = None
+    return 1

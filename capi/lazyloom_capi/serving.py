@@ -1,0 +1,154 @@
+"""What the entries share: how errors are answered, and what stands behind a tensor's handle.
+
+Each entry answers 1 for success. An exception becomes the calling thread's error record
+and a negative answer, the status to report; see ``shims.c``.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
+
+import lazyloom
+from lazyloom.errors import LoomError, OutOfMemoryError
+
+from . import handles
+from .handles import TENSOR
+
+INTERNAL: Final = 102
+
+_UNKNOWN: Final = "<unknown>:0"
+
+_files: dict[int, str] = {}
+#: ``since``: the newest node that is not of the function that this thread records once
+own: Final = threading.local()
+
+
+class Leaf:
+    """What a tensor that requires a gradient has collected."""
+
+    __slots__ = ("gradient",)
+
+    def __init__(self) -> None:
+        self.gradient: lazyloom.Value | None = None
+
+
+class Tensor(lazyloom.Tensor):
+    """The object behind a ``loom_tensor`` that was written or collects a gradient.
+
+    Behind all others is their Value alone, which costs less.
+    """
+
+    __slots__ = ("leaf",)
+    leaf: Leaf | None
+
+    def __init__(self, value: lazyloom.Value) -> None:
+        super().__init__(value)
+        self.leaf = None
+
+
+class CallerFailedError(Exception):
+    """A function of the caller's returned this status, whose error is recorded already."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def failed(exception: type[BaseException], value: BaseException, traceback: Any) -> int:
+    """Record an exception as the error of this thread; the answer is minus its status."""
+    if isinstance(value, CallerFailedError):
+        return -value.status
+    if isinstance(value, LoomError):
+        code, message, op, site = value.code, str(value), value.op or "", value.site or ""
+        if site == _UNKNOWN:
+            site = ""
+    else:
+        if issubclass(exception, KeyboardInterrupt):
+            # the Python program around the caller is to hear of it, not this call alone
+            _thread.interrupt_main()
+        out_of_memory = issubclass(exception, MemoryError)
+        code, op, site = OutOfMemoryError.code if out_of_memory else INTERNAL, "", ""
+        message = f"{exception.__name__}: {value}"
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        if traceback is not None:
+            code_object = traceback.tb_frame.f_code
+            message += f" (in {code_object.co_name}, {code_object.co_filename}:"
+            message += f"{traceback.tb_lineno})"
+    texts = [t.encode("utf-8", "backslashreplace") for t in (message, op, site)]
+    lib.loomp_set_error(code, *texts)
+    return -code
+
+
+def entry(function: Callable[..., int]) -> Callable[..., int]:
+    """An entry, by its name."""
+    _offer(function.__name__, function)
+    return function
+
+
+def located(function: Callable[..., int]) -> Callable[..., int]:
+    """An entry whose last two arguments are the caller's source location."""
+    _offer(function.__name__, placed(function))
+    return function
+
+
+def _offer(name: str, function: Callable[..., int]) -> None:
+    # a library of an older minor version has no use for what was added since
+    if hasattr(lib, name):
+        ffi.def_extern(name=name, onerror=failed)(function)
+
+
+def placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with two more arguments at the end, the caller's file and line."""
+
+    def at(*arguments: Any) -> Any:
+        file = arguments[-2]
+        if not file:
+            return function(*arguments[:-2])
+        name = _files.get(file)
+        if name is None:
+            name = _files[file] = ffi.string(ffi.cast("char *", file)).decode("utf-8", "replace")
+        # a loop calls functions of the caller's, which call us
+        before = lazyloom.set_site(name, arguments[-1])
+        try:
+            return function(*arguments[:-2])
+        finally:
+            lazyloom.clear_site(before)
+
+    return at
+
+
+def give(value: lazyloom.Value) -> int:
+    """A new handle of a tensor."""
+    return handles.give(TENSOR, value)
+
+
+def contents_of(thing: Any) -> lazyloom.Value:
+    """The value of what a tensor's handle stands for."""
+    value: lazyloom.Value = thing.value if isinstance(thing, Tensor) else thing
+    return value
+
+
+def value_of(bits: int) -> lazyloom.Value:
+    """The value of a tensor; raises HandleError."""
+    return contents_of(handles.find(TENSOR, bits))
+
+
+def tensor_of(bits: int) -> Tensor:
+    """A tensor, to be written or to collect a gradient; raises HandleError."""
+    found = handles.find(TENSOR, bits)
+    if not isinstance(found, Tensor):
+        found = Tensor(found)
+        handles.replace(TENSOR, bits, found)
+    return found
+
+
+def values_of(array: Any, count: int) -> list[Any]:
+    """The values of a list of tensors; raises HandleError."""
+    given = ffi.unpack(array, count) if count else ()
+    return [value_of(bits) for bits in given]
