@@ -64,6 +64,7 @@ from .tensor.host import (
 )
 from .tensor.tensor import Storage, Tensor, apply
 from .trace.custom_derivatives import custom
+from .trace.following import settle as _settle
 from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled
 from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
@@ -104,6 +105,7 @@ def _measure(candidates: Sequence[Any]) -> None:
 _hooks.read = _evaluate.read
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
+_hooks.settle = _settle
 _hooks.lowered_types = _lowered_types
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts

@@ -27,6 +27,7 @@ counters: Final[dict[str, int]] = {
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,
+    "traces_matched": 0,  # runs of what was recorded as it is known from before
     "cuts": 0,  # long traces that were cut
     "donated_copies": 0,  # inputs copied because a program donates what is alive this time
     "recomputed_ops": 0,  # ops recorded again for a backward pass after a read

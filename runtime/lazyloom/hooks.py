@@ -26,6 +26,7 @@ class Hooks:
         as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
         grown: called, without the lock, with a component that has grown to its ``check_at``;
             may run a part of it.
+        settle: makes a component that follows a known trace ordinary pending work; under the lock.
         lowered_types: the types of an op's results as its lowering gives them, for ops whose
             results only JAX knows.
         loops: what of a program is compiled as loops, as (times, ops of the body).
@@ -33,11 +34,13 @@ class Hooks:
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 
-    __slots__ = ("read", "as_leaf", "grown", "lowered_types", "loops", "verdicts", "measure")
+    __slots__ = (
+        "read", "as_leaf", "grown", "settle", "lowered_types", "loops", "verdicts", "measure")
 
     read: Callable[[Value], Any]
     as_leaf: Callable[[Value, object], Value]
     grown: Callable[[Component], None]
+    settle: Callable[[Component], None]
     lowered_types: Callable[
         [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
     loops: Callable[[Program], Sequence[tuple[int, int]]]

@@ -48,11 +48,12 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
             "slot", "epoch", "uses", "freed",
         ),
         "trace.graph.Component": (
-            "nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at",
+            "nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "since",
+            "follow", "aside",
         ),
         "trace.graph.Buffer": ("owners", "holds", "slot", "epoch"),
         "trace.graph.Trace": (
-            "components", "sequence", "recorded", "started", "mapping", "failing",
+            "components", "sequence", "recorded", "started", "mapping", "failing", "epoch",
         ),
     },
     "lazyloom.trace.graph._counting": {"trace.graph.Trace": ("without_grad",)},

@@ -11,6 +11,7 @@ import pytest
 import lazyloom as ll
 from lazyloom.ops.rules import elementwise
 from lazyloom.trace import graph
+from lazyloom.trace.following import following, settle
 from tests.contract.helpers import host, number
 
 
@@ -46,6 +47,8 @@ def state() -> Any:
     """What a preview must leave as it is: the components and what each node says of itself."""
     with graph.trace.lock:
         graph.drain()  # what nobody holds any more
+        while following.follows:
+            settle(following.follows[0].component)
     return {
         c: [(n, n.state, n.refs, n.handles, n.inputs, n.buffers, n.component) for n in c.nodes]
         for c in graph.trace.components

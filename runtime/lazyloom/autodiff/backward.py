@@ -12,10 +12,22 @@ from typing import Final, TypeAlias
 
 from ..errors import GradientError
 from ..trace import graph
+from ..trace.following import Follow
 from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.tape import free
+from .known_passes import (
+    UNUSED,
+    Noting,
+    again,
+    follow_of,
+    note,
+    noting,
+    pass_of,
+    token_at,
+    value_at,
+)
 from .reverse import BackwardPass, Inspector, Observers, as_value, check_values
 
 #: gets the complete cotangent of a value, and gives the one to go on with
@@ -110,8 +122,23 @@ def cotangents_of(
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that is below the outputs."""
-    results, walk = _run(
-        outputs, inputs, cotangents, create_graph, allow_unused, None, None, False, None)
+    follow: Follow | None = None
+    noted: Noting | None = None
+    if not create_graph and allow_unused and _implicit(cotangents):
+        follow = follow_of(outputs)
+    if follow is not None:
+        known = pass_of(follow, outputs, inputs)
+        if known is not None:
+            visited = again(follow, known)
+            found: list[Value | None] = []
+            for _, code in known.leaves:
+                found.append(None if code == UNUSED else value_at(follow, code))
+            return found, visited
+        noted = noting(follow, outputs, inputs)
+    results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused, None, None, False,
+                         None, noted is not None)  # fmt: skip
+    if noted is not None:
+        note(noted, walk, [(None, gradient) for gradient in results])
     return results, walk.visited
 
 
@@ -119,7 +146,7 @@ def _run(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
     observers: Observers | None, inspect: Inspector | None, stop: bool,
-    tokens: Sequence[object] | None,
+    tokens: Sequence[object] | None, watched: bool = False,
 ) -> tuple[list[Value | None], BackwardPass]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
@@ -129,6 +156,7 @@ def _run(
     with graph.grad_mode(create_graph):
         walk = BackwardPass(
             outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
+        walk.noting = watched
         walk.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
@@ -159,17 +187,46 @@ def backward(
     The leaves come in the order in which they were first recorded. Arguments and errors as
     for :func:`gradients`.
     """
+    follow: Follow | None = None
+    noted: Noting | None = None
+    if not create_graph and not observers and inspect is None and _implicit(cotangents):
+        follow = follow_of(outputs)
+    if follow is not None:
+        known = pass_of(follow, outputs, None)
+        if known is not None:
+            visited = again(follow, known)
+            found = [(token_at(follow, leaf), value_at(follow, g)) for leaf, g in known.leaves]
+            if not retain_graph:
+                free(visited)
+            return found
+        noted = noting(follow, outputs, None)
     with graph.grad_mode(create_graph):
         walk = BackwardPass(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
+        walk.noting = noted is not None
         walk.run()
-        walk.leaves.sort(key=lambda leaf: leaf[1].seq)
+        walk.leaves.sort(key=_by_recording)
         results = [
             (token, as_value(walk.found[(n, index)], n, index))
             for token, n, index in walk.leaves
         ]
+        if noted is not None:
+            note(noted, walk, [(walk.leaves[i][1], g) for i, (_, g) in enumerate(results)])
     if not (retain_graph or create_graph):
         free(walk.visited)
     return results
+
+
+def _implicit(cotangents: Sequence[Value | None] | None) -> bool:
+    """Whether no cotangent is given."""
+    if cotangents is not None:
+        for each in cotangents:
+            if each is not None:
+                return False
+    return True
+
+
+def _by_recording(leaf: tuple[object, Node, int]) -> int:
+    return leaf[1].seq
 
 
 def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool:

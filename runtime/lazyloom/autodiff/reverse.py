@@ -108,10 +108,11 @@ class BackwardPass:
         leaves: (token, node, result) of the leaves that were reached.
         visited: the nodes below the outputs, and whether they lead to a target.
         passed: the nodes whose operands were given cotangents.
+        origins: of a node that was recorded for another one, that; only where ``noting``.
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
-                 "memo", "observers", "inspect", "ends", "passed")
+                 "memo", "observers", "inspect", "ends", "passed", "noting", "origins")
 
     def __init__(
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
@@ -134,6 +135,8 @@ class BackwardPass:
         self.visited: dict[Node, bool] = {}
         self.passed: dict[Node, bool] = {}
         self.order: list[Node] = []
+        self.noting: bool = False
+        self.origins: dict[Node, Node] = {}
         self.memo: Recomputed = Recomputed()
         check_values("outputs", outputs)
         if cotangents is not None and len(cotangents) != len(outputs):
@@ -294,7 +297,10 @@ class BackwardPass:
             derivative = _vjp_spec(spec, len(n.inputs), tuple(argnums), tuple(outnums))
             spec.newest_vjp = NewestVjp(len(operands), argnums, outnums, derivative)
         result = record_spec(derivative, operands, False, n.site)
-        return result if isinstance(result, tuple) else (result,)
+        results: tuple[Value, ...] = result if isinstance(result, tuple) else (result,)
+        if self.noting:
+            self.origins[results[0].node] = n
+        return results
 
     def _from_residuals(
         self, n: Node, spec: Spec, argnums: list[int], outnums: list[int], cotangents: list[Any]
@@ -322,7 +328,9 @@ class BackwardPass:
                 n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
         operands.extend(cotangents)
         result = record_spec(found.spec, operands, False, n.site)
-        results = result if isinstance(result, tuple) else (result,)
+        results: tuple[Value, ...] = result if isinstance(result, tuple) else (result,)
+        if self.noting:
+            self.origins[results[0].node] = n
         return [results[known.index(w)] for w in argnums]
 
 
@@ -402,16 +410,21 @@ def _emit_residuals(n: Node, argnums: tuple[int, ...]) -> None:
     if emitting is None:
         attrs = {**spec.attrs, "forward_argnums": argnums}
         emitting = spec.emitting[argnums] = spec_of(spec.op.derive(FORWARD), attrs, len(types))
-    results = emitting.infer(types)
     with graph.trace.lock:
         if n.state == PENDING or n.state == MAPPED:
-            counts = Handles(len(results), 0)
-            for index in range(len(n.types)):
-                held = n.handles if n.out_handles is None else n.out_handles.of(index)
-                counts.add(index, held)
-            n.out_handles = counts
-            n.types = results
-            n.spec = emitting
+            emit(n, emitting)
+
+
+def emit(n: Node, emitting: Spec) -> None:
+    """Make a pending node one of a spec that emits residuals; the caller holds the lock."""
+    results = emitting.infer(tuple([_input_type(n, p) for p in range(len(n.inputs))]))
+    counts = Handles(len(results), 0)
+    for index in range(len(n.types)):
+        held = n.handles if n.out_handles is None else n.out_handles.of(index)
+        counts.add(index, held)
+    n.out_handles = counts
+    n.types = results
+    n.spec = emitting
 
 
 def check_values(name: str, given: Any) -> None:

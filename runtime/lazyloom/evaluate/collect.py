@@ -5,33 +5,21 @@ Everything here runs under the graph's lock and executes nothing.
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Any, Final
 
 from ..dtypes import DType
 from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
 from ..trace import graph
+from ..trace.following import Follow, ended
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.scalars import Scalar
 from ..types import TensorType
-from . import checks
+from . import checks, known_traces
 
 #: bytes of a node's results up to which they are kept for a derivative that takes them
 SMALL: Final = 4096
-
-
-@final
-class _Epoch:
-    """Numbers the looks at the graph, so that marks of an earlier one count for nothing."""
-
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number: int = 0
-
-
-_epoch: Final = _Epoch()
 
 
 def pending_in(component: Component) -> list[Node]:
@@ -148,8 +136,8 @@ def canonical(
     (:func:`wanted_outputs`); the next call numbers and counts anew. Operands go into the stream as
     :data:`lazyloom.program.program.Item` says, without an object for each.
     """
-    epoch = _epoch.number + 1
-    _epoch.number = epoch
+    epoch = graph.trace.epoch + 1
+    graph.trace.epoch = epoch
     stream: list[Any] = []
     leaves: list[Buffer] = []
     leaf_types: list[TensorType] = []
@@ -282,24 +270,56 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
         return None
     structure, leaves, scalars = canonical(nodes)
     wanted, keeps = wanted_outputs(nodes)
+    if evaluation.reason != "cut":
+        known_traces.learn(nodes, structure, wanted, keeps)
+    places = [(n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.fallible]
+    checked = False
+    for n in nodes:
+        if n.spec is not None and n.spec.checked:
+            checked = True
+    plan = Plan(nodes, structure, leaves, scalars, wanted, _results(wanted, evaluation), [])
+    plan.places = places
+    _take_over(plan, evaluation, keeps, checked, plans)
+    return plan
+
+
+def schedule_known(
+    follow: Follow, ending: known_traces.Ending, evaluation: Any, plans: list[Plan]
+) -> None:
+    """:func:`schedule` for a trace that ends as it is known to."""
+    wanted = ending.wanted
+    plan = Plan(follow.nodes, ending.structure, known_traces.leaves_of(follow),
+                known_traces.numbers(follow, ending), wanted, _results(wanted, evaluation), [])
+    ended(follow)
+    _take_over(plan, evaluation, ending.keeps, ending.checked, plans)
+
+
+def _results(wanted: list[tuple[int, int]], evaluation: Any) -> list[Buffer]:
     results: list[Buffer] = []
     for _ in wanted:
         buffer = Buffer(None, None, False, evaluation)
         buffer.owners = 1
         results.append(buffer)
-    plan = Plan(nodes, structure, leaves, scalars, wanted, results, [])
+    return results
+
+
+def _take_over(
+    plan: Plan, evaluation: Any, keeps: list[bool], checked: bool, plans: list[Plan]
+) -> None:
+    """Add a plan to the others, and mark its nodes, which are numbered, as scheduled.
+
+    ``checked``: there are ops whose flags are looked at.
+    """
+    nodes = plan.nodes
+    leaves = plan.leaves
+    wanted = plan.wanted
+    results = plan.results
     plan.evaluation = evaluation
-    plan.places = [
-        (n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.fallible]
-    has_checks = False
     for leaf in leaves:
         leaf.holds += 1
         if leaf.checks is not None:
-            has_checks = True
-    for n in nodes:
-        if n.spec is not None and n.spec.checked:
-            has_checks = True
-    if has_checks:
+            checked = True
+    if checked:
         checks.attach(nodes, leaves, wanted, results)
     plans.append(plan)
     work: list[Node] = []
@@ -317,7 +337,6 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
         buffers[index] = buffer
     graph.kill_all(work)
     plan.donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
-    return plan
 
 
 def finish(plan: Plan) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -34,11 +34,12 @@ from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Leaf, Program, Result, ScalarSlot
 from ..trace import graph
+from ..trace.following import Follow, following, settle
 from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Component, Node, Value
 from ..trace.mapping import unreadable
 from ..trace.source import Site, user_site
 from ..trace.tape import recompute
-from . import checks, collect
+from . import checks, collect, known_traces
 
 
 class Batch:
@@ -69,7 +70,7 @@ class _OfNode(Batch):
         self.node: Node = node
 
     def choose(self) -> None:
-        if self.node.state == PENDING:
+        if self.node.state == PENDING and not _schedule_known(self.node.component, self):
             component = graph.find(self.node)
             if component is not None:
                 schedule_component(component, self.reason, self.site, self)
@@ -83,8 +84,13 @@ class _OfComponent(Batch):
         self.component: Component = component
 
     def choose(self) -> None:
-        if self.component.parent is None:
-            schedule_component(self.component, self.reason, self.site, self)
+        component = self.component
+        if _schedule_known(component, self):
+            return
+        if component.follow is not None:
+            settle(component)
+        elif component in graph.trace.components:
+            schedule_component(component, self.reason, self.site, self)
 
 
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
@@ -147,6 +153,24 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> 
     """Add the plans for chosen pending nodes of one component; the caller holds the lock."""
     for group in collect.groups(nodes):
         _schedule(group, reason, site, batch)
+
+
+def _schedule_known(component: Component | None, batch: Batch) -> bool:
+    """Add the plan of a component that follows a known trace, if it ends as that did."""
+    if component is None or component.follow is None:
+        return False
+    started = time.perf_counter()
+    follow = cast(Follow, component.follow)
+    ending = known_traces.ending_of(follow)
+    if ending is None:
+        return False
+    evaluation = new_evaluation(batch.reason, batch.site)
+    batch.taken.append(follow.nodes)
+    collect.schedule_known(follow, ending, evaluation, batch.plans)
+    evaluation.ops = len(follow.nodes)
+    counters["traces_matched"] += 1
+    evaluation.timings["collect"] = time.perf_counter() - started
+    return True
 
 
 def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
@@ -486,7 +510,7 @@ def sync_older(sequence: int) -> None:
     older: list[Component] = []
     with graph.trace.lock:
         graph.drain()
-        for component in graph.trace.components:
+        for component in _components(sequence):
             if component.thread == me:
                 for n in component.nodes:
                     if n.state == PENDING:
@@ -497,6 +521,17 @@ def sync_older(sequence: int) -> None:
         evaluate_component(component, "sync")
 
 
+def _components(sequence: int) -> list[Component]:
+    """The components of pending work, oldest first; the caller holds the lock.
+
+    Traces that are followed and do not end here are settled, if they began up to that number.
+    """
+    for follow in list(following.follows):
+        if follow.nodes[0].seq <= sequence and known_traces.ending_of(follow) is None:
+            settle(follow.component)
+    return graph.oldest_first()
+
+
 def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
     """Dispatch the pending work of some values, or all there is; wait for it if asked."""
     site = user_site()
@@ -504,10 +539,11 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
         while True:
             with graph.trace.lock:
                 graph.drain()
-                component = next(iter(graph.trace.components), None)
-            if component is None:
+                components = _components(graph.trace.sequence)
+            if not components:
                 return
-            evaluate_component(component, reason, site)
+            for component in components:
+                evaluate_component(component, reason, site)
     else:
         graph.check_process()
         chosen = list(values)

@@ -201,9 +201,14 @@ class Node:
 @mypyc_attr(acyclic=True)
 @final
 class Component:
-    """A connected set of pending nodes. A merged one points to its successor."""
+    """A connected set of pending nodes. A merged one points to its successor.
 
-    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "thread")
+    Those of a trace that is followed (:mod:`lazyloom.trace.following`) are not linked: their
+    component, or that of what was set aside, points to itself.
+    """
+
+    __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "thread",
+                 "since", "follow", "aside")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -216,6 +221,11 @@ class Component:
         self.check_at: int = tuning.cut_ops
         #: which thread began to record it
         self.thread: int = get_ident()
+        #: about the number of its first node
+        self.since: int = trace.sequence
+        #: the lazyloom.trace.following.Follow that it belongs to, or None
+        self.follow: Any = None
+        self.aside: bool = False
 
 
 class _ForkedLock:
@@ -247,17 +257,19 @@ class Trace:
         lock: held for every change; a plain lock, so that a ``with`` block is safe from Ctrl-C.
         components: the connected parts of the pending work, oldest first.
         sequence: the number of the newest node.
+        epoch: the number of the newest look at nodes and leaves that numbered them.
         recorded: how many ops were recorded.
     """
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "without_grad", "mapping", "failing",
+        "started", "released", "without_grad", "mapping", "failing", "epoch",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.components: dict[Component, None] = {}
         self.sequence: int = 0
+        self.epoch: int = 0
         self.recorded: int = 0
         self.started: bool = False
         self.forked: bool = False
@@ -442,7 +454,9 @@ def kill_all(work: list[Node]) -> None:
         if n.state == DEAD:
             continue
         if n.state == PENDING:
-            c = find(n)
+            c = n.component
+            if c is None or not c.aside:
+                c = find(n)
             if c is not None:
                 c.dead += 1
                 if c.dead == len(c.nodes):
@@ -484,6 +498,9 @@ def find(n: Node) -> Component | None:
     c = n.component
     if c is None or c.parent is None:
         return c
+    if c.follow is not None:
+        hooks.settle(c)
+        return find(n)
     parent: Component | None = c.parent
     while parent is not None:
         further: Component | None = parent.parent
@@ -504,6 +521,7 @@ def join(a: Component, b: Component) -> Component:
     a.ordered = False
     a.dead += b.dead
     a.depth = max(a.depth, b.depth)
+    a.since = min(a.since, b.since)
     history = a.cut_history
     if history is None:
         history = a.cut_history = b.cut_history
@@ -564,6 +582,15 @@ def cuts_held() -> bool:
 def by_sequence(n: Node) -> int:
     """The order of recording, as a key to sort by."""
     return n.seq
+
+
+def oldest_first() -> list[Component]:
+    """The components; the caller holds the lock."""
+    return sorted(trace.components, key=_by_age)
+
+
+def _by_age(component: Component) -> int:
+    return component.since
 
 
 def last_sequence() -> int:

@@ -15,10 +15,9 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .cut_history import CutHistory
+from .following import following, link, taken
 from .graph import (
     MAPPED,
-    PENDING,
     Component,
     Handles,
     Input,
@@ -26,9 +25,7 @@ from .graph import (
     Value,
     cuts_held,
     drain,
-    find,
     grad_enabled,
-    join,
     trace,
 )
 from .mapping import BodyCall, innermost
@@ -276,42 +273,6 @@ def _link(node: Node) -> Component | None:
     trace.sequence = sequence
     trace.recorded += 1
     node.seq = sequence
-    component: Component | None = None
-    depth = 0
-    history: CutHistory | None = None
-    mapping: Any = None
-    for m in node.inputs:
-        if isinstance(m, Node):
-            m.refs += 1
-            if m.state == PENDING:
-                if m.depth > depth:
-                    depth = m.depth
-                if not m.boundary:
-                    c = find(m)
-                    if component is None:
-                        component = c
-                    elif c is not None and c is not component:
-                        component = join(component, c)
-            elif m.cut_history is not None:
-                history = m.cut_history
-            elif m.state == MAPPED:
-                mapping = m.mapping
-    if mapping is not None:
-        node.state = MAPPED
-        node.mapping = mapping
+    if following.follows and taken(node):
         return None
-    if component is None:
-        component = Component()
-        trace.components[component] = None
-    if history is not None and component.cut_history is None and component.depth < 2:
-        component.cut_history = history
-        component.check_at = history.check_at
-    node.component = component
-    depth += 1
-    node.depth = depth
-    if depth > component.depth:
-        component.depth = depth
-    component.nodes.append(node)
-    if len(component.nodes) - component.dead >= component.check_at:
-        return component
-    return None
+    return link(node, True)

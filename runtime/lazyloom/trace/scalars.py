@@ -108,3 +108,14 @@ def baked_constant(number: int, dtype: DType) -> Baked:
     if found is None:
         found = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
     return found
+
+
+_constants: Final[dict[Baked, Scalar]] = {}
+
+
+def constant(baked: Baked) -> Scalar:
+    """The scalar that is a constant of the structure."""
+    found = _constants.get(baked)
+    if found is None:
+        found = _constants[baked] = Scalar(baked.number, baked.dtype)
+    return found

@@ -1,0 +1,249 @@
+"""How traces ended, so that one that ends as it did before need not be collected again.
+
+What :mod:`lazyloom.trace.following` follows has the structure that it is known to have. What is
+left to look at where it ends is what no recorded op says: which results somebody can still see,
+which leaves are there, and the numbers. Where all of that is as it was, so are what is wanted and
+what nodes keep; else the component is collected like any other.
+
+Everything here runs under the graph's lock and executes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from ..compiled import mypyc_attr
+from ..dtypes import DType
+from ..ops.derived import FORWARD
+from ..program.program import Structure
+from ..settings import tuning
+from ..trace.following import (
+    EXTRAS,
+    KNOWN,
+    SEEN,
+    Follow,
+    ends,
+    forget,
+    start_of,
+)
+from ..trace.following import following as followed
+from ..trace.graph import DONE, PENDING, Buffer, Node, trace
+from ..trace.known import Known, Source, Step
+from ..trace.scalars import Scalar
+from ..trace.specs import Spec, spec_of
+from ..types import TensorType
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Ending:
+    """What a trace ran as.
+
+    Attributes:
+        structure, wanted, keeps: of the plan, see :mod:`lazyloom.evaluate.collect`.
+        slots, positions, dtypes: of each run-time scalar, where it is, in order.
+        checked: there are ops whose flags are looked at.
+    """
+
+    __slots__ = ("structure", "wanted", "keeps", "slots", "positions", "dtypes", "checked")
+
+    def __init__(
+        self, structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool],
+        nodes: list[Node],
+    ) -> None:
+        self.structure: Final[Structure] = structure
+        self.wanted: Final[list[tuple[int, int]]] = wanted
+        self.keeps: Final[list[bool]] = keeps
+        self.slots: Final[list[int]] = []
+        self.positions: Final[list[int]] = []
+        self.dtypes: Final[list[DType]] = []
+        self.checked: Final[bool] = any(n.spec is not None and n.spec.checked for n in nodes)
+
+
+def seen(n: Node, uses: int) -> int:
+    """By whom beside those that use it in its program a node's results can be seen: 0 by nobody,
+    1 all of them, or a bit for each that a handle is left of, from the second bit on."""
+    if n.refs > uses:
+        return 1
+    if n.handles == 0:
+        return 0
+    counts = n.out_handles
+    if counts is None:
+        return 1
+    bits = 0
+    for index in range(len(n.types)):
+        if counts.of(index) > 0:
+            bits |= 2 << index
+    return bits
+
+
+def learn(
+    nodes: list[Node], structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool]
+) -> None:
+    """Take note of a trace that is about to run, to follow it once it has come back.
+
+    The nodes are numbered and have their operands.
+    """
+    if not followed.enabled or len(nodes) + EXTRAS >= tuning.cut_ops:
+        return
+    start = start_of(nodes[0], True)
+    if start is None:
+        return
+    seen_before = start.seen
+    count = seen_before.pop(structure, 0) + 1
+    if len(seen_before) >= SEEN:
+        del seen_before[next(iter(seen_before))]
+    seen_before[structure] = count
+    # what comes to nothing again and again is tried ever more rarely
+    if count < 2 or count & (count - 1):
+        return
+    for known in start.known:
+        if known.ending.structure == structure:
+            if known.ending.wanted == wanted or known.followed:
+                return
+            forget(start, known)
+            break
+    made = _known(nodes, structure, wanted, keeps)
+    if made is not None:
+        if len(start.known) >= KNOWN:
+            for known in reversed(start.known):
+                if not known.followed:
+                    forget(start, known)
+                    break
+        start.known.insert(0, made)
+
+
+def _known(
+    nodes: list[Node], structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool]
+) -> Known | None:
+    steps: list[Step] = []
+    sources = [Source(number, t) for number, t in enumerate(structure.leaf_types)]
+    ending = Ending(structure, wanted, keeps, nodes)
+    for slot, n in enumerate(nodes):
+        spec = n.spec
+        if spec is None or spec.effect or spec.fallible or n.boundary or n.rule is not None or (
+            n.cut_history is not None
+        ):
+            return None
+        operands: list[Source | None] = []
+        results: list[int] = []
+        fixed: list[Any] = []
+        for position, m in enumerate(n.inputs):
+            source: Source | None = None
+            index = 0
+            what: Any = None
+            if isinstance(m, Node):
+                index = 0 if n.indices is None else n.indices[position]
+                if m.epoch == n.epoch:
+                    source = steps[m.slot].source
+                else:
+                    if m.state != DONE or m.cut_history is not None or m.buffers is None:
+                        return None
+                    buffer = m.buffers[index]
+                    if buffer is None:
+                        return None
+                    source = sources[buffer.slot]
+                    index = 0
+            elif isinstance(m, Scalar):
+                what = m.baked
+                if what is None:
+                    what = m.type.dtype
+                    ending.slots.append(slot)
+                    ending.positions.append(position)
+                    ending.dtypes.append(m.type.dtype)
+            operands.append(source)
+            results.append(index)
+            fixed.append(what)
+        recorded = _as_recorded(spec)
+        types = n.types
+        if recorded is not spec:
+            types = recorded.infer(tuple([_type_of(n, p) for p in range(len(n.inputs))]))
+        step = Step(slot, recorded, spec, operands, results, fixed, n, types)
+        step.uses = n.uses
+        step.seen = seen(n, n.uses)
+        step.freed = n.freed
+        steps.append(step)
+    return Known(steps, sources, ending)
+
+
+def _type_of(n: Node, position: int) -> TensorType | None:
+    m = n.inputs[position]
+    if isinstance(m, Node):
+        return m.types[0 if n.indices is None else n.indices[position]]
+    return None if m is None else m.type
+
+
+def _as_recorded(spec: Spec) -> Spec:
+    """The spec of an op before a backward pass had it emit residuals."""
+    base = spec.op.base
+    if base is None or spec.op.kind != FORWARD or "forward_argnums" not in spec.attrs:
+        return spec
+    attrs = dict(spec.attrs)
+    del attrs["forward_argnums"]
+    return spec_of(base, attrs, spec.arity)
+
+
+def ending_of(follow: Follow) -> Ending | None:
+    """How a trace that is followed ends, if it ends here and as it did before.
+
+    Numbers the nodes, as :func:`lazyloom.evaluate.collect.canonical` does.
+    """
+    if not ends(follow):
+        return None
+    aside = follow.aside
+    if aside is not None and aside.dead != len(aside.nodes):
+        return None
+    known = follow.known
+    epoch = trace.epoch + 1
+    trace.epoch = epoch
+    step: Step | None = known.steps[0]
+    slot = 0
+    while step is not None:
+        n = step.source.node
+        if n is None or n.state != PENDING or n.spec is not step.spec or n.freed != step.freed or (
+            seen(n, step.uses) != step.seen
+        ):
+            return None
+        n.slot = slot
+        n.epoch = epoch
+        n.uses = step.uses
+        slot += 1
+        step = step.next
+    for source in known.leaves:
+        m = source.node
+        buffer = source.buffer
+        if m is None or buffer is None or m.state != DONE:
+            return None
+        buffers = m.buffers
+        if buffers is None or buffers[source.index] is not buffer or buffer.epoch == epoch:
+            return None
+        buffer.epoch = epoch
+        buffer.slot = source.number
+    ending: Ending = known.ending
+    return ending
+
+
+def leaves_of(follow: Follow) -> list[Buffer]:
+    """The leaves of a trace that has ended."""
+    found: list[Buffer] = []
+    for source in follow.known.leaves:
+        buffer = source.buffer
+        assert buffer is not None
+        found.append(buffer)
+    return found
+
+
+def numbers(follow: Follow, ending: Ending) -> dict[DType, list[Any]]:
+    """The run-time scalars of a trace, in order."""
+    found: dict[DType, list[Any]] = {}
+    nodes = follow.nodes
+    positions = ending.positions
+    dtypes = ending.dtypes
+    for k, slot in enumerate(ending.slots):
+        scalar = nodes[slot].inputs[positions[k]]
+        assert isinstance(scalar, Scalar)
+        values = found.get(dtypes[k])
+        if values is None:
+            values = found[dtypes[k]] = []
+        values.append(scalar.number)
+    return found

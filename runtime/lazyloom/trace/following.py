@@ -1,0 +1,599 @@
+"""Following what is known: what a program records at a place is mostly what it recorded last time.
+
+A :class:`Known` trace says, op by op, what a component of pending work that began at some place of
+the user's program was when it last ran. While a program records there again, each op is compared
+with the next one: the op, its attributes, which earlier results, leaves and constants its
+operands are, and through which of them gradients flow. What agrees is appended to one component,
+as the known trace ends as one; nothing is looked up or merged for it, and where the trace ends as
+the known one did, the structure is that one (:mod:`lazyloom.evaluate.known_traces`).
+
+An op that does not agree, but only takes what this component has, is an extra one: it is set
+aside, for it may be gone by the time that the trace ends (a metric that nobody reads). Where it is
+not, where there are many, or where anybody asks for the component before that, what was followed
+becomes ordinary pending work, linked as if nothing had been known (:func:`settle`).
+
+Nothing here decides what a program is; it only spares finding that out again.
+"""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import Any, Final, cast, final
+
+from ..compiled import COMPILED, mypyc_attr
+from ..interrupts import Deferred
+from ..settings import tuning
+from . import graph
+from .cut_history import CutHistory
+from .graph import (
+    DONE,
+    MAPPED,
+    PENDING,
+    Component,
+    Handles,
+    Input,
+    Node,
+    trace,
+)
+from .known import Known, Source, Start, Step, common_ops
+from .scalars import Scalar, constant
+from .source import Site, named_site, user_place
+
+#: ops that may be set aside
+EXTRAS: Final = 16
+#: traces that are followed at once
+FOLLOWED: Final = 4
+#: places where a trace begins that are remembered
+STARTS: Final = 1024
+#: known traces, and structures, that are remembered of one place
+KNOWN: Final = 4
+SEEN: Final = 8
+#: ops up to which a trace that does not go on as expected is given up where it begins again
+YOUNG: Final = 2
+#: how often in turn a known trace may have come to nothing before it is forgotten
+MISSES: Final = 8
+
+#: what an op that does not go on a trace is to it
+EXTRA: Final = 0
+UNRELATED: Final = 1
+DIFFERS: Final = 2
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Follow:
+    """A known trace that is being recorded again.
+
+    Attributes:
+        start: where it began.
+        next: the op that is expected, None after the last.
+        component: that of its nodes until it is settled.
+        aside: that of the ops set aside, some of them dead by now.
+        nodes: the nodes of its ops so far.
+        leaves: how many of its leaves there are so far.
+    """
+
+    __slots__ = ("start", "known", "next", "component", "aside", "nodes", "leaves")
+
+    def __init__(self, start: Start, known: Known) -> None:
+        self.start: Final[Start] = start
+        self.known: Known = known
+        self.next: Step | None = known.steps[0]
+        self.component: Final[Component] = Component()
+        self.aside: Component | None = None
+        self.nodes: Final[list[Node]] = self.component.nodes
+        self.leaves: int = 0
+
+
+@final
+class _Following:
+    """What is followed, and where traces began."""
+
+    __slots__ = ("follows", "starts", "count", "enabled")
+
+    def __init__(self) -> None:
+        self.follows: list[Follow] = []
+        #: by offset and spec of the first op
+        self.starts: dict[int, list[Start]] = {}
+        self.count: int = 0
+        self.enabled: bool = True
+
+
+following: Final = _Following()
+
+
+def set_enabled(enabled: bool) -> bool:
+    """Whether known traces are followed from now on; returns whether they were."""
+    before = following.enabled
+    with trace.lock:
+        following.enabled = enabled
+        while following.follows:
+            settle(following.follows[0].component)
+        if not enabled:
+            _forget_all()
+    return before
+
+
+def _forget_all() -> None:
+    for found in following.starts.values():
+        for start in found:
+            for known in start.known:
+                known.common.clear()
+    following.starts.clear()
+    following.count = 0
+
+
+def start_of(node: Node, make: bool) -> Start | None:
+    """What is known of the place of a trace's first node."""
+    spec = node.spec
+    if spec is None:
+        return None
+    key = node.offset * 65536 + spec.id
+    found = following.starts.get(key)
+    place = node.place
+    if found is not None:
+        for start in found:
+            if _same_place(start.place, place):
+                return start
+    if not make:
+        return None
+    if following.count >= STARTS:
+        _forget_all()
+        found = None
+    if found is None:
+        found = following.starts[key] = []
+    made = Start(place, node.offset)
+    found.append(made)
+    following.count += 1
+    return made
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, Site) and isinstance(b, Site):
+        if a.code is not None or b.code is not None:
+            return a.code is b.code and a.offset == b.offset
+        return a.line == b.line and a.file == b.file
+    return False
+
+
+def begin(node: Node) -> bool:
+    """Whether a trace that is known begins with this node, which then belongs to it.
+
+    Its operands are leaves, and are accounted for; the caller holds the lock.
+    """
+    if COMPILED:
+        return _begun(node)
+    with Deferred():
+        return _begun(node)
+
+
+def _begun(node: Node) -> bool:
+    start = start_of(node, False)
+    if start is None:
+        return False
+    for known in list(start.known):
+        if known.followed:
+            _give_up_young(known)
+        if not known.followed and len(following.follows) < FOLLOWED and (
+            len(known.steps) + EXTRAS < tuning.cut_ops
+        ):
+            follow = Follow(start, known)
+            if _agrees(follow, known.steps[0], node):
+                _begin(follow, node)
+                return True
+    return False
+
+
+def _give_up_young(known: Known) -> None:
+    """Follow a trace no more that has hardly begun: it begins again, and where one function
+    records many things, the first call of it may have led to nothing that is known."""
+    for follow in following.follows:
+        if follow.known is known:
+            if len(follow.nodes) <= YOUNG:
+                settle(follow.component)
+            return
+
+
+def _begin(follow: Follow, node: Node) -> None:
+    follow.known.followed = True
+    component = follow.component
+    _mark(component, follow)
+    trace.components[component] = None
+    following.follows.append(follow)
+    _advance(follow, follow.known.steps[0], node)
+
+
+def _advance(follow: Follow, step: Step, node: Node) -> None:
+    step.source.node = node
+    node.component = follow.component
+    follow.nodes.append(node)
+    follow.next = step.next
+
+
+def _mark(component: Component, follow: Follow) -> None:
+    component.follow = follow
+    # whoever asks for a node's component goes the long way, which settles it
+    component.parent = component
+
+
+def taken(node: Node) -> bool:
+    """Whether a new node belongs to a trace that is followed; the caller holds the lock.
+
+    Where it differs from what was expected, the trace becomes ordinary pending work.
+    """
+    if COMPILED:
+        return _taken(node)
+    with Deferred():
+        return _taken(node)
+
+
+def _taken(node: Node) -> bool:
+    k = 0
+    while k < len(following.follows):
+        follow = following.follows[k]
+        step = follow.next
+        if step is not None and _agrees(follow, step, node):
+            _advance(follow, step, node)
+        elif _turns(follow, node):
+            pass
+        else:
+            became = _otherwise(follow, node)
+            if became == UNRELATED:
+                k += 1
+                continue
+            if became == DIFFERS:
+                # which takes it from the list
+                settle(follow.component)
+                continue
+        for m in node.inputs:
+            if isinstance(m, Node):
+                m.refs += 1
+        return True
+    return False
+
+
+def _turns(follow: Follow, node: Node) -> bool:
+    """Whether another trace that is known from the same place goes on with a node, after all that
+    was recorded so far; it is followed then."""
+    known = follow.known
+    count = len(follow.nodes)
+    for other in follow.start.known:
+        if other is known or other.followed or len(other.steps) <= count or (
+            len(other.steps) + EXTRAS >= tuning.cut_ops or common_ops(known, other) < count
+        ):
+            continue
+        _exchange(follow, other, count)
+        step = other.steps[count]
+        if _agrees(follow, step, node):
+            _advance(follow, step, node)
+            return True
+        _exchange(follow, known, count)
+    return False
+
+
+def ends(follow: Follow) -> bool:
+    """Whether a trace that is known from that place ends after what was recorded so far; that is
+    followed then."""
+    if follow.next is None:
+        return True
+    known = follow.known
+    count = len(follow.nodes)
+    for other in follow.start.known:
+        if not other.followed and len(other.steps) == count and (
+            len(other.leaves) == follow.leaves and common_ops(known, other) == count
+        ):
+            _exchange(follow, other, count)
+            return True
+    return False
+
+
+def _exchange(follow: Follow, other: Known, count: int) -> None:
+    """Follow another trace that has the first ``count`` ops in common with the present one."""
+    known = follow.known
+    for k in range(count):
+        other.steps[k].source.node = known.steps[k].source.node
+        known.steps[k].source.node = None
+    for k in range(follow.leaves):
+        mine = known.leaves[k]
+        theirs = other.leaves[k]
+        theirs.node = mine.node
+        theirs.index = mine.index
+        theirs.buffer = mine.buffer
+        mine.node = mine.buffer = None
+    known.followed = False
+    other.followed = True
+    follow.known = other
+    follow.next = other.steps[count] if count < len(other.steps) else None
+
+
+def _agrees(follow: Follow, step: Step, node: Node) -> bool:
+    """Whether a node is what a step says; takes note of leaves that are new."""
+    if node.spec is not step.recorded or node.grad_mask != step.mask or node.boundary:
+        return False
+    if step.rooted and follow.nodes and follow.component.thread != get_ident():
+        return False
+    seen = follow.leaves
+    inputs = node.inputs
+    indices = node.indices
+    if step.plain and indices is None:
+        first = step.first
+        second = step.second
+        if first is not None and _is(follow, first, inputs[0], 0, 0) and (
+            second is None or _is(follow, second, inputs[1], 0, 0)
+        ):
+            return True
+    elif _all_agree(follow, step, inputs, indices):
+        return True
+    if follow.leaves != seen:
+        _forget_leaves(follow, seen)
+    return False
+
+
+def _is(follow: Follow, source: Source, m: Input, index: int, result: int) -> bool:
+    """Whether result ``index`` of a node is what comes from a source: of an op, ``result``."""
+    if m is not None and source.node is m:
+        # whether a leaf's memory is still there is looked at in the end
+        return (result if source.leaf is None else source.index) == index
+    return source.leaf is not None and source.node is None and _is_new_leaf(
+        follow, source, m, index)
+
+
+def _is_new_leaf(follow: Follow, source: Source, m: Input, index: int) -> bool:
+    if not isinstance(m, Node) or m.state != DONE or m.cut_history is not None or (
+        m.types[index] is not source.leaf
+    ):
+        return False
+    buffers = m.buffers
+    if buffers is None:
+        return False
+    buffer = buffers[index]
+    if buffer is None:
+        return False
+    source.node = m
+    source.index = index
+    source.buffer = buffer
+    follow.leaves += 1
+    return True
+
+
+def are_distinct(follow: Follow) -> bool:
+    """Whether the leaves so far are as many different ones; the caller holds the lock."""
+    epoch = trace.epoch + 1
+    trace.epoch = epoch
+    leaves = follow.known.leaves
+    for k in range(follow.leaves):
+        buffer = leaves[k].buffer
+        if buffer is None or buffer.epoch == epoch:
+            return False
+        buffer.epoch = epoch
+    return True
+
+
+def _all_agree(
+    follow: Follow, step: Step, inputs: tuple[Input, ...], indices: tuple[int, ...] | None
+) -> bool:
+    for position, m in enumerate(inputs):
+        source = step.operands[position]
+        if isinstance(m, Node):
+            if source is None or not _is(
+                follow, source, m, 0 if indices is None else indices[position],
+                step.results[position],
+            ):
+                return False
+        elif source is not None:
+            return False
+        elif isinstance(m, Scalar):
+            baked = m.baked
+            if baked is None:
+                if step.fixed[position] is not m.type.dtype:
+                    return False
+            elif step.fixed[position] is not baked:
+                return False
+        elif step.fixed[position] is not None:
+            return False
+    return True
+
+
+def _forget_leaves(follow: Follow, seen: int) -> None:
+    """Give up the leaves beyond the first ``seen``."""
+    leaves = follow.known.leaves
+    while follow.leaves > seen:
+        follow.leaves -= 1
+        source = leaves[follow.leaves]
+        source.node = source.buffer = None
+
+
+def _otherwise(follow: Follow, node: Node) -> int:
+    """What a node is to a trace that it does not go on."""
+    component = follow.component
+    aside = follow.aside
+    related = strange = False
+    for m in node.inputs:
+        if isinstance(m, Node):
+            state = m.state
+            if state == PENDING:
+                if m.component is component or (aside is not None and m.component is aside):
+                    related = True
+                else:
+                    strange = True
+            elif state == MAPPED or m.cut_history is not None:
+                strange = True
+    if not related:
+        return UNRELATED
+    if aside is None:
+        aside = follow.aside = Component()
+        aside.aside = True
+        _mark(aside, follow)
+    if strange or node.boundary or len(aside.nodes) >= EXTRAS:
+        return DIFFERS
+    node.component = aside
+    aside.nodes.append(node)
+    return EXTRA
+
+
+def go_on(follow: Follow, count: int, origins: list[int]) -> None:
+    """Record the next ops of a known trace, as nobody else recorded them.
+
+    No operand is a leaf that is new, or a run-time scalar. ``origins``: of each op, the node whose
+    place in the user's program is its own; -1 for where the user is. The caller holds the lock,
+    and makes handles of what is to be kept.
+    """
+    graph.drain()
+    nodes = follow.nodes
+    here: Any = named_site()
+    offset = 0
+    if here is None:
+        here, offset = user_place()
+    sequence = trace.sequence
+    for k in range(count):
+        step = follow.next
+        assert step is not None
+        inputs: list[Input] = []
+        for position, source in enumerate(step.operands):
+            if source is None:
+                baked = step.fixed[position]
+                inputs.append(None if baked is None else constant(baked))
+            else:
+                m = source.node
+                assert m is not None
+                m.refs += 1
+                inputs.append(m)
+        sequence += 1
+        node = Node(
+            step.recorded, tuple(inputs), step.indices, step.types, sequence, here, offset)
+        origin = origins[k]
+        if origin >= 0:
+            node.place = nodes[origin].place
+            node.offset = nodes[origin].offset
+        if len(step.types) != 1:
+            node.out_handles = Handles(len(step.types), 0)
+        if step.mask:
+            node.tracked = True
+            node.grad_mask = step.mask
+        _advance(follow, step, node)
+    trace.sequence = sequence
+    trace.recorded += count
+
+
+def _missed(follow: Follow) -> None:
+    """Count that a known trace came to nothing."""
+    known = follow.known
+    known.misses += 1
+    if known.misses >= MISSES:
+        forget(follow.start, known)
+
+
+def forget(start: Start, known: Known) -> None:
+    """Expect a trace no more; it has to come back more often before it is."""
+    if known in start.known:
+        start.known.remove(known)
+        # others keep it among those they compared
+        for other in start.known:
+            other.common.pop(known, None)
+        known.common.clear()
+
+
+def ended(follow: Follow) -> None:
+    """A trace has ended as it was known to: its nodes are scheduled."""
+    follow.known.misses = 0
+    _drop(follow)
+
+
+def _drop(follow: Follow) -> None:
+    component = follow.component
+    component.follow = component.parent = None
+    if follow.aside is not None:
+        follow.aside.follow = follow.aside.parent = None
+    trace.components.pop(component, None)
+    following.follows.remove(follow)
+    known = follow.known
+    known.followed = False
+    _forget_leaves(follow, 0)
+    for step in known.steps:
+        source = step.source
+        if source.node is None:
+            break
+        source.node = None
+
+
+def settle(component: Component) -> None:
+    """Make what a component followed ordinary pending work, as if nothing had been known.
+
+    The caller holds the lock.
+    """
+    if COMPILED:
+        _settle(component)
+    else:
+        with Deferred():
+            _settle(component)
+
+
+def _settle(component: Component) -> None:
+    follow = cast(Follow, component.follow)
+    _drop(follow)
+    _missed(follow)
+    nodes = [n for n in follow.nodes if n.state == PENDING]
+    if follow.aside is not None:
+        nodes += [n for n in follow.aside.nodes if n.state == PENDING]
+        nodes.sort(key=graph.by_sequence)
+    follow.component.nodes = []
+    for n in nodes:
+        n.component = None
+    for n in nodes:
+        link(n, False)
+        found = n.component
+        if found is not None and len(found.nodes) == 1:
+            found.thread = follow.component.thread
+            found.since = n.seq
+
+
+def link(node: Node, fresh: bool) -> Component | None:
+    """Enter a node in the component of its operands, or a new one; that one if it has grown.
+
+    A ``fresh`` node was just recorded: its operands are counted, and it may be where a known trace
+    begins. The caller holds the lock, or is alone: nothing here then lets another thread run.
+    """
+    component: Component | None = None
+    depth = 0
+    history: CutHistory | None = None
+    mapping: Any = None
+    for m in node.inputs:
+        if isinstance(m, Node):
+            if fresh:
+                m.refs += 1
+            if m.state == PENDING:
+                if m.depth > depth:
+                    depth = m.depth
+                if not m.boundary:
+                    c = graph.find(m)
+                    if component is None:
+                        component = c
+                    elif c is not None and c is not component:
+                        component = graph.join(component, c)
+            elif m.cut_history is not None:
+                history = m.cut_history
+            elif m.state == MAPPED:
+                mapping = m.mapping
+    if mapping is not None:
+        node.state = MAPPED
+        node.mapping = mapping
+        return None
+    if component is None:
+        if fresh and history is None and depth == 0 and following.count and begin(node):
+            return None
+        component = Component()
+        trace.components[component] = None
+    if history is not None and component.cut_history is None and component.depth < 2:
+        component.cut_history = history
+        component.check_at = history.check_at
+    node.component = component
+    depth += 1
+    node.depth = depth
+    if depth > component.depth:
+        component.depth = depth
+    component.nodes.append(node)
+    if len(component.nodes) - component.dead >= component.check_at:
+        return component
+    return None
