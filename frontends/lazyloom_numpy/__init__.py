@@ -128,6 +128,7 @@ from ._sorting import (
 from ._ufuncs import ufunc
 from ._windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
 from ._vectorize import frompyfunc, vectorize
+from . import _captured
 
 globals().update(_ufuncs.PUBLIC)
 

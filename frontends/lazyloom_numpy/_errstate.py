@@ -255,6 +255,11 @@ def of_scalars() -> Iterator[None]:
         _local.scalars = False
 
 
+def current_state() -> Any:
+    """What stands for the settings of this context: another object once they change."""
+    return _current.get()
+
+
 #: the callbacks that checks name by number
 _callbacks: Final[list[Any]] = [None]
 

@@ -111,20 +111,41 @@ class Generator:
     def draw(self) -> Any:
         """A fresh key; the state moves on, whatever becomes of what is drawn with it."""
         with self._lock:
+            key = self._key_of(self._number)
             number = self._number
             self._number = number + 1
-            upper = number >> 32
-            key = self._key
-            if key is None or upper != self._upper:
-                words: Any = np.array([self._seed >> 32, self._seed & 0xFFFFFFFF], np.uint32)
-                if upper:
-                    words = np.random.SeedSequence([*words.tolist(), upper]).generate_state(2)
-                self._key = key = lazyloom.from_host(words)
-                self._upper = upper
         key = record_number(_FOLD, key, scalar(number & 0xFFFFFFFF, int64))
         for step in loop_steps():
             key = record("random_fold_in", [key, step])
         return _of_element(key) if _mappings else key
+
+    def _key_of(self, number: int) -> Any:
+        """The key that draws of that number fold it into; the caller holds the lock."""
+        upper = number >> 32
+        key = self._key
+        if key is None or upper != self._upper:
+            words: Any = np.array([self._seed >> 32, self._seed & 0xFFFFFFFF], np.uint32)
+            if upper:
+                words = np.random.SeedSequence([*words.tolist(), upper]).generate_state(2)
+            self._key = key = lazyloom.from_host(words)
+            self._upper = upper
+        return key
+
+    def next_key(self) -> Any:
+        """The key of the next draw, which is not drawn."""
+        with self._lock:
+            return self._key_of(self._number)
+
+    def next_number(self) -> int:
+        """The number of the next draw."""
+        return self._number
+
+    def advance(self, draws: int) -> int:
+        """Let so many draws pass; the number of the first."""
+        with self._lock:
+            number = self._number
+            self._number = number + draws
+        return number
 
     def get_state(self) -> Tensor:
         """The state: 8 bytes of seed and 8 of the next draw's number, uint8."""

@@ -97,7 +97,8 @@ def mixing_fast(function: Callable[..., Any]) -> Callable[..., Any]:
     passed = ", ".join([given, *(f"{n}={n}" for n in named)])
     kept = ", ".join(f"{n!r}: {n}" for n in named)
     again_with = f"_function, {function.__name__!r}, _error, ({given},), {{{kept}}}"
-    found: dict[str, Any] = {"_function": function, "_again": again}
+    found: dict[str, Any] = {
+        "__name__": __name__, "_function": function, "_again": again}
     exec(f"def wrapper({heading}):\n"
          f"    try:\n"
          f"        return _function({passed})\n"

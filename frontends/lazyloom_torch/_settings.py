@@ -1,7 +1,7 @@
 """Settings of PyTorch that programs make at their start, and what they mean here.
 
 What is recorded is compiled by XLA anyway, and the same program gives the same results each
-time: such settings are accepted, kept and given back, and change nothing.
+time: such settings are accepted, kept and given back, and change nothing but for ``compile``.
 """
 
 from __future__ import annotations
@@ -10,25 +10,38 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from lazyloom.errors import type_name
-
 _kept: dict[str, Any] = {
     "deterministic": False, "warn_only": False, "precision": "highest",
     "threads": os.cpu_count() or 1, "interop_threads": 1, "warn_always": False,
 }
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """The model or function itself: what it records is compiled whether or not this is called.
+def compile(
+    model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
+    mode: str | None = None, options: Any = None, disable: bool = False,
+) -> Any:  # fmt: skip
+    """A function or module whose calls run without being recorded, once they have been.
 
-    As a decorator with options it gives a decorator. TypeError for what cannot be called.
+    See :func:`lazyloom.jit` and ``docs/capture.md``. As a decorator with options it gives a
+    decorator.
+
+    Args:
+        model: a module or function.
+        fullgraph: raise an error for what is not captured, saying where and why.
+        dynamic, backend, mode, options: accepted; a capture is for the shapes it was recorded
+            with, and everything is compiled by XLA.
+        disable: record every call.
+
+    Raises:
+        TypeError: ``model`` cannot be called.
+        RuntimeError: PyTorch's, for a mode that is none, or a mode and options both.
     """
-    if model is None:
-        found: Callable[[Any], Any] = lambda m: compile(m, **options)  # noqa: E731
-        return found
-    if not callable(model):
-        raise TypeError(f"compile() takes a module or function, not {type_name(model)}")
-    return model
+    # it needs modules and optimizers, which need what stands here
+    from . import _captured
+
+    return _captured.compile(
+        model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
+        disable=disable)
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -1,9 +1,11 @@
-"""``torch.compiler``: what programs ask of it. What is recorded is compiled anyway."""
+"""``torch.compiler``: what programs ask of what captures calls (``torch.compile``)."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import functools
 from typing import Any
+
+from lazyloom import capture
 
 from ._settings import compile
 
@@ -13,8 +15,13 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself, also as a decorator with arguments."""
-    return (lambda f: f) if fn is None else fn
+    """The function itself, not captured, also as a decorator with arguments.
+
+    What it does inside a captured function is part of that one's call.
+    """
+    if fn is None:
+        return lambda f: disable(f)
+    return getattr(fn, "__wrapped__", fn) if isinstance(fn, capture.Jitted) else fn
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -30,14 +37,46 @@ def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
     return lambda f: f
 
 
-class set_stance(nullcontext[None]):  # noqa: N801
-    """Nothing, also as a context manager and a decorator: there is one way to run."""
+class set_stance:  # noqa: N801
+    """Whether calls are captured, also as a context manager and a decorator.
+
+    ``"default"`` captures; ``"force_eager"`` has every call recorded, and so has
+    ``"eager_on_recompile"`` where no capture fits. Raises RuntimeError for another stance.
+    """
 
     def __init__(self, stance: str = "default", **options: Any) -> None:
-        super().__init__()
+        if stance not in _STANCES:
+            raise RuntimeError(f"stance must be one of {', '.join(_STANCES)}, not {stance!r}")
+        self._stance = stance
+        self._before = _stance(stance)
+
+    def __enter__(self) -> None:
+        _stance(self._stance)
+
+    def __exit__(self, *exc: object) -> None:
+        _stance(self._before)
 
     def __call__(self, fn: Any) -> Any:
-        return fn
+        _stance(self._before)
+
+        @functools.wraps(fn)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(self._stance):
+                return fn(*args, **kwargs)
+
+        return wrapped
+
+
+_STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager",
+            "eager_on_recompile", "fail_on_recompile")
+
+
+def _stance(stance: str) -> str:
+    # it needs modules and optimizers, which need what stands here
+    from . import _captured
+
+    before, _captured.stance[0] = _captured.stance[0], stance
+    return before
 
 
 def is_compiling() -> bool:
@@ -49,10 +88,14 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Nothing: there is no state of a compiler to reset."""
+    """Forget what was captured of everything that was compiled."""
+    from . import _captured  # as above
+
+    _captured.reset()
 
 
-cudagraph_mark_step_begin = reset
+def cudagraph_mark_step_begin() -> None:
+    """Nothing: steps are told apart by the calls."""
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import dtypes, errors, frontend, ops
+from . import capture, dtypes, errors, frontend, ops
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
@@ -32,6 +32,7 @@ from .backends.backend import Backend
 from .backends.selection import backend as _backend
 from .backends.selection import use_backend
 from .batching.vmap import vmap
+from .capture.function import jit
 from .control_flow.cond import cond
 from .control_flow.scan import scan
 from .control_flow.while_loop import while_loop
@@ -272,11 +273,11 @@ def cache_dir() -> str:
 __all__ = [
     "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program",
     "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply",
-    "backward", "boundary", "cache_dir", "check_indices", "clear_site", "cond", "custom",
+    "backward", "boundary", "cache_dir", "capture", "check_indices", "clear_site", "cond", "custom",
     "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
     "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
     "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
-    "jacrev", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
+    "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
     "linearize", "mark_dynamic", "mark_static", "ops", "options", "parents", "platform",
     "private_folder", "program_of", "programs_of", "read_for_shape", "record", "record_number",
     "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",

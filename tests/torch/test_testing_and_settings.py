@@ -42,8 +42,8 @@ def test_made_tensors_are_in_range(dtype: str) -> None:
 
 
 def test_settings_are_kept_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert torch.compile(torch.sin) is torch.sin
-    assert torch.compile(mode="max-autotune")(torch.sin) is torch.sin
+    assert torch.compile(torch.sin).__wrapped__ is torch.sin
+    assert torch.compile(mode="max-autotune")(torch.sin).__wrapped__ is torch.sin
     with pytest.raises(TypeError, match="int"):
         torch.compile(3)
     assert torch.jit.script(torch.sin) is torch.sin and not torch.jit.is_scripting()

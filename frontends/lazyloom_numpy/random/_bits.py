@@ -70,6 +70,21 @@ class BitGenerator:
             key = lazyloom.record("random_fold_in", (key, step))
         return key
 
+    def following_key(self) -> Any:
+        """What the next draw's number is folded into."""
+        return self._key
+
+    def following_number(self) -> int:
+        """The number of the next draw."""
+        return int(self._counter)
+
+    def advance_by(self, draws: int) -> int:
+        """Let so many draws pass; the number of the first."""
+        with self.lock:
+            number: int = self._counter
+            self._counter += draws
+        return number
+
     @property
     def seed_seq(self) -> Any:
         return self._seed_seq

@@ -14,6 +14,7 @@ from .._errors import as_torch
 from ..compiler import (  # noqa: F401
     allow_in_graph,
     assume_constant_result,
+    compile,
     disable,
     is_compiling,
     list_backends,
@@ -34,9 +35,19 @@ config = _Config(suppress_errors=False, verbose=False, cache_size_limit=8, disab
                  capture_scalar_outputs=False, capture_dynamic_output_shape_ops=False)
 
 
-def optimize(*args: Any, **kwargs: Any) -> Any:
-    """A decorator that gives the function itself."""
-    return lambda f: f
+def optimize(*args: Any, nopython: bool = False, **kwargs: Any) -> Any:
+    """A decorator that captures the calls of a function or module, as ``torch.compile`` does."""
+    return compile(fullgraph=nopython, disable=bool(kwargs.get("disable")))
+
+
+def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """Why calls of a compiled function or module were recorded, as an object that prints itself.
+
+    Of one that is not compiled, a function that takes arguments to call it with.
+    """
+    from .. import _captured  # it needs modules and optimizers
+
+    return _captured.explain(f, *extra_args, **extra_kwargs)
 
 
 def is_dynamo_supported() -> bool:

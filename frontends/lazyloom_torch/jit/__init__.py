@@ -7,18 +7,25 @@ from contextlib import nullcontext
 from typing import Any
 from typing import Final as Final
 
+from lazyloom.errors import type_name as _type_name
+
 from .. import _absent
-from .._settings import compile as _compile
+
+
+def _callable(obj: Any) -> Any:
+    if not callable(obj):
+        raise TypeError(f"torch.jit takes a module or function, not {_type_name(obj)}")
+    return obj
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """The module or function itself. TypeError for what cannot be called."""
-    return _compile(obj)
+    return _callable(obj)
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The module or function itself; the examples are not needed."""
-    return _compile(func)
+    return _callable(func)
 
 
 def _same(fn: Any) -> Any:

@@ -189,6 +189,42 @@ def attach(
             buffer.checks = made[mask]
 
 
+def attach_known(
+    flags: dict[int, int], owns: list[list[int]], leaves_of: list[list[int]],
+    leaves: list[Buffer], results: list[Buffer], nodes: list[Node],
+) -> None:  # fmt: skip
+    """:func:`attach` where it is known what depends on what.
+
+    Args:
+        flags: the number of the result that is a checked op's flag, by the op's number.
+        owns: of each result, the checked ops that it depends on.
+        leaves_of: of each result, the leaves that it depends on.
+    """
+    made: dict[int, Check] = {}
+    for slot, number in flags.items():
+        n = nodes[slot]
+        assert n.spec is not None
+        made[slot] = Check(results[number], n.types[1], n.spec.attrs, n.site)
+    left: dict[int, tuple[Check, ...]] = {}
+    for k, leaf in enumerate(leaves):
+        if leaf.checks is not None:
+            still = _open(leaf)
+            if still:
+                left[k] = still
+    if not made and not left:
+        return
+    for number, buffer in enumerate(results):
+        found: dict[Check, None] = {}
+        if left:
+            for k in leaves_of[number]:
+                for check in left.get(k, ()):
+                    found[check] = None
+        for slot in owns[number]:
+            found[made[slot]] = None
+        if found:
+            buffer.checks = tuple(found)
+
+
 def _bit(check: Check, known: list[Check], bit_of: dict[Check, int]) -> int:
     found = bit_of.get(check)
     if found is None:
@@ -217,4 +253,4 @@ def _none(data: Any, check: Check) -> None:
 register("index", _index)
 register("none", _none)
 
-__all__ = ["Check", "attach", "failed", "register"]
+__all__ = ["Check", "attach", "attach_known", "failed", "register"]

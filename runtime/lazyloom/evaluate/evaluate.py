@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from threading import get_ident
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -40,6 +40,11 @@ from ..trace.mapping import unreadable
 from ..trace.source import Site, user_site
 from ..trace.tape import recompute
 from . import checks, collect, known_traces
+
+#: threads that record a call to be captured: what they ask to be handed over waits for its end
+held_back: Final[set[int]] = set()
+#: threads that record for data to come: what is known of data on the host is not asked
+blind: Final[set[int]] = set()
 
 
 class Batch:
@@ -216,6 +221,16 @@ def _dispatch(plan: Plan) -> None:
             with Deferred(), graph.trace.lock:
                 collect.finish(plan)
                 evaluation.dispatched.set()
+
+
+def run_prepared(plan: Plan) -> None:
+    """Run a plan that somebody else made; its failure becomes its values' error.
+
+    Whoever made it puts things back where this raises and the plan is not ``attached``.
+    """
+    if foreign.inside[0]:
+        foreign.check()
+    _dispatch(plan)
 
 
 def _await_leaves(plan: Plan) -> dict[int, LoomError] | None:
@@ -507,6 +522,8 @@ def sync_older(sequence: int) -> None:
     Another thread's is left alone: where that stands would decide what is one program.
     """
     me = get_ident()
+    if me in held_back:
+        return
     older: list[Component] = []
     with graph.trace.lock:
         graph.drain()
@@ -534,6 +551,8 @@ def _components(sequence: int) -> list[Component]:
 
 def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
     """Dispatch the pending work of some values, or all there is; wait for it if asked."""
+    if held_back and not wait and get_ident() in held_back:
+        return
     site = user_site()
     if values is None:
         while True:

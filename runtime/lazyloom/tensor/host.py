@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..backends.returned import description, type_text, wrong
 from ..backends.selection import backend
 from ..dtypes import as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
-from ..evaluate.evaluate import materialize
+from ..evaluate.evaluate import blind, materialize
 from ..settings import tuning
 from ..trace.graph import Buffer, Node, Value, check_process, leaf_value
 from ..types import tensor_type
@@ -107,6 +108,8 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
 
 
 def _range_of(node: Node, index: int) -> tuple[int, int] | None:
+    if blind and get_ident() in blind:
+        return None
     spec = node.spec
     type = node.types[index]
     if spec is not None and spec.op.positions == index and type.size:

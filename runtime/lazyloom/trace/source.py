@@ -89,6 +89,12 @@ def _is_internal(file: str) -> bool:
     return found
 
 
+def is_internal(file: str) -> bool:
+    """Whether a file is lazyloom's, a frontend's or a frozen module, whose frames are skipped."""
+    found = _internal_files.get(file)
+    return _is_internal(file) if found is None else found
+
+
 def set_site(file: str, line: int) -> Site | None:
     """Name the place of what this thread records from now on, until :func:`clear_site`.
 

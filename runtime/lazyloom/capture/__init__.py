@@ -1,0 +1,13 @@
+"""Capture: functions whose calls run without being recorded, once they have been.
+
+:func:`jit` is for programs; frontends say here what of theirs calls rest on.
+"""
+
+from __future__ import annotations
+
+from .environment import Generators, register, register_generators
+from .function import CaptureError, Explanation, Jitted, jit
+from .state import constant_classes, ignore_attributes
+
+__all__ = ["CaptureError", "Explanation", "Generators", "Jitted", "constant_classes",
+           "ignore_attributes", "jit", "register", "register_generators"]

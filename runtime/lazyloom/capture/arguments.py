@@ -1,0 +1,153 @@
+"""What a captured call was given: tensors of certain types in certain places, and other values."""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from ..tensor.tensor import Tensor
+from ..tensor.views import ViewStep
+from ..types import TensorType
+from .guards import attributes_of, same, shown
+from .state import IMMUTABLE
+
+TENSOR: Final = 0
+VALUE: Final = 1
+SEQUENCE: Final = 2
+DICT: Final = 3
+OBJECT: Final = 4
+
+
+@final
+class Argument:
+    """One argument, or a part of one.
+
+    Attributes:
+        kind: TENSOR, VALUE (immutable), SEQUENCE, DICT or OBJECT (always the same one).
+        path: what it is called in messages.
+        value: the value or object; of a sequence or dict its class.
+        keys, parts: of a dict and a sequence.
+        type, detached, slow, strides, offset, requires_grad: of a tensor.
+        steps: of a tensor, the view that it is; None where that may change.
+    """
+
+    __slots__ = ("kind", "path", "value", "keys", "parts", "type", "detached", "slow", "strides",
+                 "offset", "requires_grad", "steps", "views")
+
+    def __init__(self, kind: int, path: str, value: Any) -> None:
+        self.kind: Final[int] = kind
+        self.path: Final[str] = path
+        self.value: Any = value
+        self.keys: list[Any] = []
+        self.parts: list[Argument] = []
+        self.type: TensorType | None = None
+        self.detached: bool = False
+        self.slow: bool = False
+        self.strides: tuple[int, ...] | None = None
+        self.offset: int = 0
+        self.requires_grad: bool = False
+        self.steps: tuple[ViewStep, ...] | None = None
+        self.views: bool = False
+
+    def fits(self, given: Any, tensors: list[Tensor]) -> bool:
+        """Whether a value fits; adds its tensors to the list."""
+        kind = self.kind
+        if kind == TENSOR:
+            return self._fits_tensor(given, tensors)
+        if kind == VALUE:
+            return given is self.value or same(given, self.value)
+        if kind == OBJECT:
+            return given is self.value
+        if type(given) is not self.value or len(given) != len(self.parts):
+            return False
+        if kind == SEQUENCE:
+            i = 0
+            fit = True
+            for item in given:
+                fit = fit and self.parts[i].fits(item, tensors)
+                i += 1  # noqa: SIM113 - enumerate makes an object, compiled
+            return fit
+        for i, (key, item) in enumerate(given.items()):
+            if not same(key, self.keys[i]) or not self.parts[i].fits(item, tensors):
+                return False
+        return True
+
+    def _fits_tensor(self, given: Any, tensors: list[Tensor]) -> bool:
+        if type(given) is not self.value:
+            return False
+        t: Tensor = given
+        if t.tensor_type is not self.type or t.slow_path != self.slow or (
+            t.detached != self.detached or bool(t.view_steps) != self.views
+        ):
+            return False
+        if (self.views or self.slow) and (
+            t.element_strides != self.strides or t.element_offset != self.offset
+        ):
+            return False
+        if self.steps is not None and t.view_steps != self.steps:
+            return False
+        if attributes_of(t) or t.value.requires_grad != self.requires_grad:
+            return False
+        tensors.append(t)
+        return True
+
+    def why(self, given: Any) -> str:
+        """What does not fit; "" if it does."""
+        if self.fits(given, []):
+            return ""
+        if self.kind == TENSOR:
+            t: Any = given
+            if isinstance(t, Tensor) and t.tensor_type is self.type:
+                return f"{self.path} is another kind of tensor of type {t.tensor_type.text}"
+            assert self.type is not None
+            return f"{self.path} was a tensor of type {self.type.text} and is {shown(given)}"
+        if self.kind == SEQUENCE and type(given) is self.value and len(given) == len(self.parts):
+            for part, item in zip(self.parts, given):
+                found = part.why(item)
+                if found:
+                    return found
+        if self.kind == DICT and type(given) is self.value and list(given) == self.keys:
+            for part, item in zip(self.parts, given.values()):
+                found = part.why(item)
+                if found:
+                    return found
+        was = shown(self.value) if self.kind in (VALUE, OBJECT) else (
+            f"a {self.value.__name__} of {len(self.parts)}")
+        return f"{self.path} was {was} and is {shown(given)}"
+
+
+def argument_of(
+    path: str, x: Any, tensors: list[Tensor], objects: list[tuple[str, Any]]
+) -> Argument:
+    """What a call is given; adds its tensors, and objects that must stay the same, to the lists."""
+    if isinstance(x, Tensor):
+        described = hasattr(x, "_info")  # the NumPy-like frontend's notes on its memory
+        if attributes_of(x) or described and x.slow_path:
+            objects.append((path, x))
+            return Argument(OBJECT, path, x)
+        found = Argument(TENSOR, path, type(x))
+        found.type = x.tensor_type
+        found.detached = x.detached
+        found.slow = x.slow_path
+        found.strides = x.element_strides
+        found.offset = x.element_offset
+        found.requires_grad = x.value.requires_grad
+        found.views = bool(x.view_steps)
+        if described and x.view_steps:
+            found.steps = x.view_steps
+        tensors.append(x)
+        return found
+    if type(x) in (list, tuple) or isinstance(x, tuple) and hasattr(x, "_fields"):
+        found = Argument(SEQUENCE, path, type(x))
+        found.parts = [argument_of(f"{path}[{i}]", item, tensors, objects)
+                       for i, item in enumerate(x)]
+        return found
+    if type(x) is dict:
+        found = Argument(DICT, path, dict)
+        found.keys = list(x)
+        found.parts = [argument_of(f"{path}[{k!r}]", item, tensors, objects)
+                       for k, item in x.items()]
+        return found
+    if isinstance(x, IMMUTABLE):
+        return Argument(VALUE, path, x)
+    objects.append((path, x))
+    return Argument(OBJECT, path, x)

@@ -1,0 +1,218 @@
+"""Functions whose calls are captured."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, Final
+
+from ..errors import ArgumentError
+from ..evaluate.evaluate import held_back
+from ..trace import graph
+from ..trace.mapping import innermost
+from ..trace.source import Site, user_site
+from . import environment
+from .call import Captured, Recording
+from .state import Code, stands_for
+from .template import NotCapturable
+
+#: how many captures of one function are kept
+KEPT: Final = 8
+#: how many calls may be recorded without becoming a capture before the function is left alone
+TRIES: Final = 6
+
+
+class CaptureError(ArgumentError):
+    """A function that is to be captured as a whole cannot be.
+
+    Given: ``jit(step, fullgraph=True)`` of a function that reads a tensor or prints. Repair: move
+    that out of the function, or leave ``fullgraph`` out: then its calls are recorded as ever.
+    """
+
+
+class Explanation:
+    """What became of the calls of a captured function.
+
+    Attributes:
+        captures: how many captures there are.
+        recorded: why calls were recorded, oldest first: (reason, site of the call).
+        refused: why calls are no longer captured, "" if they are.
+        runs: how many calls ran without being recorded.
+    """
+
+    def __init__(
+        self, name: str, captures: int, runs: int, recorded: list[tuple[str, str]], refused: str
+    ) -> None:
+        self.name = name
+        self.captures = captures
+        self.runs = runs
+        self.recorded = recorded
+        self.refused = refused
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.captures} captures, {self.runs} calls ran without recording"]
+        lines += [f"  recorded at {site}: {reason}" for reason, site in self.recorded]
+        if self.refused:
+            lines.append(f"  not captured: {self.refused}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+class Jitted:
+    """A function whose calls are captured; see :func:`jit`."""
+
+    def __init__(
+        self, function: Callable[..., Any], fullgraph: bool = False, disable: bool = False
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._fullgraph = fullgraph
+        self._disabled = disable
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._captures: list[Captured] = []
+        self._code = Code()
+        self._stable = False
+        self._tries = 0
+        self._captures_made = 0
+        self._runs = 0
+        self._refused = ""
+        self._recorded: list[tuple[str, str]] = []
+
+    def forget(self) -> None:
+        """Forget all captures, and why calls were not captured."""
+        with self._lock:
+            self._forget()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self._function, self._fullgraph, self._disabled)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jitted:
+        import copy
+
+        return Jitted(copy.deepcopy(self._function, memo), self._fullgraph, self._disabled)
+
+    def __repr__(self) -> str:
+        return f"<captured {self._function!r}>"
+
+    def explain(self) -> Explanation:
+        """Why its calls were recorded, and whether they are captured."""
+        name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+        return Explanation(name, len(self._captures), self._runs, list(self._recorded),
+                           self._refused)  # fmt: skip
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._disabled or self._refused or get_ident() in held_back or (
+            graph.trace.mapping and innermost() is not None
+        ):
+            return self._function(*args, **kwargs)
+        captures = self._captures
+        if captures:
+            settings = environment.current()
+            for k, captured in enumerate(captures):
+                prepared = captured.match(args, kwargs, settings)
+                if prepared is not None:
+                    self._runs += 1
+                    if k:
+                        # the one that was used last is looked at first
+                        self._captures = [captured, *[c for c in captures if c is not captured]]
+                    return captured.run(prepared)
+        return self._record(args, kwargs)
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
+            # a profiler sees the user's program and not a watch; another thread records
+            return self._function(*args, **kwargs)
+        try:
+            return self._record_alone(args, kwargs)
+        finally:
+            self._lock.release()
+
+    def _record_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        site = user_site()
+        why = "the first calls" if not self._captures else self._why(args, kwargs)
+        if self._captures_made >= KEPT:
+            self._refuse(f"it was captured {KEPT} times, and {why}", site)
+            return self._function(*args, **kwargs)
+        self._note(why, site)
+        recording = Recording(self._function, args, kwargs, self._code, self._stable)
+        result = recording.run()
+        try:
+            captured = recording.captured()
+        except NotCapturable as refusal:
+            self._tries += 1
+            text = refusal.reason
+            if refusal.site is not None:
+                text = f"{text} ({refusal.site})"
+            if not refusal.retry or self._tries >= TRIES:
+                self._refuse(text, site)
+            else:
+                self._note(f"not captured yet: {text}", site)
+        else:
+            self._tries = 0
+            if captured is None:
+                self._stable = True
+            else:
+                self._captures_made += 1
+                self._captures = [captured, *self._captures]
+        return result
+
+    def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        settings = environment.current()
+        return self._captures[0].why(args, kwargs, settings)
+
+    def _note(self, reason: str, site: Site) -> None:
+        self._recorded.append((reason, str(site)))
+        del self._recorded[:-32]
+
+    def _refuse(self, reason: str, site: Site) -> None:
+        self._refused = reason
+        self._captures = []
+        if self._fullgraph:
+            name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+            raise CaptureError(
+                f"{name} cannot be captured as a whole: {reason}; move that out of it, or leave "
+                "fullgraph out", site=str(site))
+
+
+stands_for(Jitted, lambda x: x._function)
+
+
+def jit(
+    function: Callable[..., Any] | None = None, *, fullgraph: bool = False, disable: bool = False
+) -> Any:
+    """A function whose calls run without being recorded, once they have been recorded.
+
+    What a call records rests on its arguments and on all that it reads: closures, globals,
+    attributes, modules and optimizers, grad mode and other settings. Calls for which all of that
+    is as it was run the program of the recorded call, which writes what that wrote in place, draws
+    random numbers anew and returns new tensors; others are recorded. A function that reads a
+    tensor, has an effect on the host, or depends on what cannot be watched is not captured: its
+    calls are recorded as if this was not there.
+
+    Args:
+        function: a function of tensors of any frontend and other values; None gives a decorator.
+        fullgraph: raise CaptureError, which says where, instead of recording such calls.
+        disable: give back a function that records every call.
+
+    Returns:
+        the function as a callable with methods ``explain()``, which tells why calls were recorded,
+        and ``forget()``.
+
+    Raises ArgumentError for what cannot be called.
+    """
+    if function is None:
+        return lambda f: jit(f, fullgraph=fullgraph, disable=disable)
+    if not callable(function):
+        raise ArgumentError(f"jit: a {type(function).__name__} was given, expected a function")
+    return Jitted(function, fullgraph, disable)
+

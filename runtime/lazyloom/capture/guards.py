@@ -1,0 +1,598 @@
+"""Checks of the host's state: what a captured call rests on is as it was when it was recorded.
+
+Each check holds a container and what was in it. The usual case, the very same objects, costs a
+comparison of pointers each; numbers and strings that are other objects are compared by type and
+bits.
+"""
+
+from __future__ import annotations
+
+import struct
+from types import MethodType
+from typing import Any, Final, final
+
+from ..tensor.tensor import Storage, Tensor
+from ..tensor.views import ViewStep
+from ..types import TensorType
+
+
+class Missing:
+    """Stands for an attribute or a name that is not there."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Final = Missing()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are one: an object, or immutable ones equal in type and bits."""
+    if a is b:
+        return True
+    if isinstance(b, Replaced):
+        return b.fits(a)
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is float:
+        return struct.pack("<d", a) == struct.pack("<d", b)
+    if kind is complex:
+        return struct.pack("<dd", a.real, a.imag) == struct.pack("<dd", b.real, b.imag)
+    if kind in _PLAIN:
+        return bool(a == b)
+    if isinstance(a, tuple):
+        if len(a) != len(b):
+            return False
+        return all(map(same, a, b))
+    if kind is MethodType:
+        return a.__self__ is b.__self__ and a.__func__ is b.__func__
+    if kind is slice:
+        return same(a.start, b.start) and same(a.stop, b.stop) and same(a.step, b.step)
+    return False
+
+
+_PLAIN: Final = frozenset({int, bool, str, bytes, range})
+
+
+@final
+class Replaced:
+    """Stands for a tensor that each call puts another one in the place of.
+
+    Attributes:
+        cls, type: the tensor's.
+        requires_grad: of its contents.
+    """
+
+    __slots__ = ("cls", "type", "requires_grad")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.cls: Final[Any] = type(tensor)
+        self.type: Final[TensorType] = tensor.tensor_type
+        self.requires_grad: Final[bool] = tensor.value.requires_grad
+
+    def fits(self, found: Any) -> bool:
+        return bool(
+            type(found) is self.cls and found.tensor_type is self.type and not found.view_steps
+            and not found.slow_path and not attributes_of(found)
+            and found.value.requires_grad is self.requires_grad)
+
+    def __repr__(self) -> str:
+        return f"a tensor of type {self.type.text}"
+
+
+def attributes_of(x: Any) -> Any:
+    """The ``__dict__`` of an object, or None."""
+    return getattr(x, "__dict__", None)
+
+
+def shown(x: Any) -> str:
+    """A value for people to read, in a few words."""
+    if isinstance(x, Tensor):
+        return f"a tensor of type {x.tensor_type.text}"
+    text = repr(x)
+    return text if len(text) <= 60 else f"a {type(x).__name__}"
+
+
+class Check:
+    """A container and what was in it.
+
+    Attributes:
+        path: how the function reaches it.
+        keys, values: what was in it.
+    """
+
+    path: str
+    keys: tuple[Any, ...]
+    values: list[Any]
+
+    def __init__(self, path: str, keys: tuple[Any, ...], values: list[Any]) -> None:
+        self.path = path
+        self.keys = keys
+        self.values = values
+
+    def holds(self) -> bool:
+        """Whether it is as it was."""
+        raise AssertionError("a check says how it looks")
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        """Keys and values as they are."""
+        raise AssertionError("a check says what there is")
+
+    def put(self, key: Any, value: Any) -> None:
+        """Put a value in."""
+        raise AssertionError("a check says how to put something in")
+
+    def name_of(self, key: Any) -> str:
+        return f"{self.path}.{key}"
+
+    def why(self) -> str:
+        """What is not as it was; "" if nothing."""
+        keys, values = self.now()
+        before = dict(zip(map(repr, self.keys), zip(self.keys, self.values)))
+        after = dict(zip(map(repr, keys), zip(keys, values)))
+        for name, (key, value) in before.items():
+            if name not in after:
+                return f"{self.name_of(key)} was {shown(value)} and is gone"
+            if not same(after[name][1], value):
+                return f"{self.name_of(key)} was {shown(value)} and is {shown(after[name][1])}"
+        for name, (key, value) in after.items():
+            if name not in before:
+                return f"{self.name_of(key)} is new: {shown(value)}"
+        return "" if self.holds() else f"{self.path} is another object or in another order"
+
+
+@final
+class DictItems(Check):
+    """Items of a dict, in their order."""
+
+    items: dict[Any, Any]
+
+    def __init__(self, path: str, items: dict[Any, Any]) -> None:
+        super().__init__(path, tuple(items), list(items.values()))
+        self.items = items
+
+    def holds(self) -> bool:
+        return same_items(self.items, self.keys, self.values)
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return tuple(self.items), list(self.items.values())
+
+    def put(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+    def name_of(self, key: Any) -> str:
+        return f"{self.path}[{key!r}]" if isinstance(key, (str, int)) else f"{self.path}[...]"
+
+
+def same_items(items: dict[Any, Any], keys: tuple[Any, ...], values: list[Any]) -> bool:
+    if len(items) != len(values):
+        return False
+    for i, (key, value) in enumerate(items.items()):
+        if key is not keys[i] and not same(key, keys[i]):
+            return False
+        if value is not values[i] and not same(value, values[i]):
+            return False
+    return True
+
+
+@final
+class Attributes(Check):
+    """The ``__dict__`` of an object, and its class."""
+
+    owner: Any
+    cls: Any
+    items: dict[Any, Any]
+    ignored: frozenset[str]
+
+    def __init__(self, path: str, owner: Any, ignored: frozenset[str]) -> None:
+        self.owner = owner
+        self.cls = type(owner)
+        self.items = owner.__dict__
+        self.ignored = ignored
+        keys, values = self._kept()
+        super().__init__(path, keys, values)
+
+    def _kept(self) -> tuple[tuple[Any, ...], list[Any]]:
+        keys: list[Any] = []
+        values: list[Any] = []
+        for key, value in self.owner.__dict__.items():
+            if key not in self.ignored:
+                keys.append(key)
+                values.append(value)
+        return tuple(keys), values
+
+    def holds(self) -> bool:
+        owner = self.owner
+        if type(owner) is not self.cls or owner.__dict__ is not self.items:
+            return False
+        if not self.ignored:
+            return same_items(self.items, self.keys, self.values)
+        i = 0
+        n = len(self.values)
+        for key, value in self.items.items():
+            if key in self.ignored:
+                continue
+            if i >= n:
+                return False
+            if key is not self.keys[i] and not same(key, self.keys[i]):
+                return False
+            if value is not self.values[i] and not same(value, self.values[i]):
+                return False
+            i += 1
+        return i == n
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return self._kept()
+
+    def put(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+
+@final
+class NamedAttributes(Check):
+    """Those of the ``__dict__`` of an object that code names, and how many there are."""
+
+    owner: Any
+    cls: Any
+    items: dict[Any, Any]
+    count: int
+
+    def __init__(self, path: str, owner: Any, names: set[str]) -> None:
+        self.owner = owner
+        self.cls = type(owner)
+        self.items = owner.__dict__
+        self.count = len(self.items)
+        keys = tuple([key for key in self.items if key in names])
+        super().__init__(path, keys, [self.items[key] for key in keys])
+
+    def holds(self) -> bool:
+        owner = self.owner
+        items = self.items
+        if type(owner) is not self.cls or owner.__dict__ is not items or len(items) != self.count:
+            return False
+        values = self.values
+        for i, key in enumerate(self.keys):
+            found = items.get(key, MISSING)
+            if found is not values[i] and not same(found, values[i]):
+                return False
+        return True
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        items = self.owner.__dict__
+        keys = tuple([key for key in self.keys if key in items])
+        return keys, [items[key] for key in keys]
+
+    def put(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+
+@final
+class Slots(Check):
+    """Attributes of an object by name."""
+
+    owner: Any
+    cls: Any
+
+    def __init__(self, path: str, owner: Any, names: tuple[str, ...]) -> None:
+        super().__init__(path, names, [getattr(owner, name, MISSING) for name in names])
+        self.owner = owner
+        self.cls = type(owner)
+
+    def holds(self) -> bool:
+        owner = self.owner
+        if type(owner) is not self.cls:
+            return False
+        values = self.values
+        for i, name in enumerate(self.keys):
+            found = getattr(owner, name, MISSING)
+            if found is not values[i] and not same(found, values[i]):
+                return False
+        return True
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return self.keys, [getattr(self.owner, name, MISSING) for name in self.keys]
+
+    def put(self, key: Any, value: Any) -> None:
+        setattr(self.owner, key, value)
+
+
+@final
+class Names(Check):
+    """Names of a namespace: globals of a function with builtins behind them, or of a class."""
+
+    items: dict[str, Any]
+    behind: dict[str, Any]
+
+    def __init__(
+        self, path: str, items: dict[str, Any], names: tuple[str, ...], behind: dict[str, Any]
+    ) -> None:
+        self.items = items
+        self.behind = behind
+        super().__init__(path, names, [self._get(name) for name in names])
+
+    def _get(self, name: str) -> Any:
+        found = self.items.get(name, MISSING)
+        return self.behind.get(name, MISSING) if found is MISSING else found
+
+    def holds(self) -> bool:
+        items = self.items
+        values = self.values
+        for i, name in enumerate(self.keys):
+            found = items.get(name, MISSING)
+            if found is MISSING:
+                found = self.behind.get(name, MISSING)
+            if found is not values[i] and not same(found, values[i]):
+                return False
+        return True
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return self.keys, [self._get(name) for name in self.keys]
+
+    def put(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+
+@final
+class ClassNames(Check):
+    """What a class defines, by identity."""
+
+    cls: Any
+
+    def __init__(self, path: str, cls: Any) -> None:
+        self.cls = cls
+        keys, values = self._kept()
+        super().__init__(path, keys, values)
+
+    def _kept(self) -> tuple[tuple[Any, ...], list[Any]]:
+        keys: list[Any] = []
+        values: list[Any] = []
+        for key, value in self.cls.__dict__.items():
+            if key not in _OF_CLASSES:
+                keys.append(key)
+                values.append(value)
+        return tuple(keys), values
+
+    def holds(self) -> bool:
+        i = 0
+        n = len(self.values)
+        for key, value in self.cls.__dict__.items():
+            if key in _OF_CLASSES:
+                continue
+            if i >= n or key != self.keys[i]:
+                return False
+            if value is not self.values[i] and not same(value, self.values[i]):
+                return False
+            i += 1
+        return i == n
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return self._kept()
+
+    def put(self, key: Any, value: Any) -> None:
+        setattr(self.cls, key, value)
+
+
+#: of a class, what says nothing about what its instances do
+_OF_CLASSES: Final = frozenset({
+    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
+    "__parameters__", "__orig_bases__", "__firstlineno__", "__static_attributes__",
+    "__abstractmethods__", "_abc_impl", "__slots__", "__annotate_func__"})
+
+
+@final
+class ListItems(Check):
+    """Items of a list or deque."""
+
+    items: Any
+
+    def __init__(self, path: str, items: Any) -> None:
+        super().__init__(path, tuple(range(len(items))), list(items))
+        self.items = items
+
+    def holds(self) -> bool:
+        values = self.values
+        if len(self.items) != len(values):
+            return False
+        for i, found in enumerate(self.items):
+            if found is not values[i] and not same(found, values[i]):
+                return False
+        return True
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return tuple(range(len(self.items))), list(self.items)
+
+    def put(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+    def name_of(self, key: Any) -> str:
+        return f"{self.path}[{key}]"
+
+
+@final
+class Cell(Check):
+    """What a function's closure holds under a name."""
+
+    cell: Any
+
+    def __init__(self, path: str, cell: Any) -> None:
+        self.cell = cell
+        super().__init__(path, ("",), [self._get()])
+
+    def _get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def holds(self) -> bool:
+        found = self._get()
+        return found is self.values[0] or same(found, self.values[0])
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return ("",), [self._get()]
+
+    def put(self, key: Any, value: Any) -> None:
+        self.cell.cell_contents = value
+
+    def name_of(self, key: Any) -> str:
+        return self.path
+
+
+@final
+class SetItems(Check):
+    """The members of a set: numbers and strings."""
+
+    items: Any
+    copy: Any
+
+    def __init__(self, path: str, items: Any) -> None:
+        self.items = items
+        self.copy = frozenset(items)
+        super().__init__(path, (), [])
+
+    def holds(self) -> bool:
+        return len(self.items) == len(self.copy) and bool(self.items == self.copy)
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return (), [] if self.holds() else [self.items]
+
+    def why(self) -> str:
+        return "" if self.holds() else f"{self.path} has other members"
+
+
+@final
+class WeakTarget(Check):
+    """What a weak reference leads to."""
+
+    reference: Any
+    target: int
+
+    def __init__(self, path: str, reference: Any) -> None:
+        self.reference = reference
+        self.target = id(reference())
+        super().__init__(path, (), [])
+
+    def holds(self) -> bool:
+        return id(self.reference()) == self.target
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return (), []
+
+    def why(self) -> str:
+        return "" if self.holds() else f"{self.path} leads elsewhere, or nowhere"
+
+
+@final
+class Data(Check):
+    """The bytes of a small NumPy array."""
+
+    array: Any
+    data: bytes
+
+    def __init__(self, path: str, array: Any) -> None:
+        self.array = array
+        self.data = array.tobytes()
+        super().__init__(path, (), [array.shape, array.dtype, array.strides])
+
+    def holds(self) -> bool:
+        array = self.array
+        return bool(
+            array.shape == self.values[0] and array.dtype == self.values[1]
+            and array.strides == self.values[2] and array.tobytes() == self.data)
+
+    def now(self) -> tuple[tuple[Any, ...], list[Any]]:
+        return (), []
+
+    def why(self) -> str:
+        return "" if self.holds() else f"{self.path} holds other numbers"
+
+
+@final
+class TensorIs:
+    """A tensor that is always the same one, with what of it is no data."""
+
+    __slots__ = ("path", "tensor", "cls", "type", "steps", "shared", "detached", "slow",
+                 "strides", "offset")
+
+    def __init__(self, path: str, tensor: Tensor) -> None:
+        self.path: Final[str] = path
+        self.tensor: Final[Tensor] = tensor
+        self.cls: Final[Any] = type(tensor)
+        self.type: Final[TensorType] = tensor.tensor_type
+        self.steps: Final[tuple[ViewStep, ...]] = tensor.view_steps
+        self.shared: Storage | None = tensor.shared
+        self.detached: Final[bool] = tensor.detached
+        self.slow: Final[bool] = tensor.slow_path
+        self.strides: Final[tuple[int, ...] | None] = tensor.element_strides
+        self.offset: Final[int] = tensor.element_offset
+
+    def holds(self) -> bool:
+        t = self.tensor
+        return (
+            t.tensor_type is self.type and type(t) is self.cls and t.view_steps is self.steps
+            and t.detached == self.detached and t.slow_path == self.slow
+            and t.element_strides == self.strides and t.element_offset == self.offset)
+
+    def why(self) -> str:
+        if self.holds():
+            return ""
+        return f"{self.path} was a tensor of type {self.type.text} and is {shown(self.tensor)}" if (
+            self.type is not self.tensor.tensor_type) else f"{self.path} is laid out otherwise"
+
+
+@final
+class Guards:
+    """All checks of the state that is the same objects at every call."""
+
+    __slots__ = ("checks", "tensors", "groups")
+
+    def __init__(self, checks: list[Check], tensors: list[TensorIs]) -> None:
+        self.checks: Final[list[Check]] = checks
+        self.tensors: Final[list[TensorIs]] = tensors
+        #: which tensors share storage
+        self.groups: list[int] = pattern(tensors)
+
+    def hold(self) -> bool:
+        """Whether everything is as it was."""
+        for check in self.checks:
+            if not check.holds():
+                return False
+        shared = True
+        for t in self.tensors:
+            if not t.holds():
+                return False
+            if t.tensor.shared is not t.shared:
+                shared = False
+        if not shared:
+            if pattern(self.tensors) != self.groups:
+                return False
+            for t in self.tensors:
+                t.shared = t.tensor.shared
+        return True
+
+    def why(self) -> str:
+        """The first thing that is not as it was; "" if all is."""
+        for check in self.checks:
+            found = check.why()
+            if found:
+                return found
+        for t in self.tensors:
+            found = t.why()
+            if found:
+                return found
+        return "" if pattern(self.tensors) == self.groups else (
+            "other tensors share their memory than did")
+
+    def storages(self) -> list[Any]:
+        return [t.shared for t in self.tensors if t.shared is not None]
+
+
+def pattern(tensors: list[TensorIs]) -> list[int]:
+    """The number of the first tensor that shares each one's storage."""
+    first: dict[Storage, int] = {}
+    found: list[int] = []
+    for k, t in enumerate(tensors):
+        shared = t.tensor.shared
+        found.append(k if shared is None else first.setdefault(shared, k))
+    return found

@@ -1,0 +1,294 @@
+"""What a call recorded, kept to be recorded or run again over other data.
+
+A :class:`Template` is made of the pending nodes that a call left behind: ops over numbered
+*sources*, the values that were there when it began. :meth:`Template.record` records the ops again
+in one loop. A :class:`Recipe` goes further for calls whose work runs at once: it has the plan of
+such a run, so that the next one needs only its data, a node for each result, and the dispatch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+from ..compiled import mypyc_attr
+from ..dtypes import DType
+from ..trace import graph
+from ..trace.graph import DEAD, PENDING, Node, Value
+from ..trace.recording import record_spec
+from ..trace.scalars import Scalar
+from ..trace.source import Site
+
+#: what an operand of a template is
+RESULT: Final = 0
+SOURCE: Final = 1
+CONSTANT: Final = 2
+
+
+class NotCapturable(Exception):
+    """A call cannot be captured, for this reason at that place."""
+
+    def __init__(self, reason: str, site: object = None, retry: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.site = site
+        #: the next call may be: what stands in the way is that of a first call
+        self.retry = retry
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Ref:
+    """An operand: a result of an earlier op, a source or a constant.
+
+    Attributes:
+        kind: RESULT, SOURCE or CONSTANT.
+        number: of the op, source or constant.
+        index: which result of an op.
+        flows: whether a gradient flows to it.
+    """
+
+    __slots__ = ("kind", "number", "index", "flows")
+
+    def __init__(self, kind: int, number: int, index: int, flows: bool) -> None:
+        self.kind: Final[int] = kind
+        self.number: Final[int] = number
+        self.index: Final[int] = index
+        self.flows: Final[bool] = flows
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Draw:
+    """A run-time number that counts the draws of a generator: so many after the first."""
+
+    __slots__ = ("generator", "offset", "dtype")
+
+    def __init__(self, generator: int, offset: int, dtype: DType) -> None:
+        self.generator: Final[int] = generator
+        self.offset: Final[int] = offset
+        self.dtype: Final[DType] = dtype
+
+    def scalar(self, numbers: list[int]) -> Scalar:
+        return Scalar((numbers[self.generator] + self.offset) & 0xFFFFFFFF, self.dtype)
+
+
+@final
+class Root:
+    """A value that the call left behind.
+
+    Attributes:
+        ref: which it is.
+        requires_grad: whether a gradient flows through it.
+        token: of a leaf of the tape, where its gradient goes, else None.
+        live: the gradient would flow on into the call.
+    """
+
+    __slots__ = ("ref", "requires_grad", "token", "live")
+
+    def __init__(self, ref: Ref, requires_grad: bool, token: Any, live: bool) -> None:
+        self.ref: Final[Ref] = ref
+        self.requires_grad: Final[bool] = requires_grad
+        self.token: Final[Any] = token
+        self.live: Final[bool] = live
+
+
+def with_gradient(value: Value, flows: bool) -> Value:
+    """The same data as a value through which a gradient flows, or does not."""
+    if value.requires_grad == flows:
+        return value
+    with graph.trace.lock:
+        return graph.hold(value.node, value.index, flows)
+
+
+@final
+class Template:
+    """The ops that a call recorded, in their order.
+
+    Attributes:
+        shells: a node for each op that stands for it in plans: spec, types, place, uses.
+        operands: of each op, its operands: a Ref, a Scalar, a Draw or None.
+        roots: the values that the call left behind.
+        constants: values that it made of data of the host, or found.
+        draws: whether random numbers are drawn.
+    """
+
+    __slots__ = ("shells", "sites", "operands", "roots", "constants", "freed", "draws", "live",
+                 "fallible")
+
+    def __init__(self) -> None:
+        self.shells: list[Node] = []
+        self.sites: list[Site] = []
+        self.operands: list[list[Any]] = []
+        self.roots: list[Root] = []
+        self.constants: list[Value] = []
+        #: ops whose tape a backward pass inside the call freed
+        self.freed: list[int] = []
+        self.draws: bool = False
+        #: whether gradients may flow from outside into the call
+        self.live: bool = False
+        #: an op may fail while it runs, or has an effect: it is planned anew each time
+        self.fallible: bool = False
+
+    def record(self, sources: list[Value], numbers: list[int]) -> list[Value]:
+        """Record the ops anew; the values of :attr:`roots`.
+
+        Args:
+            sources: the sources' current contents.
+            numbers: of each generator, the number of its next draw.
+        """
+        made: list[list[Value]] = []
+        constants = self.constants
+        held = graph.cuts_held()
+        before = graph.set_grad_enabled(True)
+        graph.hold_cuts(True)
+        try:
+            for k, shell in enumerate(self.shells):
+                operands: list[Any] = []
+                for item in self.operands[k]:
+                    if isinstance(item, Ref):
+                        if item.kind == RESULT:
+                            value = made[item.number][item.index]
+                        elif item.kind == SOURCE:
+                            value = sources[item.number]
+                        else:
+                            value = constants[item.number]
+                        if value.requires_grad != item.flows:
+                            value = with_gradient(value, item.flows)
+                        operands.append(value)
+                    elif isinstance(item, Draw):
+                        operands.append(item.scalar(numbers))
+                    else:
+                        operands.append(item)
+                spec = shell.spec
+                assert spec is not None
+                found: Any = record_spec(spec, operands, False, self.sites[k])
+                made.append(list(found) if isinstance(found, tuple) else [found])
+        finally:
+            graph.hold_cuts(held)
+            graph.set_grad_enabled(before)
+        for k in self.freed:
+            made[k][0].node.freed = True
+        return [self._root(root, made, sources) for root in self.roots]
+
+    def _root(self, root: Root, made: list[list[Value]], sources: list[Value]) -> Value:
+        ref = root.ref
+        if ref.kind == RESULT:
+            value = made[ref.number][ref.index]
+            if root.token is not None:
+                return value.as_leaf(root.token)
+        elif ref.kind == SOURCE:
+            value = sources[ref.number]
+        else:
+            value = self.constants[ref.number]
+        return with_gradient(value, root.requires_grad)
+
+
+def template_of(
+    roots: list[Value], start: int, sources: dict[tuple[Node, int], int],
+    draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
+) -> Template:
+    """The template of what was recorded after the node of a number.
+
+    Args:
+        roots: the values that the call left behind.
+        start: the number of the newest node before the call.
+        sources: the number of each value that was there before.
+        draws: of the keys of generators, the number of the generator and of its first draw.
+        kept: values from before that are no source and never change.
+
+    Raises NotCapturable for what was computed already, or comes from nowhere known.
+    """
+    inside: dict[Node, int] = {}
+    stack = [v.node for v in roots]
+    while stack:
+        n = stack.pop()
+        if n in inside or n.seq <= start or n.spec is None:
+            continue
+        if n.state != PENDING:
+            op = n.spec.op.name
+            raise NotCapturable(
+                f"the result of {op} was computed inside the call: something read it, or "
+                "what depends on it", n.site)
+        if n.rule is not None:
+            raise NotCapturable("it has a derivative given by a function of the host", n.site)
+        inside[n] = 0
+        for m in n.inputs:
+            if isinstance(m, Node):
+                stack.append(m)
+    found = Template()
+    order = sorted(inside, key=graph.by_sequence)
+    constants: dict[tuple[Node, int], int] = {}
+
+    def ref(m: Node, index: int, flows: bool) -> Ref:
+        if m in inside:
+            return Ref(RESULT, inside[m], index, flows)
+        source = sources.get((m, index))
+        if source is not None:
+            return Ref(SOURCE, source, index, flows)
+        if m.spec is not None or (m.seq <= start and (m, index) not in kept):
+            raise NotCapturable(
+                f"a {m.types[index].text} from before the call is used that no tensor which is "
+                "known to it holds", m.site, True)
+        known = constants.get((m, index))
+        if known is None:
+            known = constants[(m, index)] = len(found.constants)
+            with graph.trace.lock:
+                found.constants.append(graph.hold(m, index, False))
+        return Ref(CONSTANT, known, index, flows)
+
+    for k, n in enumerate(order):
+        inside[n] = k
+        spec = n.spec
+        assert spec is not None
+        items: list[Any] = []
+        draw: tuple[int, int] | None = None
+        for position, m in enumerate(n.inputs):
+            if isinstance(m, Node):
+                index = 0 if n.indices is None else n.indices[position]
+                items.append(ref(m, index, bool(n.grad_mask >> position & 1)))
+                if position == 0:
+                    draw = draws.get((m, index))
+            elif draw is not None and isinstance(m, Scalar):
+                generator, first = draw
+                found.draws = True
+                items.append(Draw(generator, int(m.number) - (first & 0xFFFFFFFF), m.type.dtype))
+            else:
+                items.append(m)
+        if spec.effect:
+            raise NotCapturable(f"{spec.op.name} has an effect outside", n.site)
+        if spec.fallible:
+            found.fallible = True
+        shell = Node(spec, (), None, n.types, 0, n.place, n.offset)
+        shell.state = DEAD
+        shell.tracked, shell.grad_mask, shell.freed = n.tracked, n.grad_mask, n.freed
+        found.shells.append(shell)
+        found.sites.append(n.site)
+        found.operands.append(items)
+        if n.freed:
+            found.freed.append(k)
+    for v in roots:
+        n = v.node
+        own = n in inside
+        token = n.token if own and v.requires_grad else None
+        live = own and v.requires_grad and token is None and not n.freed
+        found.live = found.live or live
+        found.roots.append(Root(ref(n, v.index, v.requires_grad), v.requires_grad, token, live))
+    return found
+
+
+def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:
+    """A node recorded since then whose result something unknown holds on to, if there is one."""
+    known = {v.node for v in roots}
+    with graph.trace.lock:
+        graph.drain()
+        for component in graph.trace.components:
+            if component.thread != thread:
+                continue
+            for n in component.nodes:
+                if n.state == PENDING and n.seq > start and n not in known and (
+                    n.handles > 0 or n.spec is not None and n.spec.effect
+                ):
+                    return n
+    return None
+
+

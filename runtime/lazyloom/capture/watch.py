@@ -1,0 +1,167 @@
+"""Watching a call: which code it runs, and which functions in C the user's code calls."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import os
+import sys
+import types
+from typing import Any, Final
+
+from ..counters import counters
+from ..trace.source import Site
+from .state import LIBRARIES, Code, is_library
+
+_PURE_BUILTINS: Final = frozenset({
+    "abs", "all", "any", "bin", "callable", "chr", "divmod", "format", "getattr", "hasattr",
+    "hash", "hex", "isinstance", "issubclass", "len", "max", "min", "oct", "ord", "pow", "repr",
+    "round", "setattr", "sorted", "sum", "__build_class__", "ascii"})
+_PURE_METHODS: Final[dict[type, frozenset[str]]] = {
+    str: frozenset(n for n in dir(str)),
+    bytes: frozenset(n for n in dir(bytes)),
+    int: frozenset(n for n in dir(int)),
+    float: frozenset(n for n in dir(float)),
+    complex: frozenset(n for n in dir(complex)),
+    tuple: frozenset(n for n in dir(tuple)),
+    range: frozenset(n for n in dir(range)),
+    frozenset: frozenset(n for n in dir(frozenset)),
+    slice: frozenset(n for n in dir(slice)),
+}
+#: what changes a container is seen by comparing the state before and after, or dies with the call
+#: these are given names of attributes
+_DYNAMIC: Final = (getattr, setattr, hasattr)
+_CONTAINERS: Final = (dict, list, set)
+_PURE_MODULES: Final = frozenset({"math", "cmath", "_operator", "_functools", "_collections",
+                                  "_abc", "_struct"})
+_MATH: Final = frozenset(id(getattr(m, n)) for m in (math, operator) for n in dir(m))
+
+
+def _impure(function: Any) -> bool:
+    """Whether a function in C may do or read what no comparison of states shows."""
+    name = getattr(function, "__name__", "")
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, types.ModuleType):
+        if owner.__name__ == "builtins":
+            return name not in _PURE_BUILTINS
+        return owner.__name__ not in _PURE_MODULES and id(function) not in _MATH and (
+            owner.__name__.split(".")[0] not in ("lazyloom",))
+    if owner is None:
+        of = getattr(function, "__objclass__", None)
+        if of is None:
+            module = getattr(function, "__module__", None) or ""
+            return module.split(".")[0] not in ("lazyloom", "builtins") and (
+                module not in _PURE_MODULES)
+        if name in _TAKES_APART:
+            return True
+        return not (issubclass(of, _CONTAINERS) or _pure_method(of, name) or of is type
+                    or of is object or of.__module__.split(".")[0] == "lazyloom")
+    if isinstance(owner, type):
+        return owner not in (dict, int, float, str, bytes, object, type, tuple, list, set) and (
+            owner.__module__.split(".")[0] not in (
+                "lazyloom", "lazyloom_torch", "lazyloom_numpy"))
+    if isinstance(owner, _CONTAINERS) or type(owner).__module__.split(".")[0] in (
+        "lazyloom", "lazyloom_torch", "lazyloom_numpy", "collections"
+    ):
+        return False
+    if name in ("__init__", "__setattr__", "__getattribute__", "__init_subclass__", "__new__"):
+        return not type(owner).__flags__ & (1 << 9)
+    return not _pure_method(type(owner), name)
+
+
+def _pure_method(cls: type, name: str) -> bool:
+    return any(name in names for base, names in _PURE_METHODS.items() if issubclass(cls, base))
+
+
+#: methods of any object that read all of its attributes
+_TAKES_APART: Final = frozenset({"__reduce__", "__reduce_ex__", "__dir__", "__getstate__"})
+
+
+class Watch:
+    """What happened in a call.
+
+    Attributes:
+        code: the user's code that ran.
+        impure: the first call of a function in C that may do or read anything, as (what, site).
+        read: where a value was first read, or None.
+        frames: code of functions that were made outside, with variables of their closures.
+    """
+
+    def __init__(self) -> None:
+        self.code = Code()
+        self.impure: tuple[str, Site] | None = None
+        self.read: Site | None = None
+        self._reads = counters["reads"]
+        self._before: Any = None
+        self._user: Site | None = None
+
+    def __enter__(self) -> Watch:
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        sys.setprofile(None)
+        self._look(None)
+
+    def _look(self, frame: types.FrameType | None) -> None:
+        if self.read is None and counters["reads"] != self._reads:
+            while frame is not None and is_library(frame.f_code.co_filename):
+                frame = frame.f_back
+            self.read = self._user if frame is None else Site(frame.f_code, frame.f_lasti)
+
+    def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if event == "call":
+            if not _of_library(frame):
+                self.code.add(code, frame.f_globals)
+                if code.co_flags & 0x2A0 and self.impure is None and (
+                    code.co_name != "<genexpr>" and not _contextlib(frame)
+                ):
+                    self.impure = (
+                        f"{code.co_name} is a generator or coroutine", Site(code, 0))
+            return
+        if event == "c_call":
+            if _of_library(frame):
+                return
+            self._user = Site(code, frame.f_lasti)
+            if arg in _DYNAMIC:
+                self.code.dynamic = True
+            if self.impure is None and _impure(arg) and not code.co_filename.endswith(
+                ("contextlib.py", "functools.py", "collections/__init__.py", "abc.py")
+            ):
+                name = getattr(arg, "__qualname__", None) or repr(arg)
+                module = getattr(arg, "__module__", None)
+                self.impure = (
+                    f"{module + '.' if module and module != 'builtins' else ''}{name} was called, "
+                    "which may have an effect or give something else each time",
+                    Site(code, frame.f_lasti))
+            return
+        self._look(frame)
+
+
+@functools.cache
+def is_borrowed(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package, and works for who calls it."""
+    return file.startswith((_STANDARD, "<frozen")) or f"{os.sep}site-packages{os.sep}" in file
+
+
+_STANDARD: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+
+def _of_library(frame: types.FrameType) -> bool:
+    """Whether a frame is Lazyloom's or a frontend's, or works for one."""
+    at: types.FrameType | None = frame
+    while at is not None:
+        file = at.f_code.co_filename
+        if is_library(file) or str(at.f_globals.get("__name__")).split(".")[0] in LIBRARIES:
+            return True
+        if not is_borrowed(file):
+            return False
+        at = at.f_back
+    return False
+
+
+def _contextlib(frame: types.FrameType) -> bool:
+    back = frame.f_back
+    return back is not None and back.f_code.co_filename.endswith("contextlib.py")
