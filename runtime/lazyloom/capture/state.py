@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import builtins
 import collections
-import dis
 import enum
 import functools
 import re
@@ -133,6 +132,8 @@ class Code:
         self.names |= {c for c in code.co_consts if isinstance(c, str)}
         if "__dict__" in self.names:
             self.dynamic = True
+        import dis  # slow to import, and for this alone
+
         names: set[str] = set()
         for instruction in dis.get_instructions(code):
             if instruction.opname in _GLOBAL:
