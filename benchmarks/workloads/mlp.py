@@ -48,7 +48,7 @@ def turns(step: Callable[[Any], Any], batches: Sequence[Any], read: bool,
 def with_torch(torch: Any, read: bool, compile: bool = False,
                each: Callable[[], Any] = lambda: None,
                finish: Callable[[Any], Any] = lambda loss: loss.item(),
-               device: str | None = None) -> Turn:  # fmt: skip
+               device: str | None = None, whole: bool = False) -> Turn:  # fmt: skip
     """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
     nn, F = torch.nn, torch.nn.functional
     weights, batches = start()
@@ -73,14 +73,20 @@ def with_torch(torch: Any, read: bool, compile: bool = False,
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
     run = torch.compile(model) if compile else model
 
-    def step(batch: Any) -> Any:
-        x, y = batch
+    def update(x: Any, y: Any) -> Any:
         loss = F.cross_entropy(run(x), y)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        each()
         return loss.detach()
+
+    if whole:
+        update = torch.compile(update)
+
+    def step(batch: Any) -> Any:
+        loss = update(*batch)
+        each()
+        return loss
 
     return turns(step, data, read, finish)
 
@@ -95,6 +101,14 @@ def lazyloom_torch(read: bool, each_step: bool = False) -> Turn:
 
 def lazyloom_torch_synced(read: bool) -> Turn:
     return lazyloom_torch(read, each_step=True)
+
+
+def lazyloom_torch_captured(read: bool) -> Turn:
+    import lazyloom
+    import lazyloom_torch as torch
+
+    return with_torch(torch, read, whole=True,
+                      finish=lambda loss: (lazyloom.sync(), loss.item()))  # fmt: skip
 
 
 def torch_eager(read: bool) -> Turn:
@@ -118,7 +132,11 @@ def torch_xla(read: bool) -> Turn:
     return with_torch(torch, read, each=torch_xla.sync, device="xla")
 
 
-def lazyloom_numpy(read: bool) -> Turn:
+def lazyloom_numpy_captured(read: bool) -> Turn:
+    return lazyloom_numpy(read, captured=True)
+
+
+def lazyloom_numpy(read: bool, captured: bool = False) -> Turn:
     import lazyloom
     import lazyloom_numpy as np
 
@@ -136,13 +154,19 @@ def lazyloom_numpy(read: bool) -> Turn:
 
     loss_and_gradients = lazyloom.value_and_grad(loss_of, argnums=tuple(range(len(SHAPES))))
 
-    def step(batch: Any) -> Any:
-        loss, gradients = loss_and_gradients(*parameters, *batch)
+    def update(x: Any, y: Any) -> Any:
+        loss, gradients = loss_and_gradients(*parameters, x, y)
         for parameter, momentum, gradient in zip(parameters, momenta, gradients):
             momentum *= MOMENTUM
             momentum += gradient
             parameter -= momentum * RATE
         return loss
+
+    if captured:
+        update = lazyloom.jit(update)
+
+    def step(batch: Any) -> Any:
+        return update(*batch)
 
     def finish(loss: Any) -> None:
         lazyloom.sync()
@@ -271,7 +295,9 @@ WORKLOAD = Workload(
         Contender(TORCH, "lazyloom", lazyloom_torch),
         Contender(TORCH + ", sync each step", "lazyloom", lazyloom_torch_synced,
                   only=["loss not read"]),
+        Contender(TORCH + ", captured", "lazyloom", lazyloom_torch_captured),
         Contender(NUMPY, "lazyloom", lazyloom_numpy),
+        Contender(NUMPY + ", captured", "lazyloom", lazyloom_numpy_captured),
         Contender(JAX, "jax", jax_jit),
         Contender("PyTorch eager", "torch", torch_eager),
         Contender("torch.compile", "torch", torch_compiled),

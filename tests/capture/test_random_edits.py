@@ -137,10 +137,13 @@ def play(seed, captured, count=40):
         if edited:
             name = choose.choice(list(actions))
             actions[name](world, choose.choice([0.25, 0.5, 0.75, 1.0, -0.0, 0.0]))
+        # a captured call is a program of its own; what is fused with it may differ in last bits
+        lazyloom.sync()
         how = choose.random() * (1 if number > 20 else 0.7)
         n = choose.choice([1, 1, 1, 2, 2.0]) if number % 7 > 3 else 1
         if how < 0.7:
             loss, found = world.step(world.x, n)
+            lazyloom.sync()
             trace.append((name, loss.numpy(), found["out"].numpy()))
         elif how < 0.85:
             with torch.no_grad():

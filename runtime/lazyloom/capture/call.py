@@ -1,4 +1,4 @@
-"""Recording a call so that it can run again, and running it."""
+"""Recording a call under watch, so that it can run again."""
 
 from __future__ import annotations
 
@@ -6,303 +6,41 @@ import gc
 from collections.abc import Callable
 from threading import get_ident
 from types import CodeType
-from typing import Any, Final
+from typing import Any
 
 from ..evaluate.evaluate import blind, evaluate, held_back
-from ..frontend import following, write
-from ..interrupts import Deferred
 from ..tensor.tensor import Tensor
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
-from ..trace.source import Site, user_site
+from ..trace.source import Site
 from . import environment
 from .arguments import TENSOR, Argument, argument_of
+from .captured import (
+    ARGUMENT,
+    FIXED,
+    KEY,
+    SLOT,
+    Captured,
+    Rebound,
+    Source,
+    contents,
+    groups_of,
+)
 from .guards import Check, Guards, Replaced, TensorIs, attributes_of, same, shown
 from .outputs import Known, Made, NewTensor, Output, output_of
-from .recipe import REASON, Recipe, buffer_of, run_nodes
+from .recipe import REASON
 from .state import Code, Snapshot, Walk
-from .template import CONSTANT, SOURCE, NotCapturable, Ref, Root, Template, left_behind, template_of
+from .template import (
+    SOURCE,
+    NotCapturable,
+    Ref,
+    Root,
+    Template,
+    left_behind,
+    settle_all,
+    template_of,
+)
 from .watch import Watch, is_borrowed
-
-#: which tensor a source is
-ARGUMENT: Final = 0
-FIXED: Final = 1
-SLOT: Final = 2
-KEY: Final = 3
-#: draws are counted modulo one more than this
-_ROUND: Final = 0xFFFFFFFF
-
-
-class Source:
-    """A tensor, or the key of a generator, whose contents a captured call uses.
-
-    Attributes:
-        kind: ARGUMENT (by number), FIXED (the tensor), SLOT (of a check, by key) or KEY.
-        base: the contents are those of the storage that the tensor is a view of.
-        requires_grad: of the contents.
-        written: the number of the root that it is overwritten with, -1 for none.
-        writes: how many writes that stands for.
-    """
-
-    __slots__ = ("kind", "number", "tensor", "check", "key", "base", "requires_grad", "written",
-                 "writes")
-
-    def __init__(self, kind: int, number: int = 0, tensor: Any = None, check: Any = None,
-                 key: Any = None, base: bool = False) -> None:  # fmt: skip
-        self.kind = kind
-        self.number = number
-        self.tensor = tensor
-        self.check: Check | None = check
-        self.key = key
-        self.base = base
-        self.requires_grad = False
-        self.written = -1
-        self.writes = 0
-
-
-def contents(tensor: Tensor, base: bool) -> Value:
-    """What a tensor holds, or the whole storage of which it is a view."""
-    if base:
-        shared = tensor.shared
-        assert shared is not None
-        return shared.value
-    return tensor.value
-
-
-def dispatch(values: list[Value]) -> None:
-    """Run what of some values is pending."""
-    for value in values:
-        if value.node.state == PENDING:
-            evaluate(value.node, REASON)
-
-
-class Prepared:
-    """A call that fits a capture: its tensors and their contents."""
-
-    __slots__ = ("tensors", "values", "numbers")
-
-    def __init__(self, tensors: list[Any], values: list[Value], numbers: list[int]) -> None:
-        self.tensors = tensors
-        self.values = values
-        self.numbers = numbers
-
-
-class Rebound:
-    """Places in which each call puts a new tensor.
-
-    Attributes:
-        places: (check, key) of each.
-        made: how the tensor is made.
-        source: the number of the source that stood there.
-    """
-
-    def __init__(self, places: list[tuple[Check, Any]], made: int, old: int) -> None:
-        self.places = places
-        self.made = made
-        self.old = old
-
-
-class Captured:
-    """A call that was recorded, with what it rests on."""
-
-    def __init__(self) -> None:
-        self.settings: tuple[Any, ...] = ()
-        self.args: list[Argument] = []
-        self.kwargs: dict[str, Argument] = {}
-        self.arg_groups: list[int] = []
-        self.guards: Guards = Guards([], [])
-        self.sources: list[Source] = []
-        #: sources whose contents were one value
-        self.equal: list[tuple[int, int]] = []
-        self.slot_groups: list[int] = []
-        self.generators: list[tuple[Any, Any, int]] = []
-        self.template: Template = Template()
-        self.made: list[Made] = []
-        self.rebound: list[Rebound] = []
-        self.output: Output = Output()
-        self.recipe: Recipe | None = None
-        self.name = ""
-
-    # -- whether a call fits ----------------------------------------------------------------
-
-    def match(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
-    ) -> Prepared | None:
-        """What a call is run with, if it fits."""
-        if len(args) != len(self.args) or len(kwargs) != len(self.kwargs):
-            return None
-        given: list[Tensor] = []
-        for argument, x in zip(self.args, args):
-            if not argument.fits(x, given):
-                return None
-        if kwargs:
-            for name, argument in self.kwargs.items():
-                if name not in kwargs or not argument.fits(kwargs[name], given):
-                    return None
-        if not same(settings, self.settings) or not self.guards.hold():
-            return None
-        if not self._apart(given):
-            return None
-        return self._fetch(given)
-
-    def _apart(self, given: list[Tensor]) -> bool:
-        """Whether the arguments share memory, among each other and with others, as they did."""
-        found: list[int] = []
-        known: list[Any] | None = None
-        for k, t in enumerate(given):
-            number = k
-            shared = t.shared
-            for j in range(k):
-                if given[j] is t or shared is not None and given[j].shared is shared:
-                    number = j
-                    break
-            if shared is not None and number == k:
-                if known is None:
-                    known = self.guards.storages()
-                for j, other in enumerate(known):
-                    if other is shared:
-                        number = -1 - j
-                        break
-            found.append(number)
-        return found == self.arg_groups
-
-    def _fetch(self, given: list[Tensor]) -> Prepared | None:
-        tensors: list[Any] = []
-        values: list[Value] = []
-        slots: list[Any] = []
-        for source in self.sources:
-            kind = source.kind
-            if kind == KEY:
-                generator, how, _ = self.generators[source.number]
-                tensors.append(None)
-                values.append(how.key(generator))
-                continue
-            if kind == ARGUMENT:
-                t = given[source.number]
-            elif kind == FIXED:
-                t = source.tensor
-            else:
-                check = source.check
-                assert check is not None
-                keys, found = check.now()
-                t = found[keys.index(source.key)]
-                slots.append(t)
-            value = contents(t, source.base)
-            if value.requires_grad != source.requires_grad or source.written >= 0 and (
-                t.shared is not None and not t.shared.writable
-            ):
-                return None
-            tensors.append(t)
-            values.append(value)
-        for a, b in self.equal:
-            if values[a].node is not values[b].node or values[a].index != values[b].index:
-                return None
-        if self.rebound and groups_of(slots) != self.slot_groups:
-            return None
-        for generator, how, draws in self.generators:
-            # where the count comes round the generator takes another key
-            if (how.number(generator) & _ROUND) + draws >= _ROUND:
-                return None
-        numbers: list[int] = []
-        for generator, how, draws in self.generators:
-            numbers.append(how.advance(generator, draws))
-        return Prepared(tensors, values, numbers)
-
-    def why(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
-    ) -> str:
-        """Why a call does not fit, in words."""
-        if len(args) != len(self.args) or set(kwargs) != set(self.kwargs):
-            return "it was given another number of arguments, or others by name"
-        for argument, x in zip(self.args, args):
-            found = argument.why(x)
-            if found:
-                return found
-        for name, argument in self.kwargs.items():
-            found = argument.why(kwargs[name])
-            if found:
-                return found
-        if not same(settings, self.settings):
-            pairs = [(a, b) for a, b in zip(self.settings, settings) if not same(a, b)]
-            return f"a setting was {pairs[0][0]!r} and is {pairs[0][1]!r}" if pairs else (
-                "the settings are others")
-        found = self.guards.why()
-        return found or "tensors share memory, require gradients or hold one value otherwise"
-
-    # -- running ------------------------------------------------------------------------------
-
-    def run(self, prepared: Prepared) -> Any:
-        """Do what the recorded call did; what it returns."""
-        template = self.template
-        values = prepared.values
-        if template.live or not template.shells:
-            with Deferred():
-                roots = template.record(values, prepared.numbers)
-                return self._finish(prepared, roots)
-        dispatch(values)
-        with Deferred():
-            recipe = self.recipe
-            if recipe is not None:
-                fed = recipe.prepare(values, prepared.numbers, user_site())
-                if fed is not None:
-                    values.clear()
-                    roots = fed.values
-                    fed.values = []
-                    try:
-                        result = self._finish(prepared, roots)
-                        roots.clear()
-                        prepared.tensors.clear()
-                    except BaseException:
-                        fed.undo()
-                        raise
-                    fed.run()
-                    return result
-            buffers = {(SOURCE, k): buffer_of(v) for k, v in enumerate(values)}
-            for k, v in enumerate(template.constants):
-                buffers[(CONSTANT, k)] = buffer_of(v)
-            roots = template.record(values, prepared.numbers)
-            values.clear()
-            nodes = [v.node for v in roots]
-            result = self._finish(prepared, roots)
-            roots.clear()
-            prepared.tensors.clear()
-        plan = run_nodes(nodes, user_site())
-        if plan is not None and not template.fallible:
-            found = Recipe(template, plan)
-            if found.complete(buffers, plan):
-                self.recipe = found
-        return result
-
-    def _finish(self, prepared: Prepared, roots: list[Value]) -> Any:
-        """Write what the call writes, and make what it returns."""
-        tensors = prepared.tensors
-        made: list[Any] = []
-        rebound = {r.made: r for r in self.rebound}
-        for k, how in enumerate(self.made):
-            place = rebound.get(k)
-            if place is None:
-                made.append(how.make(roots))
-            else:
-                made.append(following(tensors[place.old], roots[how.root]))
-        for k, source in enumerate(self.sources):
-            if source.written >= 0:
-                t: Tensor = tensors[k]
-                storage = t.shared
-                if storage is None:
-                    write(t, roots[source.written])
-                else:
-                    storage.replace(roots[source.written])
-                    storage.version += source.writes - 1
-        for r in self.rebound:
-            for check, key in r.places:
-                check.put(key, made[r.made])
-        return self.output.build(made, tensors)
-
-
-def groups_of(objects: list[Any]) -> list[int]:
-    """The number of the first object that each is."""
-    first: dict[int, int] = {}
-    return [first.setdefault(id(x), k) for k, x in enumerate(objects)]
 
 
 class Recording:
@@ -429,6 +167,7 @@ class Recording:
 
     def _build(self) -> Captured:
         found = Captured()
+        settle_all()
         after = self._walk()
         if not same(environment.current(), self.settings):
             raise NotCapturable("it changes a setting, such as the grad mode")
@@ -735,7 +474,7 @@ def _renumber(template: Template, numbers: dict[int, int]) -> None:
 
 def _renumber_output(output: Output, numbers: dict[int, int]) -> None:
     if isinstance(output, Known):
-        output.number = numbers[output.number]  # type: ignore[misc]
+        output.number = numbers[output.number]
     for part in getattr(output, "parts", ()):
         _renumber_output(part, numbers)
 

@@ -15,7 +15,8 @@ from ..trace import graph
 from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
 from . import environment
-from .call import Captured, Recording
+from .call import Recording
+from .captured import Captured
 from .state import Code, stands_for
 from .template import NotCapturable
 

@@ -55,7 +55,7 @@ class Known(Output):
     """A tensor that was there before: that of a source."""
 
     def __init__(self, number: int) -> None:
-        self.number: Final = number
+        self.number: int = number
 
     def build(self, tensors: list[Any], known: list[Any]) -> Any:
         return known[self.number]

@@ -14,6 +14,7 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..trace import graph
 from ..trace.graph import DEAD, PENDING, Node, Value
+from ..trace.following import following, settle
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
 from ..trace.source import Site
@@ -113,7 +114,7 @@ class Template:
     """
 
     __slots__ = ("shells", "sites", "operands", "roots", "constants", "freed", "draws", "live",
-                 "fallible")
+                 "apart")
 
     def __init__(self) -> None:
         self.shells: list[Node] = []
@@ -126,8 +127,9 @@ class Template:
         self.draws: bool = False
         #: whether gradients may flow from outside into the call
         self.live: bool = False
-        #: an op may fail while it runs, or has an effect: it is planned anew each time
-        self.fallible: bool = False
+        #: it is several programs, as an op may fail while it runs, or is the boundary of its own:
+        #: they are planned anew each time
+        self.apart: bool = False
 
     def record(self, sources: list[Value], numbers: list[int]) -> list[Value]:
         """Record the ops anew; the values of :attr:`roots`.
@@ -161,7 +163,8 @@ class Template:
                         operands.append(item)
                 spec = shell.spec
                 assert spec is not None
-                found: Any = record_spec(spec, operands, False, self.sites[k])
+                found: Any = record_spec(
+                    spec, operands, shell.boundary, self.sites[k])
                 made.append(list(found) if isinstance(found, tuple) else [found])
         finally:
             graph.hold_cuts(held)
@@ -257,9 +260,11 @@ def template_of(
         if spec.effect:
             raise NotCapturable(f"{spec.op.name} has an effect outside", n.site)
         if spec.fallible:
-            found.fallible = True
+            found.apart = True
         shell = Node(spec, (), None, n.types, 0, n.place, n.offset)
         shell.state = DEAD
+        shell.boundary = n.boundary
+        found.apart = found.apart or n.boundary
         shell.tracked, shell.grad_mask, shell.freed = n.tracked, n.grad_mask, n.freed
         found.shells.append(shell)
         found.sites.append(n.site)
@@ -274,6 +279,13 @@ def template_of(
         found.live = found.live or live
         found.roots.append(Root(ref(n, v.index, v.requires_grad), v.requires_grad, token, live))
     return found
+
+
+def settle_all() -> None:
+    """Make ordinary pending work of what is followed (:mod:`lazyloom.trace.following`)."""
+    with graph.trace.lock:
+        for follow in list(following.follows):
+            settle(follow.component)
 
 
 def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:
