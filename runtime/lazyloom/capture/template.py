@@ -13,8 +13,8 @@ from typing import Any, Final, final
 from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..trace import graph
-from ..trace.graph import DEAD, PENDING, Node, Value
 from ..trace.following import following, settle
+from ..trace.graph import DEAD, PENDING, Node, Value
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
 from ..trace.source import Site
