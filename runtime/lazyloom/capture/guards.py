@@ -414,10 +414,12 @@ class Cell(Check):
     """What a function's closure holds under a name."""
 
     cell: Any
+    name: str
 
     def __init__(self, path: str, cell: Any) -> None:
         self.cell = cell
-        super().__init__(path, ("",), [self._get()])
+        self.name = path
+        super().__init__(f"the variable {path}", ("",), [self._get()])
 
     def _get(self) -> Any:
         try:
@@ -436,7 +438,7 @@ class Cell(Check):
         self.cell.cell_contents = value
 
     def name_of(self, key: Any) -> str:
-        return self.path
+        return self.name
 
 
 @final

@@ -325,8 +325,8 @@ class Walk:
             self._check(Attributes(f"{path}", x, _ignored_of(type(x))), True)
 
     def _attributes(self, path: str, x: Any) -> None:
-        if hasattr(x, "__dict__"):
-            self._object(path, x, True)
+        if hasattr(x, "__dict__") and type(x) is not collections.OrderedDict:
+            self._object(f"{path}.__dict__", x, True)
 
     def _object(self, path: str, x: Any, named: bool) -> None:
         """An instance of a class that is written in Python."""

@@ -169,8 +169,10 @@ class Template:
         finally:
             graph.hold_cuts(held)
             graph.set_grad_enabled(before)
-        for k in self.freed:
-            made[k][0].node.freed = True
+        if self.freed:
+            with graph.trace.lock:
+                for k in self.freed:
+                    made[k][0].node.freed = True
         return [self._root(root, made, sources) for root in self.roots]
 
     def _root(self, root: Root, made: list[list[Value]], sources: list[Value]) -> Value:
