@@ -53,6 +53,7 @@ from .ops.spec import op as register_op
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import get_option, options, set_option
+from .tensor.apply import apply
 from .tensor.bounds import check_indices
 from .tensor.host import (
     dlpack_device,
@@ -63,7 +64,7 @@ from .tensor.host import (
     platform,
     to_dlpack,
 )
-from .tensor.tensor import Storage, Tensor, apply
+from .tensor.tensor import Storage, Tensor
 from .trace.custom_derivatives import custom
 from .trace.following import settle as _settle
 from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled

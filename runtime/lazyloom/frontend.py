@@ -25,7 +25,9 @@ from .tensor.operators import (
     set_operators,
 )
 from .tensor.parts import read_parts
-from .tensor.tensor import Alias, Storage, Tensor
+from .tensor.tensor import Alias, Storage, Tensor, aliasing, set_view
+from .tensor.tensor import hold as hold
+from .tensor.tensor import write as write
 from .tensor.views import (
     AsComplex,
     AsReal,
@@ -49,15 +51,6 @@ from .types import TensorType
 
 #: found once: the attribute of a class costs as much as making the tensor
 _new: Final[Any] = Tensor.__new__
-
-
-def hold(tensor: Tensor, value: Value) -> None:
-    """Let a tensor hold a value in a storage of its own, whatever it was before.
-
-    All of its attributes are as those of a new tensor; other tensors of its former storage keep
-    that. Also how a tensor made by ``Tensor.__new__(cls)`` gets its contents.
-    """
-    tensor._hold(value)
 
 
 def storage_of(tensor: Tensor) -> Storage:
@@ -95,7 +88,8 @@ def view_of_type(
     """
     made: Tensor = _new(cls)
     shared = tensor.shared
-    made._set(tensor._storage if shared is None else shared, tensor.view_steps + steps, tensor_type)
+    set_view(
+        made, tensor._storage if shared is None else shared, tensor.view_steps + steps, tensor_type)
     made.detached = tensor.detached
     state = tensor._alias_state
     owner = None if state is None else state.owner
@@ -122,7 +116,7 @@ def view_of_storage(
 
     All of its attributes are as those of a new tensor.
     """
-    tensor._set(storage, steps, tensor_type)
+    set_view(tensor, storage, steps, tensor_type)
 
 
 def share_view(tensor: Tensor, other: Tensor) -> None:
@@ -130,22 +124,13 @@ def share_view(tensor: Tensor, other: Tensor) -> None:
 
     It is detached if that is; its other attributes are as those of a new tensor.
     """
-    tensor._set(other._storage, other.view_steps, other.tensor_type)
+    set_view(tensor, other._storage, other.view_steps, other.tensor_type)
     tensor.detached = other.detached
 
 
 def detached_view(tensor: Tensor) -> Any:
     """A tensor of the same class and the same part of the same storage, without gradient."""
     return tensor._detached()
-
-
-def write(tensor: Tensor, value: Value) -> None:
-    """Replace the contents in place; every tensor of the same storage sees it.
-
-    Raises ArgumentError where ``value`` has not exactly the tensor's type, AliasError where a
-    view cannot be written or the function that :func:`lazyloom.vmap` maps did not make it.
-    """
-    tensor._write(value)
 
 
 def strides_for_broadcasts(tensor: Tensor) -> None:
@@ -168,7 +153,7 @@ def reread(tensor: Tensor) -> None:
 
     A storage's ``value`` may be set to one of the same data with another history of gradients.
     """
-    tensor._aliasing().version = -1
+    aliasing(tensor).version = -1
 
 
 def read_through(view: Tensor, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:

@@ -172,11 +172,17 @@ class Program:
 
 def run(seed: int, perturbed: float, steps: int, follow: bool) -> tuple[list[Any], list[Any]]:
     set_enabled(follow)
+    gc.collect()
+    ll.sync()  # what other tests left
     before = newest()
     program = Program(seed, perturbed)
-    for _ in range(steps):
-        program.step()
-    out = [*program.out, *(v.read() for v in program.leaves)]
+    gc.disable()  # what a cycle keeps alive is pending work, whenever that is noticed
+    try:
+        for _ in range(steps):
+            program.step()
+        out = [*program.out, *(v.read() for v in program.leaves)]
+    finally:
+        gc.enable()
     del program
     gc.collect()
     ll.sync()

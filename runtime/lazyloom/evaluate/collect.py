@@ -279,7 +279,10 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
             checked = True
     plan = Plan(nodes, structure, leaves, scalars, wanted, _results(wanted, evaluation), [])
     plan.places = places
-    _take_over(plan, evaluation, keeps, checked, plans)
+    plan.evaluation = evaluation
+    if _need_checks(plan, checked):
+        checks.attach(nodes, leaves, wanted, plan.results)
+    _take_over(plan, evaluation, keeps, plans)
     return plan
 
 
@@ -290,8 +293,14 @@ def schedule_known(
     wanted = ending.wanted
     plan = Plan(follow.nodes, ending.structure, known_traces.leaves_of(follow),
                 known_traces.numbers(follow, ending), wanted, _results(wanted, evaluation), [])
+    plan.evaluation = evaluation
+    if _need_checks(plan, ending.checked):
+        known_traces.number(follow)
+        checks.attach(plan.nodes, plan.leaves, wanted, plan.results)
+    plans.append(plan)
+    work = known_traces.release(follow, evaluation)
     ended(follow)
-    _take_over(plan, evaluation, ending.keeps, ending.checked, plans)
+    _await_results(plan, work)
 
 
 def _results(wanted: list[tuple[int, int]], evaluation: Any) -> list[Buffer]:
@@ -303,40 +312,40 @@ def _results(wanted: list[tuple[int, int]], evaluation: Any) -> list[Buffer]:
     return results
 
 
-def _take_over(
-    plan: Plan, evaluation: Any, keeps: list[bool], checked: bool, plans: list[Plan]
-) -> None:
-    """Add a plan to the others, and mark its nodes, which are numbered, as scheduled.
-
-    ``checked``: there are ops whose flags are looked at.
-    """
-    nodes = plan.nodes
-    leaves = plan.leaves
-    wanted = plan.wanted
-    results = plan.results
-    plan.evaluation = evaluation
-    for leaf in leaves:
-        leaf.holds += 1
-        if leaf.checks is not None:
-            checked = True
-    if checked:
-        checks.attach(nodes, leaves, wanted, results)
+def _take_over(plan: Plan, evaluation: Any, keeps: list[bool], plans: list[Plan]) -> None:
+    """Add a plan to the others, and mark its nodes as scheduled."""
     plans.append(plan)
     work: list[Node] = []
-    for slot, n in enumerate(nodes):
+    for slot, n in enumerate(plan.nodes):
         n.state = SCHEDULED
         n.component = None
         n.evaluation = evaluation
         if not keeps[slot]:
             graph.release_inputs(n, work)
-    for (slot, index), buffer in zip(wanted, results, strict=True):
+    _await_results(plan, work)
+
+
+def _need_checks(plan: Plan, checked: bool) -> bool:
+    """Take hold of a plan's leaves; whether its results need checks, as they do where there are
+    ops that are ``checked``."""
+    for leaf in plan.leaves:
+        leaf.holds += 1
+        if leaf.checks is not None:
+            checked = True
+    return checked
+
+
+def _await_results(plan: Plan, work: list[Node]) -> None:
+    """Give the buffers of results to their nodes, and take apart the nodes that are let go of."""
+    nodes = plan.nodes
+    for (slot, index), buffer in zip(plan.wanted, plan.results, strict=True):
         n = nodes[slot]
         buffers = n.buffers
         if buffers is None:
             buffers = n.buffers = [None] * len(n.types)
         buffers[index] = buffer
     graph.kill_all(work)
-    plan.donatable = [i for i, b in enumerate(leaves) if b.owners == 0 and not b.shared]
+    plan.donatable = [i for i, b in enumerate(plan.leaves) if b.owners == 0 and not b.shared]
 
 
 def finish(plan: Plan) -> None:

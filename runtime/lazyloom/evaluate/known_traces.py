@@ -17,6 +17,7 @@ from ..dtypes import DType
 from ..ops.derived import FORWARD
 from ..program.program import Structure
 from ..settings import tuning
+from ..trace import graph
 from ..trace.following import (
     EXTRAS,
     KNOWN,
@@ -27,7 +28,7 @@ from ..trace.following import (
     start_of,
 )
 from ..trace.following import following as followed
-from ..trace.graph import DONE, PENDING, Buffer, Node, trace
+from ..trace.graph import DEAD, DONE, PENDING, SCHEDULED, Buffer, Node, trace
 from ..trace.known import Known, Source, Step
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
@@ -162,6 +163,11 @@ def _known(
         step.uses = n.uses
         step.seen = seen(n, n.uses)
         step.freed = n.freed
+        step.keeps = keeps[slot]
+        if not step.keeps:
+            for source in operands:
+                if source is not None:
+                    source.released += 1
         steps.append(step)
     return Known(steps, sources, ending)
 
@@ -184,31 +190,23 @@ def _as_recorded(spec: Spec) -> Spec:
 
 
 def ending_of(follow: Follow) -> Ending | None:
-    """How a trace that is followed ends, if it ends here and as it did before.
-
-    Numbers the nodes, as :func:`lazyloom.evaluate.collect.canonical` does.
-    """
+    """How a trace that is followed ends, if it ends here and as it did before."""
     if not ends(follow):
         return None
     aside = follow.aside
     if aside is not None and aside.dead != len(aside.nodes):
         return None
     known = follow.known
-    epoch = trace.epoch + 1
-    trace.epoch = epoch
     step: Step | None = known.steps[0]
-    slot = 0
     while step is not None:
         n = step.source.node
         if n is None or n.state != PENDING or n.spec is not step.spec or n.freed != step.freed or (
             seen(n, step.uses) != step.seen
         ):
             return None
-        n.slot = slot
-        n.epoch = epoch
-        n.uses = step.uses
-        slot += 1
         step = step.next
+    epoch = trace.epoch + 1
+    trace.epoch = epoch
     for source in known.leaves:
         m = source.node
         buffer = source.buffer
@@ -221,6 +219,58 @@ def ending_of(follow: Follow) -> Ending | None:
         buffer.slot = source.number
     ending: Ending = known.ending
     return ending
+
+
+def number(follow: Follow) -> None:
+    """Number nodes and leaves, as :func:`lazyloom.evaluate.collect.canonical` does."""
+    epoch = trace.epoch + 1
+    trace.epoch = epoch
+    for slot, n in enumerate(follow.nodes):
+        n.slot = slot
+        n.epoch = epoch
+    for source in follow.known.leaves:
+        buffer = source.buffer
+        if buffer is not None:
+            buffer.epoch = epoch
+            buffer.slot = source.number
+
+
+def release(follow: Follow, evaluation: Any) -> list[Node]:
+    """Mark the nodes of a trace that has ended as scheduled; those to be taken apart.
+
+    Who lets go of which operands is known, so that it is not gone through them.
+    """
+    known = follow.known
+    work: list[Node] = []
+    step: Step | None = known.steps[0]
+    while step is not None:
+        source = step.source
+        n = source.node
+        assert n is not None
+        n.component = None
+        refs = n.refs - source.released
+        n.refs = refs
+        if not step.keeps:
+            n.inputs = ()
+        n.state = SCHEDULED
+        n.evaluation = evaluation
+        if refs == 0 and n.handles == 0:
+            if step.keeps or step.spec.checked:
+                work.append(n)
+            else:
+                n.state = DEAD
+                n.evaluation = n.token = None
+        step = step.next
+    for source in known.leaves:
+        m = source.node
+        assert m is not None
+        m.refs -= source.released
+        if m.refs == 0:
+            if m.handles:
+                graph.drop_unheld(m)
+            elif m.state != DEAD:
+                work.append(m)
+    return work
 
 
 def leaves_of(follow: Follow) -> list[Buffer]:

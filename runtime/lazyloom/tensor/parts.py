@@ -12,7 +12,7 @@ from typing import Final
 
 from ..trace.graph import Value, grad_enabled
 from ..trace.recording import record
-from .tensor import Tensor
+from .tensor import Tensor, aliasing, current
 from .views import Slice, ViewStep
 
 #: of more parts, few may be used, or one after the other
@@ -37,11 +37,11 @@ def read_parts(whole: Tensor, parts: Sequence[Tensor]) -> None:
         return
     axis, sizes = found
     values: Sequence[Value] = record(
-        "split", [whole._current()], {"sizes": sizes, "axis": axis})
+        "split", [current(whole)], {"sizes": sizes, "axis": axis})
     for part, rest, value in zip(parts, rests, values, strict=True):
         for step in rest[1:]:
             value = step.forward(value)
-        state = part._aliasing()
+        state = aliasing(part)
         state.read = value
         state.version = part._storage.version
 

@@ -12,16 +12,13 @@ import threading
 from typing import Any, Final, Self, cast, final
 
 from ..compiled import mypyc_attr
-from ..dtypes import DType, as_dtype
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.overwritten import Overwritten, restored, written_over
-from ..ops.spec import OpDef, lookup
 from ..trace.graph import Node, Value, grad_mode, trace
 from ..trace.mapping import innermost
-from ..trace.recording import as_list, record, record_number, record_one, record_two
+from ..trace.recording import record, record_number, record_one, record_two
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
-from ..trace.specs import place
 from ..types import TensorType
 from .operators import (
     ADD,
@@ -157,40 +154,13 @@ class Tensor:
             raise ArgumentError(
                 f"a tensor was made of a {type(value).__name__}, expected a Value; use "
                 "lazyloom.from_host for host data")
-        self._hold(value)
-
-    @final
-    def _set(self, storage: Storage, steps: tuple[ViewStep, ...], type: TensorType) -> None:
-        self._value = None
-        self._writes = 0
-        self.shared = storage
-        self.view_steps = steps
-        self.tensor_type = type
-        self._alias_state = None
-        self.detached = False
-        self.slow_path = False
-        self._created = 0
-        self._overwritten = None
-
-    @final
-    def _hold(self, value: Value) -> None:
-        """Become the only tensor with these contents."""
-        self._value = value
-        self._writes = 0
-        self.shared = None
-        self.view_steps = ()
-        self.tensor_type = value.type
-        self._alias_state = None
-        self.detached = False
-        self.slow_path = False
-        self._created = trace.sequence
-        self._overwritten = None
+        hold(self, value)
 
     @classmethod
     def from_value(cls, value: Value) -> Self:
         """A tensor of this class that owns a new storage with that contents."""
         self = cls.__new__(cls)
-        self._hold(value)
+        hold(self, value)
         return self
 
     @property
@@ -212,13 +182,6 @@ class Tensor:
                     self._value = None
         return shared
 
-    @final
-    def _aliasing(self) -> Alias:
-        state = self._alias_state
-        if state is None:
-            state = self._alias_state = Alias(None, None, 0)
-        return state
-
     @property
     def alias_of(self) -> Tensor | None:
         """See the class."""
@@ -228,7 +191,7 @@ class Tensor:
     @alias_of.setter
     def alias_of(self, tensor: Tensor | None) -> None:
         if tensor is not None or self._alias_state is not None:
-            self._aliasing().owner = tensor
+            aliasing(self).owner = tensor
 
     @property
     def element_strides(self) -> tuple[int, ...] | None:
@@ -239,7 +202,7 @@ class Tensor:
     @element_strides.setter
     def element_strides(self, strides: tuple[int, ...] | None) -> None:
         if strides is not None or self._alias_state is not None:
-            self._aliasing().strides = strides
+            aliasing(self).strides = strides
 
     @property
     def element_offset(self) -> int:
@@ -250,50 +213,12 @@ class Tensor:
     @element_offset.setter
     def element_offset(self, offset: int) -> None:
         if offset or self._alias_state is not None:
-            self._aliasing().offset = offset
+            aliasing(self).offset = offset
 
     @property
     def value(self) -> Value:
         """The current contents as an immutable value."""
-        return self._current()
-
-    @final
-    def _current(self) -> Value:
-        own = self._value
-        if own is not None:
-            if self._overwritten is not None:
-                before = restored(own, self._overwritten)
-                if before is not None:
-                    self._value = own = before
-                    self._writes += 1
-                    self._overwritten = None
-            return own.detach() if self.detached else own
-        storage = self._storage
-        if storage.overwritten is not None:
-            storage.recover()
-        if not self.view_steps:
-            found = storage.value
-            return found.detach() if self.detached else found
-        state = self._aliasing()
-        kept = state.read
-        if kept is not None and state.version == storage.version and (
-            not self._tape_was_freed(kept.node, storage.value.node)
-        ):
-            # one whose tape a backward pass freed is read anew, so that gradients flow again
-            found = kept
-        else:
-            found = storage.value
-            if trace.without_grad and found.requires_grad:
-                # it is kept for readers that do record gradients
-                with grad_mode(True):
-                    for step in self.view_steps:
-                        found = step.forward(found)
-            else:
-                for step in self.view_steps:
-                    found = step.forward(found)
-            state.read = found
-            state.version = storage.version
-        return found.detach() if self.detached else found
+        return current(self)
 
     @final
     def _tape_was_freed(self, node: Node, base: Node) -> bool:
@@ -317,20 +242,20 @@ class Tensor:
 
         For as long as nothing is written; then it reads its storage anew.
         """
-        found = parent._current()
+        found = current(parent)
         for step in steps:
             found = step.forward(found)
-        state = self._aliasing()
+        state = aliasing(self)
         state.read = found
         state.version = self._storage.version
 
     @final
     def _read_apart(self) -> None:
         """Be told apart, as a view of the whole storage, from the storage on the tape."""
-        found = self._current()
+        found = current(self)
         if self.view_steps and found.requires_grad and found.node is self._storage.value.node:
             with grad_mode(True):
-                self._aliasing().read = record("identity", [found])
+                aliasing(self).read = record("identity", [found])
 
     @property
     def type(self) -> TensorType:
@@ -343,54 +268,6 @@ class Tensor:
         shared = self.shared
         return self._writes if shared is None else shared.version
 
-    @final
-    def _write(self, value: Value) -> None:
-        """Replace the contents in place; every tensor of the same storage sees it.
-
-        ``value`` has exactly this tensor's shape and dtype. Raises ArgumentError otherwise,
-        AliasError where a view cannot be written.
-        """
-        if value.type is not self.tensor_type:
-            raise ArgumentError(
-                f"a {value.type.text} was written into a tensor of type {self.tensor_type.text}; "
-                "cast and broadcast it first")
-        if self.detached and value.requires_grad:
-            value = value.detach()
-        if trace.mapping:
-            self._refuse_outside()
-        own = self._value
-        if own is not None:
-            self._overwritten = written_over(own, self._overwritten)
-            self._value = value
-            self._writes += 1
-            return
-        storage = self._storage
-        if not storage.writable:
-            raise AliasError(
-                f"a tensor of type {self.tensor_type.text} is read-only; copy it to change it")
-        if not self.view_steps:
-            storage.replace(value)
-            return
-        if storage.overwritten is not None:
-            storage.recover()
-        bases = [storage.value]
-        repeats = self.view_steps[-1].repeats
-        for step in self.view_steps[:-1]:
-            repeats = repeats or step.repeats
-            bases.append(step.forward(bases[-1]))
-        if repeats:
-            # what is read may be what another element of the same place was given
-            storage.value = put_repeated(self.view_steps, bases, value)
-            storage.version += 1
-            return
-        new = value
-        for step, base in zip(reversed(self.view_steps), reversed(bases), strict=True):
-            new = step.put(base, new)
-        storage.replace(new)
-        state = self._aliasing()
-        state.read = value
-        state.version = storage.version
-
     def _followed_by(self, value: Value) -> Self:
         """A tensor with a storage of its own that takes the place of this one.
 
@@ -398,11 +275,14 @@ class Tensor:
         that was written in place would.
         """
         made = self.from_value(value)
-        old = self._current()
+        old = current(self)
         shared = self.shared
         overwritten = self._overwritten if shared is None else shared.overwritten
         made._overwritten = written_over(old, None if overwritten is None else overwritten.copy())
         return made
+
+    def _write(self, value: Value) -> None:
+        write(self, value)
 
     @final
     def _refuse_outside(self) -> None:
@@ -420,14 +300,14 @@ class Tensor:
         """A view of this tensor that shares its storage."""
         type_ = step.out_type(self.tensor_type)
         view = type(self).__new__(type(self))
-        view._set(self._storage, (*self.view_steps, step), type_)
+        set_view(view, self._storage, (*self.view_steps, step), type_)
         view.detached = self.detached
         return view
 
     def _detached(self) -> Self:
         """A tensor of the same storage whose value carries no gradient."""
         other = type(self).__new__(type(self))
-        other._set(self._storage, self.view_steps, self.tensor_type)
+        set_view(other, self._storage, self.view_steps, self.tensor_type)
         other.detached = True
         return other
 
@@ -517,14 +397,145 @@ class Tensor:
         spec = rules.specs[NEGATIVE][self.tensor_type.dtype.index]
         if self.slow_path or spec is None:
             return rules.general[NEGATIVE](self)
-        return _wrapped(rules, record_one(spec, self._current()))
+        return _wrapped(rules, record_one(spec, current(self)))
 
+
+# What is done for every op is functions: a method, final or not, of a class from which interpreted
+# ones are derived is looked up by its name.
+
+#: found once
+_new: Final[Any] = Tensor.__new__
+
+
+def set_view(
+    tensor: Tensor, storage: Storage, steps: tuple[ViewStep, ...], type: TensorType
+) -> None:
+    tensor._value = None
+    tensor._writes = 0
+    tensor.shared = storage
+    tensor.view_steps = steps
+    tensor.tensor_type = type
+    tensor._alias_state = None
+    tensor.detached = False
+    tensor.slow_path = False
+    tensor._created = 0
+    tensor._overwritten = None
+
+
+def hold(tensor: Tensor, value: Value) -> None:
+    """Let a tensor hold a value in a storage of its own, whatever it was before.
+
+    All of its attributes are as those of a new tensor; other tensors of its former storage keep
+    that. Also how a tensor made by ``Tensor.__new__(cls)`` gets its contents.
+    """
+    tensor._value = value
+    tensor._writes = 0
+    tensor.shared = None
+    tensor.view_steps = ()
+    tensor.tensor_type = value.type
+    tensor._alias_state = None
+    tensor.detached = False
+    tensor.slow_path = False
+    tensor._created = trace.sequence
+    tensor._overwritten = None
+
+
+def current(tensor: Tensor) -> Value:
+    own = tensor._value
+    if own is not None:
+        if tensor._overwritten is not None:
+            before = restored(own, tensor._overwritten)
+            if before is not None:
+                tensor._value = own = before
+                tensor._writes += 1
+                tensor._overwritten = None
+        return own.detach() if tensor.detached else own
+    storage = tensor._storage
+    if storage.overwritten is not None:
+        storage.recover()
+    if not tensor.view_steps:
+        found = storage.value
+        return found.detach() if tensor.detached else found
+    state = aliasing(tensor)
+    kept = state.read
+    if kept is not None and state.version == storage.version and (
+        not tensor._tape_was_freed(kept.node, storage.value.node)
+    ):
+        # one whose tape a backward pass freed is read anew, so that gradients flow again
+        found = kept
+    else:
+        found = storage.value
+        if trace.without_grad and found.requires_grad:
+            # it is kept for readers that do record gradients
+            with grad_mode(True):
+                for step in tensor.view_steps:
+                    found = step.forward(found)
+        else:
+            for step in tensor.view_steps:
+                found = step.forward(found)
+        state.read = found
+        state.version = storage.version
+    return found.detach() if tensor.detached else found
+
+
+def aliasing(tensor: Tensor) -> Alias:
+    state = tensor._alias_state
+    if state is None:
+        state = tensor._alias_state = Alias(None, None, 0)
+    return state
+
+
+def write(tensor: Tensor, value: Value) -> None:
+    """Replace the contents in place; every tensor of the same storage sees it.
+
+    Raises ArgumentError where ``value`` has not exactly the tensor's type, AliasError where a
+    view cannot be written or the function that :func:`lazyloom.vmap` maps did not make it.
+    """
+    if value.type is not tensor.tensor_type:
+        raise ArgumentError(
+            f"a {value.type.text} was written into a tensor of type {tensor.tensor_type.text}; "
+            "cast and broadcast it first")
+    if tensor.detached and value.requires_grad:
+        value = value.detach()
+    if trace.mapping:
+        tensor._refuse_outside()
+    own = tensor._value
+    if own is not None:
+        tensor._overwritten = written_over(own, tensor._overwritten)
+        tensor._value = value
+        tensor._writes += 1
+        return
+    storage = tensor._storage
+    if not storage.writable:
+        raise AliasError(
+            f"a tensor of type {tensor.tensor_type.text} is read-only; copy it to change it")
+    if not tensor.view_steps:
+        storage.replace(value)
+        return
+    if storage.overwritten is not None:
+        storage.recover()
+    bases = [storage.value]
+    repeats = tensor.view_steps[-1].repeats
+    for step in tensor.view_steps[:-1]:
+        repeats = repeats or step.repeats
+        bases.append(step.forward(bases[-1]))
+    if repeats:
+        # what is read may be what another element of the same place was given
+        storage.value = put_repeated(tensor.view_steps, bases, value)
+        storage.version += 1
+        return
+    new = value
+    for step, base in zip(reversed(tensor.view_steps), reversed(bases), strict=True):
+        new = step.put(base, new)
+    storage.replace(new)
+    state = aliasing(tensor)
+    state.read = value
+    state.version = storage.version
 
 
 def _wrapped(rules: Operators, value: Value) -> Any:
-    cls = rules.result if value.node.types[0].shape else rules.result_0d
-    made: Tensor = cls.__new__(cls)
-    made._hold(value)
+    made: Tensor = _new(rules.result if value.node.types[0].shape else rules.result_0d)
+    hold(made, value)
     return made
 
 
@@ -539,7 +550,7 @@ def wrap_as(tensor: Tensor, value: Value) -> Any:
     if rules is not None:
         cls = rules.result if value.type.shape else rules.result_0d
     made: Tensor = cls.__new__(cls)
-    made._hold(value)
+    hold(made, value)
     return made
 
 
@@ -557,16 +568,16 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
                 type(b) is not type(a) and operators_of(type(b)) is not rules
             ):
                 return None
-            return record_two(spec, a._current(), b._current())
+            return record_two(spec, current(a), current(b))
         kind = type(b)
         if kind is float:
             if rules.numbers[number][index] & FLOATS:
                 return record_number(
-                    spec, a._current(), Scalar(cast(float, b), a.tensor_type.dtype), reverse)
+                    spec, current(a), Scalar(cast(float, b), a.tensor_type.dtype), reverse)
         elif kind is int:
             if rules.numbers[number][index] & INTS:
                 return record_number(
-                    spec, a._current(), Scalar(float(cast(int, b)), a.tensor_type.dtype), reverse)
+                    spec, current(a), Scalar(float(cast(int, b)), a.tensor_type.dtype), reverse)
     except (LoomError, OverflowError):
         # the general function raises it as the frontend's library does
         pass
@@ -602,94 +613,6 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
     if rules.short_in_place and a._value is not None:
         value = _short(rules, a, b, number, False)
         if value is not None and value.node.types[0] is a.tensor_type:
-            a._write(value)
+            write(a, value)
             return a
     return rules.general_in_place[number](a, b)
-
-
-def apply(
-    op: Any, operands: Any, attributes: Any = None
-) -> Any:
-    """Record one operation on tensors.
-
-    Args:
-        op: the op, or its name; see ``docs/ops.md``.
-        operands: tensors of any frontend, values, scalars, None for an absent optional
-            operand, or Python numbers, which take the dtype of the op's other operands.
-        attributes: the op's attributes.
-
-    Returns:
-        a tensor of the class of the first tensor among the operands, or a tuple of them.
-
-    Raises:
-        UnknownOpError, ArgumentError, ShapeError, DTypeError: for this call, at once.
-    """
-    try:
-        found = op if isinstance(op, OpDef) else lookup(op)
-    except LoomError as error:
-        place(error, str(op))
-        raise
-    if not isinstance(operands, (list, tuple)):
-        operands = as_list(found, operands)
-    cls: type[Tensor] | None = None
-    shared: DType | None = None
-    prepared: list[Any] = []
-    x: Any
-    for i, x in enumerate(operands):
-        if isinstance(x, Tensor):
-            if cls is None:
-                cls = type(x)
-            x = x.value
-        if shared is None and isinstance(x, (Value, Scalar)) and _class_of(found, i) == "T":
-            shared = x.type.dtype
-        prepared.append(x)
-    for i, x in enumerate(prepared):
-        if isinstance(x, (bool, int, float, complex)):
-            dtype = _scalar_dtype(found, i, x, shared)
-            try:
-                # positions differ from run to run of a loop
-                prepared[i] = Scalar(x, dtype, bake=_class_of(found, i) != "index")
-            except ArgumentError as error:
-                raise ArgumentError(
-                    f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,
-                    site=str(user_site())) from None
-    result = record(found, prepared, attributes)
-    wrap = (cls or Tensor).from_value
-    if isinstance(result, tuple):
-        return tuple([wrap(v) for v in result])
-    return wrap(result)
-
-
-def _class_of(op: OpDef, position: int) -> str:
-    if not op.operands:
-        return ""
-    return op.operands[min(position, len(op.operands) - 1)].classes
-
-
-def _scalar_dtype(op: OpDef, position: int, number: Any, shared: DType | None) -> DType:
-    classes = _class_of(op, position)
-    if classes == "T":
-        if shared is None:
-            shared = as_dtype(type(number))
-        fits = (
-            shared.is_complex
-            or (shared.is_floating and not isinstance(number, complex))
-            or isinstance(number, bool)
-            or (isinstance(number, int) and shared.is_integer and _in_range(number, shared))
-        )
-        if not fits:
-            raise ArgumentError(
-                f"{op.name}: operand {op.operand_name(position)!r} is the "
-                f"{type(number).__name__} {number!r}, expected a number that {shared.name} holds; "
-                "cast the tensor first", op=op.name, site=str(user_site()))
-        return shared
-    if classes == "index":
-        return as_dtype("int64")
-    return as_dtype(type(number))
-
-
-def _in_range(number: int, dtype: DType) -> bool:
-    bits = 8 * dtype.itemsize
-    if dtype.kind == "u":
-        return 0 <= number < 1 << bits
-    return -(1 << bits - 1) <= number < 1 << bits - 1

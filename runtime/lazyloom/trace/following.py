@@ -38,6 +38,7 @@ from .graph import (
 from .known import Known, Source, Start, Step, common_ops
 from .scalars import Scalar, constant
 from .source import Site, named_site, user_place
+from .specs import Spec
 
 #: ops that may be set aside
 EXTRAS: Final = 16
@@ -89,10 +90,12 @@ class Follow:
 class _Following:
     """What is followed, and where traces began."""
 
-    __slots__ = ("follows", "starts", "count", "enabled")
+    __slots__ = ("follows", "newest", "starts", "count", "enabled")
 
     def __init__(self) -> None:
         self.follows: list[Follow] = []
+        #: the one that was begun last
+        self.newest: Follow | None = None
         #: by offset and spec of the first op
         self.starts: dict[int, list[Start]] = {}
         self.count: int = 0
@@ -202,7 +205,42 @@ def _begin(follow: Follow, node: Node) -> None:
     _mark(component, follow)
     trace.components[component] = None
     following.follows.append(follow)
+    following.newest = follow
     _advance(follow, follow.known.steps[0], node)
+
+
+def expected(spec: Spec, first: Node, second: Node | None, mask: int) -> Step | None:
+    """The next op of the newest trace that is followed, if it is this one.
+
+    ``first`` and ``second`` are the nodes whose first results its operands are; a gradient flows to
+    those of the ``mask``. None where it is another, or that cannot be said so quickly.
+    """
+    follow = following.newest
+    if follow is None:
+        return None
+    step = follow.next
+    if step is None or step.recorded is not spec or step.mask != mask or step.rooted:
+        return None
+    source = step.first
+    if source is None or source.node is not first or source.index:
+        return None
+    source = step.second
+    if second is None:
+        return step if source is None else None
+    if source is None or source.node is not second or source.index:
+        return None
+    return step
+
+
+def go_on_with(step: Step, node: Node) -> None:
+    """Record the :func:`expected` op; the caller is alone, and nothing is to be drained."""
+    follow = following.newest
+    assert follow is not None
+    trace.recorded += 1
+    step.source.node = node
+    node.component = follow.component
+    follow.nodes.append(node)
+    follow.next = step.next
 
 
 def _advance(follow: Follow, step: Step, node: Node) -> None:
@@ -508,6 +546,7 @@ def _drop(follow: Follow) -> None:
         follow.aside.follow = follow.aside.parent = None
     trace.components.pop(component, None)
     following.follows.remove(follow)
+    following.newest = following.follows[-1] if following.follows else None
     known = follow.known
     known.followed = False
     _forget_leaves(follow, 0)

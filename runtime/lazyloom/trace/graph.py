@@ -410,10 +410,10 @@ def drain() -> None:
             if node.handles == 0:
                 kill(node)
             else:
-                _drop_unheld(node)
+                drop_unheld(node)
 
 
-def _drop_unheld(node: Node) -> None:
+def drop_unheld(node: Node) -> None:
     """Give up the buffers of results that no handle is left of."""
     counts = node.out_handles
     if counts is not None and node.buffers is not None:
@@ -490,7 +490,7 @@ def release_inputs(n: Node, work: list[Node]) -> None:
                     if m.state != DEAD:
                         work.append(m)
                 else:
-                    _drop_unheld(m)
+                    drop_unheld(m)
 
 
 def find(n: Node) -> Component | None:

@@ -24,9 +24,10 @@ class Source:
         node: the node of the trace that is being recorded, once there is one.
         index: of a leaf, which of the node's results it is.
         buffer: of a leaf, its data.
+        released: how many operands it is of nodes that let go of theirs when the trace ends.
     """
 
-    __slots__ = ("number", "leaf", "node", "index", "buffer")
+    __slots__ = ("number", "leaf", "node", "index", "buffer", "released")
 
     def __init__(self, number: int, leaf: TensorType | None) -> None:
         self.number: Final[int] = number
@@ -34,6 +35,7 @@ class Source:
         self.node: Node | None = None
         self.index: int = 0
         self.buffer: Buffer | None = None
+        self.released: int = 0
 
 
 @mypyc_attr(acyclic=True)
@@ -49,7 +51,8 @@ class Step:
         fixed: of each operand that is no node, the constant, the dtype of a run-time scalar, or
             None for one that is absent.
         mask, indices, types: of the node as it is recorded.
-        uses, seen, freed: of the node in the end, see :mod:`lazyloom.evaluate.known_traces`.
+        uses, seen, freed, keeps: of the node in the end, see
+            :mod:`lazyloom.evaluate.known_traces`; whether it keeps its operands.
         source: its results.
         next: the op after it.
         rooted: all its operands are leaves or scalars.
@@ -58,7 +61,8 @@ class Step:
     """
 
     __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "indices", "types",
-                 "uses", "seen", "freed", "source", "next", "rooted", "plain", "first", "second")
+                 "uses", "seen", "freed", "keeps", "source", "next", "rooted", "plain", "first",
+                 "second")
 
     def __init__(
         self, number: int, recorded: Spec, spec: Spec, operands: list[Source | None],
@@ -75,6 +79,7 @@ class Step:
         self.uses: int = 0
         self.seen: int = 0
         self.freed: bool = False
+        self.keeps: bool = False
         self.source: Final[Source] = Source(number, None)
         self.next: Step | None = None
         self.rooted: Final[bool] = all(s is None or s.leaf is not None for s in operands)

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .following import following, link, taken
+from .following import expected, following, go_on_with, link, taken
 from .graph import (
     MAPPED,
     Component,
@@ -28,6 +28,7 @@ from .graph import (
     grad_enabled,
     trace,
 )
+from .known import Step
 from .mapping import BodyCall, innermost
 from .scalars import Scalar
 from .source import Site, named_site, user_place, user_site
@@ -143,6 +144,10 @@ def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
     """:func:`record_spec` for one operand and one result, without detours."""
     node = a.node
     index = a.index
+    if index == 0:
+        step = expected(spec, node, None, 1 if a.requires_grad else 0)
+        if step is not None and _undisturbed(step.mask):
+            return _known(step, node, None, site)
     try:
         results = spec.infer((node.types[index],))
     except LoomError as error:
@@ -159,19 +164,53 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     right = b.node
     i = a.index
     j = b.index
-    try:
-        results = spec.infer_two(left.types[i], right.types[j])
-    except LoomError as error:
-        place(error, spec.op.name)
-        raise
     mask = 0
     if a.requires_grad:
         mask = 1
     if b.requires_grad:
         mask |= 2
+    if i == 0 and j == 0:
+        step = expected(spec, left, right, mask)
+        if step is not None and _undisturbed(mask):
+            return _known(step, left, right, site)
+    try:
+        results = spec.infer_two(left.types[i], right.types[j])
+    except LoomError as error:
+        place(error, spec.op.name)
+        raise
     made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
                    False, site)  # fmt: skip
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+
+
+def _undisturbed(mask: int) -> bool:
+    """Whether an expected op can be recorded as it is known, with nothing else to be done first."""
+    return _ALONE and not trace.released and not trace.locked() and (mask == 0 or grad_enabled())
+
+
+def _known(step: Step, left: Node, right: Node | None, site: Site | None) -> Value:
+    """Record an expected op of one or two operands, the first results of these nodes."""
+    offset = 0
+    where: Any = site
+    if where is None:
+        where = named_site()
+        if where is None:
+            where, offset = user_place()
+    sequence = trace.sequence + 1
+    trace.sequence = sequence
+    left.refs += 1
+    inputs: tuple[Input, ...] = (left,)
+    if right is not None:
+        right.refs += 1
+        inputs = (left, right)
+    node = Node(step.recorded, inputs, None, step.types, sequence, where, offset)
+    node.handles = 1
+    tracked = step.mask != 0
+    if tracked:
+        node.tracked = True
+        node.grad_mask = step.mask
+    go_on_with(step, node)
+    return Value(node, 0, tracked)
 
 
 def record_number(
