@@ -15,8 +15,8 @@
    (loom_error_message()); success does not clear it. No function prints, exits or
    aborts, and a message is data, never a format.
 
-   Handles. loom_tensor, loom_buffer and loom_program are 64-bit values, a type of
-   their own each. A value is given out once and never again, so a stale handle, a
+   Handles. loom_tensor, loom_buffer, loom_program and loom_capture are 64-bit values, a
+   type of their own each. A value is given out once and never again, so a stale handle, a
    handle released twice, a handle of another kind and arbitrary bits are all
    LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
 
@@ -64,6 +64,8 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.6  loom_capture, loom_capture_begin(), _end(), _cancel(), _run(), _release(),
+          loom_tensors_assign()
      1.5  loom_codegen_use(), _in_use(), _available(), loom_program_explain()
      1.4  loom_mark_dynamic(), loom_mark_static()
      1.3  loom_function, loom_scan(), loom_while_loop(), loom_cond()
@@ -81,7 +83,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 5
+#define LOOM_ABI_MINOR 6
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -258,6 +260,11 @@ LOOM_API LOOM_CHECK loom_status loom_boundary(loom_tensor tensor);
    Errors: LOOM_ERROR_SHAPE, LOOM_ERROR_DTYPE, LOOM_ERROR_ALIAS. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_assign(loom_tensor target, loom_tensor value);
 
+/* loom_tensor_assign() of count tensors, each its value, in order. targets, values: in.
+   After an error those before it are written. Errors as loom_tensor_assign(). */
+LOOM_API LOOM_CHECK loom_status loom_tensors_assign(const loom_tensor *targets,
+                                                    const loom_tensor *values, size_t count);
+
 /* The same contents without their history: no gradient flows through. result: new. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result);
 
@@ -343,6 +350,56 @@ LOOM_API LOOM_CHECK loom_status loom_cond(loom_tensor which, loom_function if_tr
                                           loom_function if_false, void *context,
                                           const loom_tensor *operands, size_t operand_count,
                                           loom_tensor *results, size_t result_count);
+
+/* ---- capture ----------------------------------------------------------------- */
+
+/* A step that is the same each time can be recorded once and then run in one call, without being
+   recorded:
+
+     loom_capture_begin(inputs, 14);                  parameters, momenta, a batch
+     ...                                              the step: ops, loom_grad(), assignments
+     loom_capture_end(&loss, 1, &step);
+     loom_capture_run(step, inputs, 14, &loss, 1);    with another batch in its place
+
+   What is recorded between is recorded as ever, once, and its results may be read after the end.
+   A run does the same over what its inputs hold then, and assigns to those of them that were
+   assigned to: their memory of before is used again where nothing else can see it, so that
+   nothing has to be given up or handed back. Results of a run, and what it assigns, have no
+   history: gradients are taken inside. What a run gives equals what recording would have given;
+   its program is the same one. */
+
+/* Begins a capture on this thread. Until its end the thread may record from the inputs, and from
+   tensors that it makes from host memory meanwhile, which stay as they are in every run; numbers
+   stay, too, so that what changes from run to run has to be an input, as the counter of a random
+   op. To read, map or sync is LOOM_ERROR_READ_FORBIDDEN, and to write to any other tensor from
+   before LOOM_ERROR_ALIAS. inputs: in, count, each once; pending ones are scheduled; a leaf must
+   not have collected a gradient.
+   Errors: LOOM_ERROR_ARGUMENT, also inside another capture or a function of a loop; _HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_capture_begin(const loom_tensor *inputs, size_t count);
+
+/* Ends the capture of this thread, also where it fails. results: in, count, what each run gives.
+   capture: new. Errors: LOOM_ERROR_ARGUMENT if none was begun, or what was recorded cannot run
+   again: a tensor from before that is no input was used, an input has collected a gradient or
+   become a leaf, the gradient switch is another than at the beginning. */
+LOOM_API LOOM_CHECK loom_status loom_capture_end(const loom_tensor *results, size_t count,
+                                                 loom_capture *capture);
+
+/* Ends the capture of this thread and keeps nothing of it, as after a call that failed. What was
+   recorded stays recorded. LOOM_OK if there is none. */
+LOOM_API LOOM_CHECK loom_status loom_capture_cancel(void);
+
+/* Runs it. inputs: in, input_count, of the number, shapes and dtypes that it was captured with,
+   leaves where those were leaves; one that is assigned to must be given once. results: new,
+   result_count, of the number that it was captured with. What the run fails with is the error of
+   those who read its results. A capture may be run by several threads at a time, on inputs that
+   they do not share. Not between loom_capture_begin() and its end.
+   Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_capture_run(loom_capture capture, const loom_tensor *inputs,
+                                                 size_t input_count, loom_tensor *results,
+                                                 size_t result_count);
+
+/* Ends the use of a capture. Results of its runs stay. Errors: LOOM_ERROR_HANDLE. */
+LOOM_API loom_status loom_capture_release(loom_capture capture);
 
 /* ---- evaluation -------------------------------------------------------------- */
 
@@ -453,6 +510,7 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_source(...) (LOOM_HERE, loom_source(__VA_ARGS__))
 #define loom_boundary(...) (LOOM_HERE, loom_boundary(__VA_ARGS__))
 #define loom_tensor_assign(...) (LOOM_HERE, loom_tensor_assign(__VA_ARGS__))
+#define loom_tensors_assign(...) (LOOM_HERE, loom_tensors_assign(__VA_ARGS__))
 #define loom_tensor_detach(...) (LOOM_HERE, loom_tensor_detach(__VA_ARGS__))
 #define loom_tensor_require_grad(...) (LOOM_HERE, loom_tensor_require_grad(__VA_ARGS__))
 #define loom_grad(...) (LOOM_HERE, loom_grad(__VA_ARGS__))
@@ -460,6 +518,9 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_scan(...) (LOOM_HERE, loom_scan(__VA_ARGS__))
 #define loom_while_loop(...) (LOOM_HERE, loom_while_loop(__VA_ARGS__))
 #define loom_cond(...) (LOOM_HERE, loom_cond(__VA_ARGS__))
+#define loom_capture_begin(...) (LOOM_HERE, loom_capture_begin(__VA_ARGS__))
+#define loom_capture_end(...) (LOOM_HERE, loom_capture_end(__VA_ARGS__))
+#define loom_capture_run(...) (LOOM_HERE, loom_capture_run(__VA_ARGS__))
 #define loom_sync(...) (LOOM_HERE, loom_sync(__VA_ARGS__))
 #define loom_mark_dynamic(...) (LOOM_HERE, loom_mark_dynamic(__VA_ARGS__))
 #define loom_mark_static(...) (LOOM_HERE, loom_mark_static(__VA_ARGS__))

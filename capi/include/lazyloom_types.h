@@ -74,6 +74,10 @@ typedef struct loom_program {
   uint64_t bits;
 } loom_program; /* the canonical program of pending values; loom_program_release() */
 
+typedef struct loom_capture {
+  uint64_t bits;
+} loom_capture; /* a recorded program that runs again; loom_capture_release() */
+
 /* ---- operands and attributes of loom_apply() --------------------------------- */
 
 typedef enum loom_operand_kind {

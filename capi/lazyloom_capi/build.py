@@ -22,12 +22,13 @@ from . import header
 HERE: Final = Path(__file__).resolve().parent
 LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
-SOURCES: Final = ("errors.c", "handles.c", "recording.c", "shims.c")
+SOURCES: Final = ("errors.c", "handles.c", "recording.c", "shims.c", "capturing.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
 #define LOOMP_BUFFER 2
 #define LOOMP_PROGRAM 3
+#define LOOMP_CAPTURE 4
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3

@@ -5,7 +5,7 @@ For tests, and for trying the ABI out; programs in Python use ``lazyloom`` itsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,27 @@ class Tensor:
         c = self.client
         c.check(c.lib.loom_tensor_read(self.handle, c.ffi.from_buffer(memory), memory.nbytes))
         return result
+
+
+class Capture:
+    """A ``loom_capture`` that is released with this object."""
+
+    def __init__(self, client: Client, handle: Any, results: int) -> None:
+        self.client = client
+        self.handle = handle
+        self.results = results
+
+    def __del__(self) -> None:
+        self.client.lib.loom_capture_release(self.handle)
+
+    def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """``loom_capture_run``: the results for these inputs."""
+        c = self.client
+        results = c.ffi.new("loom_tensor[]", max(self.results, 1))
+        c.check(c.lib.loom_capture_run(
+            self.handle, c._array(inputs), len(inputs), results, self.results))
+        return [Tensor(c, c.ffi.new("loom_tensor *", [results[i].bits])[0])
+                for i in range(self.results)]  # fmt: skip
 
 
 class Client:
@@ -190,6 +211,23 @@ class Client:
             create_graph, results))
         return [Tensor(self, self.ffi.new("loom_tensor *", [results[i].bits])[0])
                 for i in range(len(inputs))]  # fmt: skip
+
+    def capture(
+        self, inputs: Sequence[Tensor], function: Callable[[], Sequence[Tensor]],
+    ) -> tuple[Capture, list[Tensor]]:  # fmt: skip
+        """What a function records of inputs, as a capture, and what it returned.
+
+        Raises the ``lazyloom.errors`` class of the status; the capture is then ended.
+        """
+        self.check(self.lib.loom_capture_begin(self._array(inputs), len(inputs)))
+        try:
+            results = list(function())
+        except BaseException:
+            self.check(self.lib.loom_capture_cancel())
+            raise
+        handle = self.out(
+            "loom_capture *", self.lib.loom_capture_end, self._array(results), len(results))
+        return Capture(self, handle, len(results)), results
 
     def _array(self, tensors: Sequence[Tensor | None]) -> Any:
         array = self.ffi.new("loom_tensor[]", max(len(tensors), 1))

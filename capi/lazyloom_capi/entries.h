@@ -35,6 +35,14 @@ int loomp_cond(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t)
                void *if_true, void *if_false, void (*let_go)(const uint64_t *, size_t),
                const uint64_t *operands, size_t operand_count, uint64_t *results,
                size_t result_count, uintptr_t file, int line);
+int loomp_capture_begin(const uint64_t *inputs, size_t count, uintptr_t file, int line);
+int loomp_capture_end(const uint64_t *results, size_t count, uint64_t *capture, uintptr_t file,
+                      int line);
+int loomp_capture_cancel(void);
+int loomp_capture_run(uint64_t capture, const uint64_t *inputs, size_t input_count,
+                      uint64_t *results, size_t result_count, uintptr_t file, int line);
+int loomp_assign_all(const uint64_t *targets, const uint64_t *values, size_t count,
+                     uintptr_t file, int line);
 int loomp_sync(const uint64_t *tensors, size_t count, int wait, uintptr_t file, int line);
 int loomp_mark_dynamic(uint64_t tensor, int64_t axis, int64_t minimum, int64_t maximum,
                        uintptr_t file, int line);

@@ -27,7 +27,7 @@ from lazyloom.errors import (
 )
 from lazyloom.frontend import write
 
-from . import calls, gradients, handles, loops, observation
+from . import calls, capture, gradients, handles, loops, observation
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
@@ -43,7 +43,7 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (gradients, loops, observation)
+PARTS: Final = (capture, gradients, loops, observation)
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 
@@ -78,6 +78,7 @@ def loomp_enter() -> int:
 
 @entry
 def loomp_shutdown() -> int:
+    capture.cancel_all()
     scheduled = [v for v in map(contents_of, handles.release_all()) if not v.is_pending]
     for value in scheduled:
         try:
@@ -155,6 +156,7 @@ def _read(tensor: int) -> Any:
 
 @located
 def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
+    capture.refuse_read("loom_tensor_read")
     type = value_of(tensor).type
     if nbytes != type.nbytes:
         raise ArgumentError(
@@ -167,6 +169,7 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
 
 @located
 def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
+    capture.refuse_read("loom_tensor_map")
     contents = _read(tensor)
     memory = ffi.from_buffer(contents)
     result[0] = handles.give(BUFFER, memory)
@@ -236,28 +239,46 @@ def loomp_boundary(tensor: int) -> int:
 
 @located
 def loomp_assign(target: int, value: int) -> int:
-    given = value_of(value)
-    _refuse_outside(target)
+    _assign("loom_tensor_assign", target, value_of(value))
+    return 1
+
+
+@located
+def loomp_assign_all(targets: Any, values: Any, count: int) -> int:
+    if count:
+        for k, (target, value) in enumerate(
+            zip(ffi.unpack(targets, count), ffi.unpack(values, count), strict=True)
+        ):
+            try:
+                given = value_of(value)
+            except HandleError as error:
+                raise HandleError(f"loom_tensors_assign: values[{k}]: {error}") from None
+            _assign("loom_tensors_assign", target, given)
+    return 1
+
+
+def _assign(call: str, target: int, given: lazyloom.Value) -> None:
+    _refuse_outside(call, target)
     tensor = tensor_of(target)
     if given.type is not tensor.type:
         kind = ShapeError if given.shape != tensor.type.shape else DTypeError
         raise kind(
-            f"loom_tensor_assign: value is {given.type.text}, expected {tensor.type.text} as "
-            "target is; cast and broadcast it first")
+            f"{call}: value is {given.type.text}, expected {tensor.type.text} as target is; cast "
+            "and broadcast it first")
     if tensor.leaf is not None:
         given = given.detach().as_leaf(tensor.leaf)
     write(tensor, given)
-    return 1
 
 
-def _refuse_outside(target: int) -> None:
+def _refuse_outside(call: str, target: int) -> None:
     """Raise AliasError for a tensor that is older than the function that a loop records."""
     since = getattr(own, "since", None)
     found = handles.find(TENSOR, target)
+    capture.refuse_outside(call, target, found)
     # one that was written before knows itself when it was made
     if since is not None and not isinstance(found, Tensor) and found.node.seq <= since:
         raise AliasError(
-            f"loom_tensor_assign: target, a {found.type.text}, is from outside the function that a "
+            f"{call}: target, a {found.type.text}, is from outside the function that a "
             "loop or a branch records once; give the new contents back, in a loop as a part of the "
             "carry")
 

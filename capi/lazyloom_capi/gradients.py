@@ -10,7 +10,7 @@ import lazyloom
 from lazyloom.errors import GradientError
 from lazyloom.frontend import write
 
-from . import handles
+from . import capture, handles
 from .handles import TENSOR
 from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
 
@@ -18,6 +18,7 @@ from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
 @located
 def loomp_require_grad(tensor: int, required: int) -> int:
     found = tensor_of(tensor)
+    capture.refuse_outside("loom_tensor_require_grad", tensor, found)
     if not required:
         if found.leaf is not None or found.value.requires_grad:
             write(found, found.value.detach())
@@ -63,6 +64,7 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
         values_of(outputs, output_count), _cotangents(cotangents, output_count))
     for leaf, gradient in reached:
         if isinstance(leaf, Leaf):
+            capture.refuse_gradient(leaf)
             before = leaf.gradient
             leaf.gradient = (
                 gradient if before is None else lazyloom.record("add", [before, gradient]))

@@ -176,8 +176,9 @@ static void flush(void) {
 /* ---- from any thread, without any lock ---------------------------------------------- */
 
 static const char *kind_name(int kind) {
-  static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program"};
-  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_PROGRAM ? kind : 0];
+  static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program",
+                                      "loom_capture"};
+  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_CAPTURE ? kind : 0];
 }
 
 /* Says why these bits are no live handle of that kind. */

@@ -13,6 +13,7 @@ import _lazyloom_shims  # type: ignore[import-not-found]
 TENSOR: Final = 1
 BUFFER: Final = 2
 PROGRAM: Final = 3
+CAPTURE: Final = 4
 
 #: ``give(kind, thing)``: a new handle for that object
 give: Final[Callable[[int, Any], int]] = _lazyloom_shims.give

@@ -10,7 +10,7 @@ import lazyloom
 from lazyloom import codegen
 from lazyloom.errors import ArgumentError
 
-from . import calls, describe, handles
+from . import calls, capture, describe, handles
 from .handles import PROGRAM
 from .serving import entry, located, value_of, values_of
 
@@ -19,6 +19,7 @@ _op_names: list[Any] = []
 
 @located
 def loomp_sync(given: Any, count: int, wait: int) -> int:
+    capture.refuse_read("loom_sync")
     if count:
         # called with nothing, lazyloom.sync() runs all there is
         lazyloom.sync(*values_of(given, count), wait=bool(wait))
@@ -27,6 +28,7 @@ def loomp_sync(given: Any, count: int, wait: int) -> int:
 
 @located
 def loomp_mark_dynamic(tensor: int, axis: int, minimum: int, maximum: int) -> int:
+    capture.refuse_read("loom_mark_dynamic")
     found = value_of(tensor)
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         if bound != -1 and bound < 1:
@@ -41,6 +43,7 @@ def loomp_mark_dynamic(tensor: int, axis: int, minimum: int, maximum: int) -> in
 
 @located
 def loomp_mark_static(tensor: int, axes: Any, axis_count: int) -> int:
+    capture.refuse_read("loom_mark_static")
     found = value_of(tensor)
     if axes == ffi.NULL:
         lazyloom.mark_static(found)

@@ -31,9 +31,11 @@ own: Final = threading.local()
 class Leaf:
     """What a tensor that requires a gradient has collected."""
 
-    __slots__ = ("gradient",)
+    __slots__ = ("gradient", "since")
 
     def __init__(self) -> None:
+        #: the newest node before it
+        self.since = lazyloom.last_sequence()
         self.gradient: lazyloom.Value | None = None
 
 

@@ -401,6 +401,14 @@ loom_status loom_tensor_assign(loom_tensor target, loom_tensor value) {
   return CALL(loomp_assign(target.bits, value.bits, WHERE));
 }
 
+loom_status loom_tensors_assign(const loom_tensor *targets, const loom_tensor *values,
+                                size_t count) {
+  READY();
+  NEED_LIST(targets, count);
+  NEED_LIST(values, count);
+  return CALL(loomp_assign_all((const uint64_t *)targets, (const uint64_t *)values, count, WHERE));
+}
+
 loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result) {
   NEED(result);
   result->bits = 0;

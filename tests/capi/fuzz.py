@@ -171,7 +171,7 @@ class Fuzz:
                 yield self.pointer(kind.removeprefix("const "), name.count("*"))
             elif kind == "loom_function":
                 yield self.random.choice((self.ffi.NULL, self.callback))
-            elif kind in ("loom_tensor", "loom_buffer", "loom_program"):
+            elif kind in ("loom_tensor", "loom_buffer", "loom_program", "loom_capture"):
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
                 yield self.ffi.new(f"{kind} *", [bits])[0]
@@ -239,6 +239,7 @@ class Fuzz:
 LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
+    "loom_capture_release",
 }  # fmt: skip
 
 

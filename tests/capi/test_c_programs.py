@@ -17,7 +17,7 @@ from lazyloom_capi import build, header
 from .compilers import C99, CXX17, HERE, Compile
 
 EXAMPLES = HERE.parent.parent / "examples"
-PROGRAMS = ["everything", "loops", "threads", "fork"]
+PROGRAMS = ["everything", "loops", "threads", "captures", "fork"]
 
 
 def run(

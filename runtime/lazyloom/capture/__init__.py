@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from .environment import Generators, register, register_generators
 from .function import CaptureError, Explanation, Jitted, jit
+from .program import CapturedProgram, Section
 from .state import constant_classes, ignore_attributes
 
-__all__ = ["CaptureError", "Explanation", "Generators", "Jitted", "constant_classes",
-           "ignore_attributes", "jit", "register", "register_generators"]
+__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Section",
+           "constant_classes", "ignore_attributes", "jit", "register", "register_generators"]

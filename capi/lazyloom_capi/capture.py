@@ -1,0 +1,253 @@
+"""The entries of capture: what is recorded between two calls becomes a program that runs again."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakSet
+
+from _lazyloom_abi import ffi  # type: ignore[import-not-found]
+
+import lazyloom
+from lazyloom import capture
+from lazyloom.errors import (
+    AliasError,
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    HandleError,
+    LoomError,
+    ReadForbiddenError,
+    ShapeError,
+)
+from lazyloom.frontend import write
+
+from . import handles
+from .handles import CAPTURE, TENSOR
+from .serving import Leaf, Tensor, contents_of, entry, give, located, own, tensor_of, value_of
+
+
+class Open:
+    """A capture that was begun.
+
+    Attributes:
+        section: what the runtime knows of it.
+        things: what the handle of each input stood for.
+        leaves: of each input, the leaf that it is, or None.
+        recording: whether gradients were recorded at the beginning.
+    """
+
+    def __init__(self, bits: list[int]) -> None:
+        self.bits = bits
+        self.things = [handles.find(TENSOR, b) for b in bits]
+        self.leaves = [leaf_of(thing) for thing in self.things]
+        for k, leaf in enumerate(self.leaves):
+            if leaf is not None and leaf.gradient is not None:
+                raise ArgumentError(
+                    f"inputs[{k}] has collected a gradient, expected none; call "
+                    "loom_tensor_clear_gradient() first")
+        self.recording = lazyloom.grad_enabled()
+        #: handles of tensors that were made inside and written
+        self.inside: set[int] = set()
+        self.section = capture.Section([contents_of(thing) for thing in self.things])
+        _open.add(self)
+
+    def __del__(self) -> None:
+        # also where its thread has ended
+        section = getattr(self, "section", None)
+        if section is not None:
+            section.cancel()
+
+
+#: those that were begun, on any thread
+_open: WeakSet[Open] = WeakSet()
+
+
+def leaf_of(thing: Any) -> Leaf | None:
+    """The leaf that a tensor is, if it is one."""
+    return thing.leaf if isinstance(thing, Tensor) else None
+
+
+def current() -> Open | None:
+    """The capture that this thread has begun."""
+    found: Open | None = getattr(own, "capture", None)
+    if found is not None and not found.section.open:
+        # the library was shut down meanwhile
+        found = own.capture = None
+    return found
+
+
+def cancel_all() -> None:
+    """End all captures that were begun."""
+    for one in list(_open):
+        one.section.cancel()
+
+
+def refuse_read(call: str) -> None:
+    """Raise ReadForbiddenError where this thread has begun a capture."""
+    if getattr(own, "capture", None) is not None and current() is not None:
+        raise ReadForbiddenError(
+            f"{call}: this thread has begun a capture, and what is computed inside would not be "
+            "computed by its runs; call it after loom_capture_end()")
+
+
+def refuse_outside(call: str, target: int, thing: Any) -> None:
+    """Raise AliasError for a tensor from before the capture of this thread that is no input."""
+    if getattr(own, "capture", None) is None:
+        return
+    begun = current()
+    if begun is None or target in begun.inside:
+        return
+    if target in begun.bits:
+        if call == "loom_tensor_require_grad":
+            raise AliasError(
+                f"{call}: inputs[{begun.bits.index(target)}] of a capture stays a leaf, or none, "
+                "until loom_capture_end()")
+        return
+    value = contents_of(thing)
+    if not begun.section.made(value):
+        raise AliasError(
+            f"{call}: the tensor, a {value.type.text}, is from before loom_capture_begin() and "
+            "not among its inputs; make it an input")
+    begun.inside.add(target)
+
+
+def refuse_gradient(leaf: Leaf) -> None:
+    """Raise GradientError for a leaf from before the capture of this thread that is no input."""
+    if getattr(own, "capture", None) is None:
+        return
+    begun = current()
+    if begun is not None and leaf.since < begun.section.start and leaf not in begun.leaves:
+        raise GradientError(
+            "loom_backward: a leaf from before loom_capture_begin() is reached that is not among "
+            "its inputs; make it an input")
+
+
+@located
+def loomp_capture_begin(inputs: Any, count: int) -> int:
+    if current() is not None:
+        raise ArgumentError(
+            "loom_capture_begin: this thread has begun a capture already; end it with "
+            "loom_capture_end() or loom_capture_cancel()")
+    if getattr(own, "since", None) is not None:
+        raise ArgumentError(
+            "loom_capture_begin: a function of a loop or a branch cannot begin a capture")
+    own.capture = Open(list(ffi.unpack(inputs, count)) if count else [])
+    return 1
+
+
+@entry
+def loomp_capture_cancel() -> int:
+    begun = current()
+    if begun is not None:
+        own.capture = None
+        begun.section.cancel()
+    return 1
+
+
+@located
+def loomp_capture_end(results: Any, count: int, result: Any) -> int:
+    begun = current()
+    if begun is None:
+        raise ArgumentError(
+            "loom_capture_end: this thread has begun no capture; call loom_capture_begin() first")
+    if getattr(own, "since", None) is not None:
+        raise ArgumentError(
+            "loom_capture_end: a function of a loop or a branch cannot end a capture")
+    own.capture = None
+    section = begun.section
+    section.cancel()
+    if lazyloom.grad_enabled() != begun.recording:
+        raise ArgumentError(
+            "loom_capture_end: loom_set_grad_enabled() was called and the switch is not what it "
+            "was; a run does not set it, so set it back before the end")
+    written: list[lazyloom.Value | None] = []
+    for k, (bits, before) in enumerate(zip(begun.bits, section.inputs, strict=True)):
+        try:
+            thing = handles.find(TENSOR, bits)
+        except HandleError:
+            # released inside: nobody can see what it was overwritten with
+            written.append(None)
+            continue
+        leaf = leaf_of(thing)
+        if leaf is not None and leaf.gradient is not None:
+            raise ArgumentError(
+                f"loom_capture_end: inputs[{k}] has collected a gradient that is still there, "
+                "which runs do not leave; take it with loom_tensor_gradient() and call "
+                "loom_tensor_clear_gradient() before the end, or use loom_grad()")
+        value = contents_of(thing)
+        same = value.node is before.node and value.index == before.index
+        if leaf is None and value.requires_grad and not same:
+            raise ArgumentError(
+                f"loom_capture_end: inputs[{k}] was assigned something with a history, which runs "
+                "do not give; record what is assigned with loom_set_grad_enabled(false), or "
+                "detach it")
+        written.append(None if same else value)
+    given = [value_of(b) for b in ffi.unpack(results, count)] if count else []
+    try:
+        program = section.end(given, written)
+    except LoomError as error:
+        error.args = (f"loom_capture_end: {error}",)
+        raise
+    result[0] = handles.give(CAPTURE, program)
+    return 1
+
+
+def _given(bits: list[int]) -> tuple[list[Any], list[lazyloom.Value]]:
+    """What the handles of the inputs stand for, and their contents."""
+    things: list[Any] = []
+    values: list[lazyloom.Value] = []
+    for k, b in enumerate(bits):
+        try:
+            thing = handles.find(TENSOR, b)
+        except HandleError as error:
+            raise HandleError(f"loom_capture_run: inputs[{k}]: {error}") from None
+        things.append(thing)
+        values.append(thing.value if isinstance(thing, Tensor) else thing)
+    return things, values
+
+
+@located
+def loomp_capture_run(
+    handle: int, inputs: Any, input_count: int, results: Any, result_count: int
+) -> int:
+    program: capture.CapturedProgram = handles.find(CAPTURE, handle)
+    if getattr(own, "capture", None) is not None and current() is not None:
+        raise ArgumentError(
+            "loom_capture_run: this thread has begun a capture, which a run cannot be a part of; "
+            "call it after loom_capture_end()")
+    if getattr(own, "since", None) is not None:
+        raise ArgumentError(
+            "loom_capture_run: a function of a loop or a branch cannot run a capture")
+    if result_count != program.results:
+        raise ArgumentError(
+            f"loom_capture_run: result_count is {result_count}, expected {program.results}")
+    bits = list(ffi.unpack(inputs, input_count)) if input_count else []
+    things, values = _given(bits)
+    wrong = program.wrong(values)
+    if wrong is not None:
+        kind, message = wrong
+        raise _KINDS[kind](f"loom_capture_run: {message}")
+    written = program.written
+    if program.writes:
+        for k, b in enumerate(bits):
+            if written[k] and bits.count(b) > 1:
+                raise ArgumentError(
+                    f"loom_capture_run: inputs[{k}] is assigned to, and the same tensor is "
+                    "another input, too; expected it once")
+        for k, wants in enumerate(written):
+            if wants:
+                things[k] = tensor_of(bits[k])
+
+    def finish(found: list[lazyloom.Value], contents: list[lazyloom.Value | None]) -> None:
+        for k, value in enumerate(contents):
+            if value is not None:
+                leaf = things[k].leaf
+                write(things[k], value if leaf is None else program.own_leaf(k, value, leaf))
+        for k, value in enumerate(found):
+            results[k] = give(value)
+
+    program.run(values, finish)
+    return 1
+
+
+_KINDS = {"": ArgumentError, "shape": ShapeError, "dtype": DTypeError}

@@ -1,0 +1,223 @@
+"""What was recorded between two points of a program, kept to run again over other inputs.
+
+For programs that say themselves what is captured, as those of the C ABI do: nothing is watched and
+nothing is guarded but the inputs' types.
+"""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import Any, Final, final
+
+from ..errors import ArgumentError
+from ..evaluate.evaluate import blind, evaluate, held_back
+from ..interrupts import Deferred
+from ..trace import graph
+from ..trace.graph import PENDING, Node, Value
+from ..trace.source import Site, user_site
+from .recipe import REASON, Recipe, buffer_of, run_nodes
+from .template import CONSTANT, RESULT, SOURCE, NotCapturable, Template, settle_all, template_of
+
+
+def _dispatch(values: list[Value]) -> None:
+    for value in values:
+        if value.node.state == PENDING:
+            evaluate(value.node, REASON)
+
+
+@final
+class Section:
+    """What this thread records from now on, of these inputs, until :meth:`end`.
+
+    Pending inputs are handed over first. Until the end nothing else is.
+
+    Args:
+        inputs: what is to be given anew to each run.
+
+    Raises:
+        ArgumentError: two inputs are one value.
+    """
+
+    def __init__(self, inputs: list[Value]) -> None:
+        #: the number of each input
+        self.numbers: Final[dict[tuple[Node, int], int]] = {}
+        self.open = False
+        for k, v in enumerate(inputs):
+            first = self.numbers.setdefault((v.node, v.index), k)
+            if first != k:
+                raise ArgumentError(
+                    f"inputs[{k}] has the very contents of inputs[{first}], expected each tensor "
+                    "once")
+        _dispatch(inputs)
+        self.inputs: Final = inputs
+        self.start: Final = graph.last_sequence()
+        self.thread: Final = get_ident()
+        held_back.add(self.thread)
+        # what is known of the inputs' data holds for these inputs alone
+        blind.add(self.thread)
+        self.open = True
+
+    def made(self, value: Value) -> bool:
+        """Whether a value was recorded since the section began."""
+        return value.node.seq > self.start
+
+    def cancel(self) -> None:
+        """End it with nothing captured; what was recorded stays as it is."""
+        if self.open:
+            self.open = False
+            held_back.discard(self.thread)
+            blind.discard(self.thread)
+
+    def end(self, results: list[Value], written: list[Value | None]) -> CapturedProgram:
+        """What was recorded, as a program.
+
+        Args:
+            results: what each run is to give; it gives them without their history.
+            written: what each run is to write to each input, if it does. One that requires a
+                gradient is a leaf.
+
+        Raises:
+            ArgumentError: it rests on something else than the inputs, or was computed already.
+        """
+        self.cancel()
+        roots = [v.detach() for v in results]
+        places: list[int] = []
+        leaves: list[bool] = []
+        for v in written:
+            places.append(-1 if v is None else len(roots))
+            leaves.append(v is not None and v.requires_grad)
+            if v is not None:
+                roots.append(v)
+        settle_all()
+        try:
+            self._check_origins(roots)
+            template = template_of(roots, self.start, self.numbers, {}, set())
+        except NotCapturable as problem:
+            site = problem.site
+            raise ArgumentError(
+                f"what was recorded cannot run again: {problem.reason}",
+                site=str(site) if isinstance(site, Site) else None) from None
+        # nothing that a run gives has a history, which would keep the memory of inputs
+        template.freed = list(range(len(template.shells)))
+        for shell in template.shells:
+            shell.freed = True
+        return CapturedProgram(template, self.inputs, len(results), places, leaves)
+
+    def _check_origins(self, roots: list[Value]) -> None:
+        """Raise NotCapturable for what is from before and is no input."""
+        seen: set[Node] = set()
+        stack: list[tuple[Node, int]] = [(v.node, v.index) for v in roots]
+        while stack:
+            n, index = stack.pop()
+            if n.seq <= self.start:
+                if (n, index) not in self.numbers:
+                    raise NotCapturable(
+                        f"a {n.types[index].text} from before it began is used that is not among "
+                        "its inputs", n.site)
+                continue
+            if n in seen or n.spec is None or n.state != PENDING:
+                continue
+            seen.add(n)
+            for position, m in enumerate(n.inputs):
+                if isinstance(m, Node):
+                    stack.append((m, 0 if n.indices is None else n.indices[position]))
+
+
+@final
+class CapturedProgram:
+    """A recorded section that runs over inputs of the same types.
+
+    Attributes:
+        types: of the inputs.
+        requires_grad: whether each input required a gradient.
+        results: how many values each run gives.
+        written: of each input, whether a run writes to it.
+        writes: whether a run writes to any.
+    """
+
+    def __init__(
+        self, template: Template, inputs: list[Value], results: int, places: list[int],
+        leaves: list[bool],
+    ) -> None:  # fmt: skip
+        self.types: Final = [v.type for v in inputs]
+        self.requires_grad: Final = [v.requires_grad for v in inputs]
+        self.results: Final = results
+        self.written: Final = [p >= 0 for p in places]
+        self.writes: Final = any(self.written)
+        self._template: Final = template
+        self._places: Final = places
+        self._leaves: Final = leaves
+        self._recipe: Recipe | None = None
+
+    def wrong(self, inputs: list[Value]) -> tuple[str, str] | None:
+        """What is wrong with inputs, if anything is: "shape", "dtype" or "", and in words."""
+        types = self.types
+        if len(inputs) != len(types):
+            return "", f"{len(inputs)} inputs are given, expected {len(types)}"
+        needs = self.requires_grad
+        for k, v in enumerate(inputs):
+            if v.type is not types[k]:
+                return "shape" if v.type.shape != types[k].shape else "dtype", (
+                    f"inputs[{k}] is {v.type.text}, expected {types[k].text} as it was captured "
+                    "with; cast it, or capture the program for this type, too")
+            if v.requires_grad != needs[k]:
+                now, then = (
+                    "requires a gradient" if r else "requires no gradient"
+                    for r in (v.requires_grad, needs[k]))
+                return "", f"inputs[{k}] {now}, expected one that {then} as it was captured with"
+        return None
+
+    def run(self, inputs: list[Value], finish: Any) -> None:
+        """Run it; failures of the run are those of the results' readers.
+
+        Args:
+            inputs: as :meth:`check` wants them. The list is emptied: memory that nothing else
+                holds, once ``finish`` has written to the inputs, is used again for the results.
+            finish: called with the results, and for each input what it is overwritten with or
+                None, before anything is handed over.
+        """
+        template = self._template
+        _dispatch(inputs)
+        recipe = self._recipe
+        with Deferred():
+            fed = None
+            if recipe is not None:
+                fed = recipe.prepare(inputs, [], user_site())
+            if fed is not None:
+                roots = fed.values
+                fed.values = []
+                inputs.clear()
+                try:
+                    self._finish(roots, finish)
+                except BaseException:
+                    fed.undo()
+                    raise
+                fed.run()
+                return
+            buffers = {(SOURCE, k): buffer_of(v) for k, v in enumerate(inputs)}
+            for k, v in enumerate(template.constants):
+                buffers[(CONSTANT, k)] = buffer_of(v)
+            roots = template.record(inputs, [])
+            inputs.clear()
+            nodes = [v.node for v in roots]
+            self._finish(roots, finish)
+        plan = run_nodes(nodes, user_site())
+        if plan is not None and not template.apart:
+            found = Recipe(template, plan)
+            if found.complete(buffers, plan):
+                self._recipe = found
+
+    def _finish(self, roots: list[Value], finish: Any) -> None:
+        results = roots[: self.results]
+        written = [None if p < 0 else roots[p] for p in self._places]
+        roots.clear()
+        finish(results, written)
+
+    def own_leaf(self, number: int, value: Value, token: object) -> Value:
+        """What an input is overwritten with, as a leaf that is reported as ``token``."""
+        root = self._template.roots[self._places[number]]
+        if root.ref.kind != RESULT or not self._leaves[number] or len(value.node.types) != 1:
+            return value.detach().as_leaf(token)
+        value.node.token = token
+        return value
+
