@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
+from suite.c_programs import settle
+from suite.c_programs import start as start_c
 from suite.common import set_torch_threads
 
 SHAPES = [(64, 128), (128,), (128, 128), (128,), (128, 10), (10,)]
@@ -175,6 +179,25 @@ def lazyloom_numpy(read: bool, captured: bool = False) -> Turn:
     return turns(step, [(np.array(x), np.array(y)) for x, y in batches], read, finish)
 
 
+def lazyloom_c(read: bool, how: str = "recorded") -> Turn:
+    """The C program, compiled here, in a process of its own; see c/mlp.c."""
+    weights, batches = start()
+    data = Path(tempfile.mkdtemp(prefix="lazyloom-bench-c-")) / "data"
+    data.write_bytes(b"".join(
+        a.tobytes() for a in (*weights, *(x for x, _ in batches), *(y for _, y in batches))))
+    ask = start_c("mlp", str(data), how)
+
+    def turn(steps: int) -> None:
+        ask(f"{steps} {int(read)}")
+
+    settle(turn, 200)
+    return turn
+
+
+def lazyloom_c_captured(read: bool) -> Turn:
+    return lazyloom_c(read, "captured")
+
+
 def jax_jit(read: bool) -> Turn:
     import jax
     import jax.numpy as jnp
@@ -276,6 +299,8 @@ def tinygrad(read: bool) -> Turn:
 
 TORCH = "lazyloom, torch-like"
 NUMPY = "lazyloom, NumPy-like"
+C = "lazyloom, C"
+CAPTURED_C = "lazyloom, C, captured"
 JAX = "jax.jit, donated"
 
 WORKLOAD = Workload(
@@ -298,6 +323,8 @@ WORKLOAD = Workload(
         Contender(TORCH + ", captured", "lazyloom", lazyloom_torch_captured),
         Contender(NUMPY, "lazyloom", lazyloom_numpy),
         Contender(NUMPY + ", captured", "lazyloom", lazyloom_numpy_captured),
+        Contender(C, "lazyloom", lazyloom_c),
+        Contender(CAPTURED_C, "lazyloom", lazyloom_c_captured),
         Contender(JAX, "jax", jax_jit),
         Contender("PyTorch eager", "torch", torch_eager),
         Contender("torch.compile", "torch", torch_compiled),
@@ -311,6 +338,8 @@ WORKLOAD = Workload(
     try_threads=True,
     limits=[
         Limit("MLP step beside hand-written donated jax.jit", ["loss"], [TORCH, NUMPY], 1.3, [JAX]),
+        Limit("MLP step in C beside jax.jit", ["loss"], [C], 1.5, [JAX]),
+        Limit("MLP step captured in C beside jax.jit", ["loss"], [CAPTURED_C], 1.15, [JAX]),
         Limit("MLP step beside PyTorch eager (2x faster)", ["loss"], [TORCH, NUMPY], 0.5,
               ["PyTorch eager"]),
         Limit("MLP step beside pytorch/xla (4x faster)", ["loss"], [TORCH, NUMPY], 0.25,

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
-from suite.common import SHORTEST, set_torch_threads
+from suite.c_programs import settle, start
+from suite.common import set_torch_threads
 
 CHAIN = 1000
 KINDS = 30
@@ -225,37 +221,13 @@ def lazyloom_torch(kind: str) -> Turn:
 
 def lazyloom_c(kind: str) -> Turn:
     """The C program, compiled here; it measures itself, in a process of its own."""
-    source = Path(__file__).resolve().parents[1] / "c" / "record.c"
-    flags = subprocess.run(
-        [sys.executable, "-m", "lazyloom_capi", "--cflags", "--libs"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    folder = tempfile.mkdtemp(prefix="lazyloom-bench-c-")
-    program = str(Path(folder) / "record")
-    built = subprocess.run(
-        ["cc", "-O2", str(source), *shlex.split(flags), "-o", program],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    if built.returncode:
-        raise RuntimeError(built.stderr.strip().splitlines()[0])
-    child = subprocess.Popen([program, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             text=True)  # fmt: skip
-    assert child.stdin is not None and child.stdout is not None
-    requests, answers = child.stdin, child.stdout
+    ask = start("record", kind)
 
     def turn(units: int) -> dict[str, float]:
-        requests.write(f"{passes(units, kind)}\n")
-        requests.flush()
-        line = answers.readline()
-        if not line:
-            raise RuntimeError(f"the C program ended with status {child.wait()}")
-        found: dict[str, float] = json.loads(line)
+        found: dict[str, float] = json.loads(ask(str(passes(units, kind))))
         return found
 
-    # nothing here sees what it counts: see Worker._settle
-    until = time.perf_counter() + 2 * SHORTEST
-    while time.perf_counter() < until:
-        turn(BODIES * KINDS * CHAIN)
+    settle(turn, BODIES * KINDS * CHAIN)
     return turn
 
 
