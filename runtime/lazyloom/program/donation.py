@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ..ops.derived import BACKWARD, VJP
 from ..types import TensorType
 from .program import Instruction, Leaf, Program, Result, Structure
 
@@ -25,18 +26,7 @@ def match_donations(
     free = {leaf: structure.leaf_types[leaf] for leaf in donatable}
     near: list[tuple[int, int, int]] = []
     for number, (n, r) in enumerate(outputs):
-        made = instructions[n]
-        if len(made.types) == 1:
-            near.extend(_light_sources(instructions, n, free, number))
-            continue
-        at = made.spec.op.aliased_operand(len(made.operands), len(made.types), r)
-        if at < len(made.operands) and made.operand_types[at] is made.types[r]:
-            source = made.operands[at]
-            if isinstance(source, Result):
-                if source.number == 0:
-                    near.extend(_light_sources(instructions, source.instruction, free, number))
-            elif isinstance(source, Leaf) and source.number in free:
-                near.append((0, number, source.number))
+        near.extend(_light_sources(instructions, Result(n, r), free, number))
     near.sort()
     aliases: dict[int, int] = {}
     taken: set[int] = set()
@@ -57,32 +47,45 @@ def match_donations(
 
 
 def _light_sources(
-    instructions: Sequence[Instruction], start: int, free: dict[int, TensorType], number: int
+    instructions: Sequence[Instruction], output: Result, free: dict[int, TensorType], number: int
 ) -> list[tuple[int, int, int]]:
     """(distance, output number, leaf) of the free leaves of an output's own type that it is
-    made of through light ops of that type alone."""
-    wanted = instructions[start].types[0]
+    made of through light ops of that type alone, or as an op's new values of them."""
+    wanted = instructions[output.instruction].types[output.number]
     found: list[tuple[int, int, int]] = []
-    seen = {start}
-    level = [start]
+    seen = {output}
+    level = [output]
     for distance in range(LIGHT):
-        above: list[int] = []
-        for n in level:
-            i = instructions[n]
-            if i.spec.heavy:
-                continue
-            for item, t in zip(i.operands, i.operand_types, strict=True):
-                if t is not wanted:
+        above: list[Result] = []
+        for value in level:
+            i = instructions[value.instruction]
+            for k in _made_of(i, value.number):
+                item = i.operands[k]
+                if i.operand_types[k] is not wanted:
                     continue
                 if isinstance(item, Leaf):
                     if item.number in free:
                         found.append((distance, number, item.number))
-                elif isinstance(item, Result) and item.number == 0:
-                    if item.instruction not in seen:
-                        seen.add(item.instruction)
-                        above.append(item.instruction)
+                elif isinstance(item, Result) and item not in seen:
+                    seen.add(item)
+                    above.append(item)
         level = above
     return found
+
+
+def _made_of(i: Instruction, result: int) -> Sequence[int]:
+    """Which operands an op's result may be a new value of.
+
+    A derivative's result is no new value of what it is the derivative by: that is still read when
+    a step updates it.
+    """
+    op = i.spec.op
+    if op.times(VJP) or op.times(BACKWARD):
+        return []
+    if len(i.types) > 1:
+        operand = op.aliased_operand(len(i.operands), len(i.types), result)
+        return [operand] if operand < len(i.operands) else []
+    return [] if i.spec.heavy else range(len(i.operands))
 
 
 def program_of_plan(
