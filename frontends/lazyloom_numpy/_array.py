@@ -152,7 +152,7 @@ class ndarray(_Base):
             return self.read().item(*args)
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return self.read().item()
+        return self.read_number()
 
     def tolist(self) -> Any:
         return self.read().tolist()
@@ -207,7 +207,7 @@ class ndarray(_Base):
                 "Use a.any() or a.all()" if self.size else
                 "The truth value of an empty array is ambiguous. "
                 "Use `array.size > 0` to check that an array is not empty.")
-        return bool(self.read().item())
+        return bool(self.read_number())
 
     def __float__(self) -> float:
         return float(self._one_element())
@@ -222,12 +222,12 @@ class ndarray(_Base):
         if self.shape or self.type.dtype.kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index; for a "
                             "Python number, give x.item()")
-        return int(self.read().item())
+        return int(self.read_number())
 
     def _one_element(self) -> Any:
         if self.size != 1 or self.ndim > 0:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self.read().item()
+        return self.read_number()
 
     def __format__(self, spec: str) -> str:
         if not self.shape:
@@ -292,7 +292,7 @@ class ScalarArray(ndarray):
 
     def _one_element(self) -> Any:
         # a complex scalar becomes real with NumPy's warning, where a 0-d array is refused
-        return self.read()[()]
+        return self.read()[()] if self.type.dtype.is_complex else self.read_number()
 
     def __round__(self, ndigits: Any = None) -> Any:
         return round(self.read()[()], ndigits)

@@ -529,8 +529,8 @@ class Tensor(_Base):
         if self.tensor_type.size != 1:
             raise RuntimeError(
                 f"a Tensor with {self.tensor_type.size} elements cannot be converted to Scalar")
-        found = self.read().reshape(())
-        return float(found) if self.tensor_type.dtype.is_floating else found.item()
+        found = self.read_number()
+        return float(found) if self.tensor_type.dtype.is_floating else found
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""

@@ -105,6 +105,7 @@ def _measure(candidates: Sequence[Any]) -> None:
 
 
 _hooks.read = _evaluate.read
+_hooks.read_number = _evaluate.read_number
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
 _hooks.settle = _settle

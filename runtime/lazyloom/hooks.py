@@ -23,6 +23,7 @@ class Hooks:
 
     Attributes:
         read: the data of a value as a fresh NumPy array (:meth:`Value.read`).
+        read_number: the only element of a value (:meth:`Value.read_number`).
         as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
         grown: called, without the lock, with a component that has grown to its ``check_at``;
             may run a part of it.
@@ -35,9 +36,11 @@ class Hooks:
     """
 
     __slots__ = (
-        "read", "as_leaf", "grown", "settle", "lowered_types", "loops", "verdicts", "measure")
+        "read", "read_number", "as_leaf", "grown", "settle", "lowered_types", "loops", "verdicts",
+        "measure")
 
     read: Callable[[Value], Any]
+    read_number: Callable[[Value], Any]
     as_leaf: Callable[[Value, object], Value]
     grown: Callable[[Component], None]
     settle: Callable[[Component], None]

@@ -306,6 +306,17 @@ def test_a_download_of_something_else(
             y.read()
 
 
+def test_a_number_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = rec("add", host(np.ones(())), number(1.5))
+    ll.sync(x)
+    monkeypatch.setattr(backend(), "number", lambda array, dtype: np.zeros(3))
+    with pytest.raises(
+        ExecutionError, match=f"number of the backend {NAME} returned float64\\[3\\], expected a "
+        "Python number or None"
+    ):
+        x.read_number()
+
+
 def test_a_download_of_something_else_for_a_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     flag = host([0], np.int32)
     value, _ = rec("checked", host([1.0]), rec("add", flag, flag), kind="none", of="x", info=())

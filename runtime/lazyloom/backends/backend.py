@@ -201,6 +201,13 @@ class Backend(ABC):
         """
         return self.download(array)
 
+    def number(self, array: Any, dtype: str) -> Any:
+        """The only element of an array of the named dtype as a Python number, as NumPy's ``item``.
+
+        Waits, and raises the run's error if it failed. None where :meth:`download` is as quick.
+        """
+        return None
+
     def host_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:

@@ -96,6 +96,19 @@ def host_array(array: Any, t: TensorType) -> Any:
     return data
 
 
+def host_number(array: Any, t: TensorType) -> Any:
+    """The only element of a device array as a Python number, as NumPy's ``item`` gives it.
+
+    Waits, and raises the run's error; raises WrongResult where the backend returns something else.
+    """
+    found: Any = backend().number(array, t.dtype.name)
+    if found is None:
+        return host_array(array, t).item()
+    if not isinstance(found, (float, int)):
+        raise returned.wrong("number", returned.type_text(found), "a Python number or None")
+    return found
+
+
 def given(array: Any, method: str) -> Any:
     """An array that a method of the backend has returned. Raises WrongResult if it is none."""
     if array is None:

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
-from ..backends.data import host_array
+from ..backends.data import host_array, host_number
 from ..backends.pieces import OpFailed
 from ..backends.returned import WrongResult
 from ..backends.run import run
@@ -450,6 +450,15 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
 
 def read(value: Value, reason: str = "read") -> Any:
     """The value's data as a fresh NumPy array."""
+    return _read(value, reason, False)
+
+
+def read_number(value: Value) -> Any:
+    """The only element of the value's data as a Python number."""
+    return _read(value, "read", True)
+
+
+def _read(value: Value, reason: str, number: bool) -> Any:
     site = user_site()
     if settings.get_option("forbid_reads"):
         raise ReadForbiddenError(
@@ -461,8 +470,10 @@ def read(value: Value, reason: str = "read") -> Any:
     counters["bytes_read"] += value.type.nbytes
     host = buffer.host
     if host is not None:
-        return host.copy()
+        return host.item() if number else host.copy()
     try:
+        if number:
+            return host_number(buffer.array, value.type)
         return host_array(buffer.array, value.type)
     except Exception as error:
         reraise_from_handler(error)

@@ -326,6 +326,17 @@ class Tensor:
         """
         return self.value.read()
 
+    def read_number(self) -> Any:
+        """The only element as a Python number, as NumPy's ``item`` gives it; like :meth:`read`.
+
+        Raises ArgumentError for a tensor of several elements, or of none.
+        """
+        if self.tensor_type.size != 1:
+            raise ArgumentError(
+                f"read_number: a tensor of shape {self.tensor_type.shape} was given, expected one "
+                "element")
+        return self.value.read_number()
+
     # The operators. Frontends say what they mean with lazyloom.frontend.
 
     def __add__(self, other: object) -> Any:

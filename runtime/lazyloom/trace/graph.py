@@ -386,6 +386,13 @@ class Value:
         """
         return hooks.read(self)
 
+    def read_number(self) -> Any:
+        """The only element as a Python number, as NumPy's ``item`` gives it; like :meth:`read`.
+
+        For a value of one element, whatever its number of dimensions.
+        """
+        return hooks.read_number(self)
+
     def __repr__(self) -> str:
         state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[
             self.node.state]

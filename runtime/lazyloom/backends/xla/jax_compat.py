@@ -6,6 +6,7 @@ on the oldest and the newest supported jax.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import operator
@@ -471,6 +472,39 @@ def to_host(array: Any) -> Any:
     import numpy as np
 
     return np.array(np.asarray(array))
+
+
+#: how one element lies in the memory of a processor, by dtype
+_ELEMENTS: Final[dict[str, Any]] = {
+    "bool": ctypes.c_bool, "int8": ctypes.c_int8, "int16": ctypes.c_int16,
+    "int32": ctypes.c_int32, "int64": ctypes.c_int64, "uint8": ctypes.c_uint8,
+    "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
+    "float32": ctypes.c_float, "float64": ctypes.c_double,
+}
+#: whether a number is read where it lies, which takes a fifth of the time of a NumPy array
+fast_number = True
+
+
+def number(array: Any, dtype: str) -> Any:
+    """The only element as a Python number; None where :func:`to_host` has to read it.
+
+    Waits, and raises the run's error if it failed.
+    """
+    global fast_number
+    element = _ELEMENTS.get(dtype)
+    if element is None or not fast_number:
+        return None
+    array.block_until_ready()
+    try:
+        if device().platform != "cpu":
+            fast_number = False
+            return None
+        found = element.from_address(array.unsafe_buffer_pointer()).value
+        # what was there while it was read is there now
+        return None if array.is_deleted() else found
+    except AttributeError:
+        fast_number = False
+        return None
 
 
 def host_view(array: Any) -> Any:
