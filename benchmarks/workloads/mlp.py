@@ -52,8 +52,12 @@ def turns(step: Callable[[Any], Any], batches: Sequence[Any], read: bool,
 def with_torch(torch: Any, read: bool, compile: bool = False,
                each: Callable[[], Any] = lambda: None,
                finish: Callable[[Any], Any] = lambda loss: loss.item(),
-               device: str | None = None, whole: bool = False) -> Turn:  # fmt: skip
-    """The program for PyTorch, and word for word for Lazyloom's torch-like frontend."""
+               device: str | None = None, whole: bool = False,
+               zero_first: bool = False) -> Turn:  # fmt: skip
+    """The program for PyTorch, and word for word for Lazyloom's torch-like frontend.
+
+    With ``zero_first`` the gradients live until the next step begins.
+    """
     nn, F = torch.nn, torch.nn.functional
     weights, batches = start()
 
@@ -78,10 +82,13 @@ def with_torch(torch: Any, read: bool, compile: bool = False,
     run = torch.compile(model) if compile else model
 
     def update(x: Any, y: Any) -> Any:
+        if zero_first:
+            optimizer.zero_grad()
         loss = F.cross_entropy(run(x), y)
         loss.backward()
         optimizer.step()
-        optimizer.zero_grad()
+        if not zero_first:
+            optimizer.zero_grad()
         return loss.detach()
 
     if whole:
@@ -198,7 +205,8 @@ def lazyloom_c_captured(read: bool) -> Turn:
     return lazyloom_c(read, "captured")
 
 
-def jax_jit(read: bool) -> Turn:
+def jax_program() -> tuple[Any, list[Any]]:
+    """The hand-written step, and its arguments."""
     import jax
     import jax.numpy as jnp
 
@@ -216,9 +224,18 @@ def jax_jit(read: bool) -> Turn:
         momenta = [m * MOMENTUM + g for m, g in zip(momenta, gradients)]
         return loss, [p - m * RATE for p, m in zip(parameters, momenta)], momenta
 
-    compiled = jax.jit(update, donate_argnums=(0, 1))
     parameters = [jnp.asarray(w) for w in weights]
     momenta = [jnp.zeros_like(p) for p in parameters]
+    batch = [jnp.asarray(b) for b in batches[0]]
+    return jax.jit(update, donate_argnums=(0, 1)), [parameters, momenta, *batch]
+
+
+def jax_jit(read: bool) -> Turn:
+    import jax
+    import jax.numpy as jnp
+
+    compiled, (parameters, momenta, *_) = jax_program()
+    batches = start()[1]
 
     def step(batch: Any) -> Any:
         nonlocal parameters, momenta

@@ -140,8 +140,13 @@ def torch_channels_last(**size: Any) -> Turn:
     return with_torch(torch, channels_last=True, **size)
 
 
-def by_hand(layout: str, batch: int, size: int, dtype: str = "float32") -> Turn:
-    """The hand-written step in one layout, "NCHW" or "NHWC", with its parameters in that layout."""
+def jax_program(
+    layout: str, batch: int, size: int, dtype: str = "float32"
+) -> tuple[Any, list[Any]]:
+    """The hand-written step, and its arguments.
+
+    In one layout, "NCHW" or "NHWC", with its parameters in that layout.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -203,15 +208,17 @@ def by_hand(layout: str, batch: int, size: int, dtype: str = "float32") -> Turn:
         running[name + ".mean"] = jnp.zeros(outputs, dtype)
         running[name + ".variance"] = jnp.ones(outputs, dtype)
     x, y = jnp.asarray(images, dtype), jnp.asarray(labels)
-    compiled = jax.jit(update, donate_argnums=(0, 1, 2))
-    state = (parameters, momenta, running)
+    return jax.jit(update, donate_argnums=(0, 1, 2)), [parameters, momenta, running, x, y]
+
+
+def by_hand(layout: str, batch: int, size: int, dtype: str = "float32") -> Turn:
+    """Steps of the hand-written program."""
+    compiled, arguments = jax_program(layout, batch, size, dtype)
     losses: list[float] = []
 
     def turn(steps: int) -> None:
-        nonlocal state
         for _ in range(steps):
-            loss, *rest = compiled(*state, x, y)
-            state = tuple(rest)
+            loss, *arguments[:3] = compiled(*arguments)
             losses.append(float(loss))
 
     turn.losses = losses  # type: ignore[attr-defined]
