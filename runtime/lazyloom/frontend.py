@@ -13,7 +13,8 @@ a tensor that frontends read and set are those of :class:`Tensor`.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast, final
 
 from .tensor.operators import (
     FLOATS,
@@ -45,8 +46,10 @@ from .tensor.views import (
     ViewStep,
     index_key,
 )
-from .trace.graph import Value
+from .trace.graph import Value, token_of, trace
 from .trace.mapping import loop_steps
+from .trace.recording import record_spec
+from .trace.specs import Spec
 from .types import TensorType
 
 #: found once: the attribute of a class costs as much as making the tensor
@@ -179,12 +182,128 @@ def following(tensor: Tensor, value: Value) -> Any:
     return cast(Any, tensor._followed_by(value))
 
 
+@final
+class Update:
+    """An op that writes its results over tensors, as an optimizer's step does at every call.
+
+    Made once, it records the op again without a look at more than what may have changed.
+
+    Args:
+        spec: the op (:func:`lazyloom.spec`).
+        operands: of each operand, the tensor whose contents are meant, None for one that
+            :meth:`record` is given.
+        types: of each operand, its type.
+        results: of each result, the tensor that it is written over, None for one that is given
+            back.
+        tokens: of each result, what its tensor's contents are a leaf of the tape for
+            (:meth:`Value.as_leaf`), None for contents without gradient.
+        entries: what the rest depends on: ``mapping[key] is value`` for each.
+    """
+
+    __slots__ = ("spec", "operands", "types", "results", "tokens", "shared", "entries")
+
+    def __init__(
+        self, spec: Spec, operands: Sequence[Tensor | None], types: Sequence[TensorType],
+        results: Sequence[Tensor | None], tokens: Sequence[object],
+        entries: Sequence[tuple[dict[str, Any], str, object]] = (),
+    ) -> None:  # fmt: skip
+        self.spec: Final[Spec] = spec
+        self.operands: Final[list[Tensor | None]] = list(operands)
+        self.types: Final[list[TensorType]] = list(types)
+        self.results: Final[list[Tensor | None]] = list(results)
+        self.tokens: Final[list[object]] = list(tokens)
+        self.shared: Final[list[Storage | None]] = [
+            None if t is None else t.shared for t in results]
+        self.entries: Final[list[tuple[dict[str, Any], str, object]]] = list(entries)
+
+    def matches(self) -> bool:
+        """Whether tensors and entries are as they were, and the tensors can be written over:
+        whole ones, of the same storages, leaves for the same tokens or without gradient."""
+        if trace.mapping:
+            return False
+        for mapping, key, value in self.entries:
+            if mapping.get(key) is not value:
+                return False
+        for i, t in enumerate(self.results):
+            if t is None:
+                continue
+            token = self.tokens[i]
+            shared = t.shared
+            if shared is not self.shared[i] or t.detached or t.view_steps:
+                return False
+            held = t._value
+            if shared is not None:
+                if not shared.writable:
+                    return False
+                held = shared.value
+            elif token is not None:
+                return False
+            assert held is not None
+            if held.requires_grad and (token is None or token_of(held.node, held.index) is None):
+                return False
+        return True
+
+    def record(self, given: Sequence[Any]) -> list[Value] | None:
+        """Record the op and write its results.
+
+        Args:
+            given: the operands that are no tensors of it: values, scalars, or tensors for their
+                contents; None among them is none.
+
+        Returns:
+            the results that are written over no tensor; None, with nothing recorded, where a
+            type is not what it was or :meth:`matches` does not hold.
+        """
+        if not self.matches():
+            return None
+        operands: list[Any] = []
+        number = 0
+        for i, t in enumerate(self.operands):
+            found: Any = t
+            if t is None:
+                found = given[number]
+                number += 1
+                if found is None:
+                    return None
+            if isinstance(found, Tensor):
+                found = found._current()
+            if found.type is not self.types[i]:
+                return None
+            operands.append(found)
+        results: Any = record_spec(self.spec, operands)
+        if not isinstance(results, tuple):
+            results = (results,)
+        left: list[Value] = []
+        for i, t in enumerate(self.results):
+            made: Value = results[i]
+            if t is None:
+                left.append(made)
+                continue
+            token = self.tokens[i]
+            shared = self.shared[i]
+            if token is None or shared is None:
+                t._write(made)
+            else:
+                shared.replace(made.as_leaf(token))
+        return left
+
+
+def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
+    """Whether the members of both are the same objects, in order."""
+    number = 0
+    count = len(b)
+    for x in a:
+        if number == count or x is not b[number]:
+            return False
+        number += 1
+    return number == count
+
+
 __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
-    "Strided", "Tensor", "ViewStep", "detached_view", "following", "hold", "index_key",
+    "Strided", "Tensor", "Update", "ViewStep", "detached_view", "following", "hold", "index_key",
     "loop_steps", "operators_of", "read_apart", "read_parts", "read_through", "reread",
-    "same_storage", "same_view", "set_operators", "share_view", "steps_between", "storage_of",
-    "strides_for_broadcasts",
-    "view", "view_of_storage", "view_of_type", "write",
+    "same_objects", "same_storage", "same_view", "set_operators", "share_view", "steps_between",
+    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip

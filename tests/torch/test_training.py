@@ -66,7 +66,7 @@ def test_every_step_is_one_execution_of_one_program() -> None:
         if i > 1:
             assert after["programs_compiled"] == before["programs_compiled"]
     assert len(keys) == 1
-    assert lazyloom.last_evaluation().ops >= 15
+    assert lazyloom.last_evaluation().ops >= 13
     assert np.isfinite(losses).all()
 
 
@@ -159,8 +159,7 @@ def test_a_step_is_one_op_for_all_parameters_of_a_group() -> None:
     for state in (2 * 3 + 1, 0):  # the first step makes means, squares and the step's number
         before = lazyloom.stats()["ops_traced"]
         optimizer.step()
-        leaves = 3  # a result of several becomes a leaf by an op that does nothing
-        assert lazyloom.stats()["ops_traced"] - before == 1 + state + leaves
+        assert lazyloom.stats()["ops_traced"] - before == 1 + state
         assert lazyloom.program_of(*params).text().count("step_adam(") == 1
         lazyloom.sync(*params)
 

@@ -100,8 +100,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     (along,) = lazyloom.tangents([value], here.leaves, here.tangents, create_graph=True)
     # what also depends on other leaves stays on the tape
-    own = {v.node for v in here.leaves}
-    others = any(v.node not in own for v in lazyloom.used_since([value], -1)) or any(
+    own = {(v.node, v.index) for v in here.leaves}
+    others = any((v.node, v.index) not in own for v in lazyloom.used_since([value], -1)) or any(
         v.requires_grad for v in here.tangents)
     if others:
         return UnpackedDualTensor(

@@ -34,8 +34,6 @@ _NAMES = {
 
 def name_of(node: Any) -> str:
     """PyTorch's name of the derivative of a recorded op, as near as its name tells."""
-    if type(node.token) is Leaf:
-        return "torch::autograd::AccumulateGrad"
     rule = lazyloom.custom_rule(node)
     if rule is not None:
         return str(rule.name)
@@ -57,6 +55,8 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the derivative, such as ``AddBackward0``."""
+        if type(self._result.token) is Leaf:
+            return "torch::autograd::AccumulateGrad"
         return name_of(self._result.node)
 
     @property
@@ -68,7 +68,7 @@ class Node:
         node = self._result.node
         found: list[tuple[Node | None, int]] = []
         for v in self._parents():
-            found.append((None, 0) if v is None else (node_of(v), v.index))
+            found.append((None, 0) if v is None else (node_of(v), _number(v)))
         return tuple(found) if node.tracked else ()
 
     def _parents(self) -> tuple[Value | None, ...]:
@@ -85,13 +85,15 @@ class Node:
     @property
     def variable(self) -> Tensor | None:
         """The leaf that ``AccumulateGrad`` adds to, while it is alive."""
-        token = self._result.node.token
+        token = self._result.token
         if type(token) is not Leaf:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return token.owner() if token.owner is not None else None
 
     def tensor(self, index: int) -> Tensor:
         """A tensor of this node's result, on the same graph."""
+        if type(self._result.token) is Leaf:
+            index += self._result.index
         return Tensor.from_value(lazyloom.result_of(self._result, index))
 
     def register_prehook(self, fn: Callable[[tuple[Tensor, ...]], Any]) -> RemovableHandle:
@@ -137,7 +139,7 @@ class Node:
                 "Tensor.register_hook")
 
     def _variable(self) -> Tensor | None:
-        token = self._result.node.token
+        token = self._result.token
         return token.owner() if type(token) is Leaf else None
 
     def _hooked(self) -> Tensor:
@@ -155,7 +157,10 @@ class Node:
         return getattr(rule.owner, name)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._result.node is self._result.node
+        if type(other) is not type(self) or other._result.node is not self._result.node:
+            return False
+        mine = self._result
+        return type(mine.token) is not Leaf or mine.index == other._result.index
 
     def __hash__(self) -> int:
         return hash(id(self._result.node))
@@ -180,14 +185,20 @@ class ViewBackward0(Node):
         return None
 
 
+def _number(value: Value) -> int:
+    """The number of a result among those of its derivative; a leaf's is the only one."""
+    return 0 if type(value.token) is Leaf else value.index
+
+
 _classes: dict[str, type[Node]] = {}
 
 
 def node_of(value: Value, tensor: Tensor | None = None) -> Node:
     """The node of a value that requires a gradient, of a class with the derivative's name."""
-    if tensor is not None and type(value.node.token) is Leaf:
+    leaf = type(value.token) is Leaf
+    if tensor is not None and leaf:
         return ViewBackward0(value, tensor)
-    name = name_of(value.node).rpartition(":")[2]
+    name = "AccumulateGrad" if leaf else name_of(value.node).rpartition(":")[2]
     found = _classes.get(name)
     if found is None:
         found = _classes[name] = type(name, (Node,), {"__slots__": ()})
@@ -216,7 +227,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients")
     value = tensor._operand()
-    return GradientEdge(node_of(value), value.index)
+    return GradientEdge(node_of(value), _number(value))
 
 
 def increment_version(tensor: Any) -> None:

@@ -10,15 +10,17 @@ compile. Nothing is read: what depends on the number of the step is computed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
+from operator import is_, itemgetter
 from typing import Any
 
 import lazyloom
-from lazyloom import Scalar, Value
+from lazyloom import Scalar
 from lazyloom.dtypes import DType, float64
-from lazyloom.frontend import following, storage_of
+from lazyloom.frontend import Update, following, same_objects, storage_of
 
 from .. import _dtypes
-from .._core import cast, record
+from .._core import cast, record, spec
 from .._functions.creation import full_value
 from .._grad_mode import enable_grad
 from .._tensor import Tensor
@@ -69,16 +71,99 @@ def counter(number: float) -> Tensor:
     return made
 
 
+class Recorded:
+    """The op that a batch was updated by, kept for its next update.
+
+    Attributes:
+        op, names, attributes: what :meth:`RecordedOptimizer._record` was given.
+        update: the op with parameters and state; its entries are this state's.
+        numbers: the hyperparameters, () where they may change in place.
+        scalars: those as operands.
+    """
+
+    __slots__ = ("op", "names", "attributes", "update", "numbers", "scalars")
+
+    def __init__(
+        self, op: str, names: Sequence[str], attributes: dict[str, Any], update: Update
+    ) -> None:
+        self.op = op
+        self.names = tuple(names)
+        self.attributes = attributes
+        self.update = update
+        self.numbers: Sequence[Any] = ()
+        self.scalars: list[Any] = []
+
+
 class Batch:
     """Parameters of one group that are updated by one op, with gradients and state."""
 
-    __slots__ = ("kind", "params", "grads", "states")
+    __slots__ = ("kind", "params", "grads", "states", "recorded")
 
     def __init__(self, kind: DType) -> None:
         self.kind = kind
         self.params: list[Tensor] = []
-        self.grads: list[Value] = []
+        self.grads: list[Any] = []
         self.states: list[dict[str, Any]] = []
+        self.recorded: Recorded | None = None
+
+
+#: kinds of hyperparameters that do not change in place
+_PLAIN = (float, int, bool, str, type(None))
+
+
+def _is_plain(given: Any) -> bool:
+    if type(given) is tuple:
+        return all(type(x) in _PLAIN for x in given)
+    return type(given) in _PLAIN
+
+
+class Kept:
+    """The batches of a group's last step, for the next one if the same have a gradient then.
+
+    Attributes:
+        group, params, leaves: the group, its parameters and what the tape knows them by.
+        batches: with the leaves whose gradients they take.
+        idle: the parameters that had no gradient.
+        settings: the group's entries that the batches were last updated by, None where that
+            was the first time or they may change in place.
+    """
+
+    __slots__ = ("group", "params", "leaves", "batches", "idle", "settings")
+
+    def __init__(self, group: dict[str, Any], batches: list[Batch]) -> None:
+        self.group = group
+        self.params: list[Tensor] = list(group["params"])
+        self.leaves = [p._leaf for p in self.params]
+        self.batches = [(b, [p._leaf for p in b.params]) for b in batches]
+        taken = {id(p) for b in batches for p in b.params}
+        self.idle = [p for p in self.params if id(p) not in taken]
+        self.settings: list[Any] | None = None
+
+    def again(self, group: dict[str, Any]) -> bool:
+        """Give the batches the gradients of this step; False where they may be others."""
+        if group is not self.group or not same_objects(group["params"], self.params) or (
+            [p._leaf for p in self.params] != self.leaves
+        ):
+            return False
+        for p in self.idle:
+            if p.grad is not None:
+                return False
+        for p in self.params:
+            if p.slow_path and p._own is not None:
+                return False
+        for batch, leaves in self.batches:
+            batch.grads = [leaf.grad for leaf in leaves]  # type: ignore[union-attr]
+            for grad in batch.grads:
+                if grad is None:
+                    return False
+        return True
+
+    def updated(self) -> None:
+        """The batches were updated by what the group says."""
+        self.settings = None
+        if all(_is_plain(value) for name, value in self.group.items()
+               if name not in ("params", "param_names")):
+            self.settings = list(self.group.values())
 
 
 class RecordedOptimizer(Optimizer):
@@ -93,6 +178,10 @@ class RecordedOptimizer(Optimizer):
     _apart = False
     #: set by who goes on with what a step records, and then calls :meth:`dispatch`
     held = False
+    #: of each group, what the last step left for the next one
+    _kept: Sequence[Kept | None] = ()
+    #: the state as that step left it: the parameters, and what there is of each
+    _kept_state: tuple[list[Any], list[Any]] = ([], [])
 
     def _names(self, group: dict[str, Any]) -> Sequence[str]:
         """The state of a parameter's shape, in the op's order."""
@@ -118,23 +207,67 @@ class RecordedOptimizer(Optimizer):
 
         ``closure`` computes the loss again (with gradients) and returns it; so does step.
         """
-        if not self._apart and any(p.value.is_pending for p in self._watched):
-            # nothing was read since the last step, nor will be in a loop: see dispatch()
-            self._apart = True
-        with lazyloom.grad_mode(bool(self.defaults.get("differentiable"))):
+        if not self._apart:
+            for p in self._watched:
+                if p.value.is_pending:
+                    # nothing was read since the last step, nor will be in a loop: see dispatch()
+                    self._apart = True
+        differentiable = bool(self.defaults.get("differentiable"))
+        with lazyloom.grad_mode(differentiable):
             loss = None
             if closure is not None:
                 with enable_grad():
                     loss = closure()
-            watched = []
-            for group in self.param_groups:
-                for batch in self._batches(group):
-                    self._update(batch, group)
+            watched: list[Tensor] = []
+            kept = self._still_kept()
+            found: list[Kept | None] = []
+            for number, group in enumerate(self.param_groups):
+                before = kept[number] if number < len(kept) else None
+                if before is None or not before.again(group):
+                    found.append(self._step_anew(group, watched))
+                    continue
+                settings = before.settings
+                same = settings is not None and same_objects(group.values(), settings)
+                for batch, _ in before.batches:
+                    if not same or not self._repeat(batch):
+                        batch.grads = [cast(grad.value, batch.kind) for grad in batch.grads]
+                        self._update(batch, group)
+                        same = False
+                    batch.grads = []  # kept, they would be computed for nobody
                     watched.append(batch.params[0])
+                if not same:
+                    before.updated()
+                    if any(batch.recorded is None for batch, _ in before.batches):
+                        before = None
+                found.append(before)
             self._watched = watched
+            if not same_objects(found, kept):
+                self._kept = [] if differentiable else found
+                self._kept_state = list(self.state), list(self.state.values())
         if self._apart and not self.held:
             self.dispatch()
         return loss
+
+    def _step_anew(self, group: dict[str, Any], watched: list[Tensor]) -> Kept | None:
+        """Update a group's parameters without what an earlier step kept."""
+        batches = self._batches(group)
+        for batch in batches:
+            self._update(batch, group)
+            batch.grads = []
+            watched.append(batch.params[0])
+        if batches and all(b.recorded is not None for b in batches) and all(
+            p._leaf is not None for b in batches for p in b.params
+        ):
+            return Kept(group, batches)
+        return None
+
+    def _still_kept(self) -> Sequence[Kept | None]:
+        """What the last step kept, if the state is what it left."""
+        params, states = self._kept_state
+        state = self.state
+        if same_objects(state, params) and same_objects(state.values(), states):
+            return self._kept
+        return ()
 
     def dispatch(self) -> None:
         """Hand the step to XLA if it belongs to a loop that does not read at every step.
@@ -205,23 +338,28 @@ class RecordedOptimizer(Optimizer):
         attributes: dict[str, Any],
     ) -> None:
         """Record the op for a batch and store its results."""
+        if batch.recorded is not None and self._record_again(
+            batch, batch.recorded, op, numbers, names, attributes
+        ):
+            return
+        batch.recorded = None
         kind, params, states = batch.kind, batch.params, batch.states
         counters = tuple(self.counters)
         operands: list[Any] = [states[0][name]._operand() for name in counters]
         operands += [hyper(number) for number in numbers]
         operands += [p._operand() for p in params]
-        operands += batch.grads
+        operands += [cast(grad, kind) for grad in batch.grads]
         for name in names:
             for state in states:
-                value = state[name]._operand()
-                operands.append(value if value.type.dtype is kind else cast(value, kind))
+                operands.append(cast(state[name]._operand(), kind))
         found = record(op, operands, attributes)
         results = iter(found if type(found) is tuple else (found,))
         for name in counters:
             counted = following(states[0][name], next(results))
             for state in states:
                 state[name] = counted
-        write = Tensor._assign if lazyloom.grad_enabled() else Tensor._update
+        differentiable = lazyloom.grad_enabled()
+        write = Tensor._assign if differentiable else Tensor._update
         for p in params:
             write(p, next(results))
         for name in names:
@@ -231,10 +369,72 @@ class RecordedOptimizer(Optimizer):
                     write(tensor, value)
                 else:
                     state[name] = Tensor.from_value(value)
+        if not differentiable:
+            self._remember(batch, operands, op, names, attributes)
+
+    def _remember(
+        self, batch: Batch, operands: list[Any], op: str, names: Sequence[str],
+        attributes: dict[str, Any],
+    ) -> None:
+        """Keep the op of a batch, if its next update can be recorded by a look at it."""
+        kind, params, states = batch.kind, batch.params, batch.states
+        held = [(state, name, state[name]) for name in names for state in states]
+        tensors = [tensor for _, _, tensor in held]
+        if any(t.tensor_type.dtype is not kind for t in tensors) or any(
+            not isinstance(value, (bool, str)) for value in attributes.values()
+        ):
+            return
+        ready = spec(op, len(operands), attributes)
+        counters = [None] * len(self.counters)
+        numbers = [None] * (len(operands) - len(counters) - 2 * len(params) - len(tensors))
+        update = Update(
+            ready, [*counters, *numbers, *params, *([None] * len(params)), *tensors],
+            [x.type for x in operands], [*counters, *params, *tensors],
+            [*counters, *[p._leaf for p in params], *([None] * len(tensors))], held)
+        if update.matches():
+            batch.recorded = Recorded(op, names, attributes, update)
+
+    def _record_again(
+        self, batch: Batch, last: Recorded, op: str, numbers: Sequence[Any],
+        names: Sequence[str], attributes: dict[str, Any],
+    ) -> bool:
+        """:meth:`_record` for a batch whose last update differs in numbers and gradients alone.
+
+        Whether it was; otherwise nothing is recorded.
+        """
+        if op != last.op or attributes != last.attributes or tuple(names) != last.names:
+            return False
+        if not same_objects(numbers, last.numbers):
+            last.scalars = [hyper(number) for number in numbers]
+            # what is no plain number may change in place
+            last.numbers = list(numbers) if all(_is_plain(n) for n in numbers) else ()
+        return self._repeat(batch)
+
+    def _repeat(self, batch: Batch) -> bool:
+        """Record a batch's last op again, with the numbers of then; False where it was not."""
+        last = batch.recorded
+        if last is None:
+            return False
+        given: list[Any] = []
+        states = batch.states
+        for name in self.counters:
+            count = states[0].get(name)
+            if not all(map(is_, map(itemgetter(name), states), repeat(count))):
+                return False
+            given.append(count)
+        found = last.update.record([*given, *last.scalars, *batch.grads])
+        if found is None:
+            return False
+        for name, count, value in zip(self.counters, given, found, strict=True):
+            counted = following(count, value)
+            for state in states:
+                state[name] = counted
+        return True
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = dict(state.get("defaults") or self.defaults)
         super().__setstate__(state)
+        self._kept, self._kept_state = (), ([], [])
         for group in self.param_groups:
             for name, value in known.items():
                 if name != "differentiable":  # the base class adds it to everyone's defaults

@@ -74,12 +74,14 @@ class SGD(RecordedOptimizer):
 
     def _update(self, batch: Batch, group: dict[str, Any]) -> None:
         momentous = bool(group["momentum"] != 0)
-        share, detached = 1.0 - group["dampening"], False
+        dampening = group["dampening"]
+        share, detached = 1.0 if dampening == 0 else 1.0 - dampening, False
         if momentous and "momentum_buffer" not in batch.states[0]:
             # PyTorch's first momentum is a copy of the gradient, without its history
             share, detached = 1.0, lazyloom.grad_enabled()
             for p, state in zip(batch.params, batch.states, strict=True):
                 state["momentum_buffer"] = filled(p, 0)
+                self.state[p] = state
         decay = group["weight_decay"]
         numbers = (group["lr"], decay, group["momentum"], share)
         if group["foreach"] is False and not lazyloom.grad_enabled() and not any(
@@ -97,7 +99,7 @@ class SGD(RecordedOptimizer):
         self._drop_empty(batch, momentous)
 
     def _drop_empty(self, batch: Batch, momentous: bool) -> None:
-        if not momentous:
+        if not momentous and self.state:
             for p, state in zip(batch.params, batch.states, strict=True):
                 if not state:
                     self.state.pop(p, None)

@@ -59,7 +59,9 @@ def value_and_grad(
             token = object()
             # Inside another gradient, what comes of this one keeps its tape, so the leaf must be
             # one that no later gradient takes for its own.
-            leaf = new_leaf(value, token) if depth else make_leaf(value, token)
+            # So must one of several results, whose node others may be told by.
+            apart = depth > 0 or len(value.node.types) > 1
+            leaf = new_leaf(value, token) if apart else make_leaf(value, token)
             marked.append((leaf, token))
             return type(t).from_value(leaf)
 

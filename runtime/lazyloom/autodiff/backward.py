@@ -47,12 +47,15 @@ def make_leaf(value: Value, token: object) -> Value:
             f"a value of type {value.type.text} cannot require a gradient; expected a "
             "floating-point or complex dtype, cast it first")
     node = value.node
+    index = value.index
     with graph.trace.lock:
-        if not value.requires_grad and not node.tracked and len(node.types) == 1 and (
-            node.token is None or node.token is token
+        if not value.requires_grad and not node.tracked and (
+            len(node.types) == 1 or node.state != graph.MAPPED
         ):
-            node.token = token
-            return hold(node, 0, True)
+            known = graph.token_of(node, index)
+            if known is None or known is token:
+                graph.set_token(node, index, token)
+                return hold(node, index, True)
     return new_leaf(value, token)
 
 
@@ -150,7 +153,7 @@ def _run(
 ) -> tuple[list[Value | None], BackwardPass]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
-    by_token: dict[object, list[Node]] | None = None
+    by_token: dict[object, list[tuple[Node, int]]] | None = None
     if tokens is not None:
         by_token = {token: [] for token in tokens if token is not None}
     with graph.grad_mode(create_graph):
@@ -162,9 +165,9 @@ def _run(
         for i, v in enumerate(inputs):
             found = walk.found.get((v.node, v.index))
             if by_token is not None and tokens is not None and tokens[i] is not None:
-                for n in by_token[tokens[i]]:
-                    more = walk.found.get((n, 0))
-                    if n is not v.node and more is not None:
+                for n, index in by_token[tokens[i]]:
+                    more = walk.found.get((n, index))
+                    if more is not None and (n is not v.node or index != v.index):
                         found = more if found is None else record("add", [found, more])
             if found is not None:
                 results.append(as_value(found, v.node, v.index))
@@ -210,7 +213,8 @@ def backward(
             for token, n, index in walk.leaves
         ]
         if noted is not None:
-            note(noted, walk, [(walk.leaves[i][1], g) for i, (_, g) in enumerate(results)])
+            note(noted, walk, [
+                ((walk.leaves[i][1], walk.leaves[i][2]), g) for i, (_, g) in enumerate(results)])
     if not (retain_graph or create_graph):
         free(walk.visited)
     return results
@@ -225,8 +229,8 @@ def _implicit(cotangents: Sequence[Value | None] | None) -> bool:
     return True
 
 
-def _by_recording(leaf: tuple[object, Node, int]) -> int:
-    return leaf[1].seq
+def _by_recording(leaf: tuple[object, Node, int]) -> tuple[int, int]:
+    return leaf[1].seq, leaf[2]
 
 
 def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool:

@@ -104,7 +104,7 @@ class Step:
         self.result = result
         self.type = node.types[result]
         self.operands: list[TensorType | None] = []
-        self.token = node.token
+        self.token = graph.token_of(node, result)
         for position, m in enumerate(node.inputs):
             if isinstance(m, Node):
                 self.operands.append(m.types[_index(node, position)])

@@ -15,7 +15,7 @@ from typing import Any, Final, cast, final
 
 from ..interrupts import Deferred
 from ..trace.following import Follow, are_distinct, go_on
-from ..trace.graph import DONE, PENDING, Node, Value, hold, trace
+from ..trace.graph import DONE, PENDING, Node, Value, hold, token_of, trace
 from ..trace.known import Known
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
@@ -39,7 +39,8 @@ class Pass:
     Attributes:
         outputs: the codes of the results that it begins with.
         inputs: the codes of what is differentiated by; None for all leaves that have a token.
-        visited: the codes of nodes on the tape below the outputs, with result 0.
+        visited: the codes of nodes on the tape below the outputs, with result 0, and of the leaves
+            that are results of these.
         specs: the spec of each of these, None of a leaf.
         tokens: whether each of these has a token.
         emitted: nodes that the pass has emit residuals, and the specs that do.
@@ -111,7 +112,7 @@ def follow_of(outputs: Sequence[Value]) -> Follow | None:
 def _code_of(follow: Follow, node: Node, index: int) -> int:
     """The code of a result, ``UNUSED`` for what the trace does not have."""
     for source in follow.known.leaves:
-        if source.node is node:
+        if source.node is node and source.index == index:
             return -1 - source.number
     for slot, m in enumerate(follow.nodes):
         if m is node:
@@ -169,7 +170,7 @@ def pass_of(
             if leaf is None or leaf.tracked or leaf.state != DONE:
                 return None
             n = leaf
-        if (n.token is not None) != tokens[k] or n.seq < newest:
+        if (_token(follow, code) is not None) != tokens[k] or n.seq < newest:
             # leaves are reported in the order in which they were recorded
             return None
         newest = n.seq
@@ -198,7 +199,12 @@ def _node(follow: Follow, code: int) -> Node:
 
 def token_at(follow: Follow, code: int) -> object:
     """The token of a leaf."""
-    return _node(follow, code).token
+    return _token(follow, code)
+
+
+def _token(follow: Follow, code: int) -> object:
+    index = code % RESULTS if code >= 0 else follow.known.leaves[-1 - code].index
+    return token_of(_node(follow, code), index)
 
 
 def value_at(follow: Follow, code: int) -> Value:
@@ -224,7 +230,8 @@ def noting(
 
 
 def note(
-    begun: Noting, walk: BackwardPass, leaves: Sequence[tuple[Node | None, Cotangent | None]]
+    begun: Noting, walk: BackwardPass,
+    leaves: Sequence[tuple[tuple[Node, int] | None, Cotangent | None]],
 ) -> None:
     """Keep what a pass recorded, if the trace was followed through it.
 
@@ -247,8 +254,19 @@ def note(
     tokens: list[bool] = []
     emitted: list[tuple[int, Spec]] = []
     for n in walk.order:
+        if n.rule is not None:
+            return
+        own = [-1 - s.number for s in follow.known.leaves if s.node is n]
+        for code in own:
+            if n.tracked:
+                return
+            visited.append(code)
+            tokens.append(_token(follow, code) is not None)
+            specs.append(None)
+        if own:
+            continue
         code = _code_of(follow, n, 0)
-        if code == UNUSED or n.rule is not None or (code < 0 and n.tracked):
+        if code == UNUSED:
             return
         visited.append(code)
         tokens.append(n.token is not None)
@@ -274,7 +292,7 @@ def note(
             code = _code_of(follow, gradient.node, gradient.index)
             if code == UNUSED:
                 return
-        found.append((UNUSED if leaf is None else _code_of(follow, leaf, 0), code))
+        found.append((UNUSED if leaf is None else _code_of(follow, leaf[0], leaf[1]), code))
     follow.known.passes[begun.start] = Pass(
         begun.outputs, begun.inputs, visited, specs, tokens, emitted, end - begun.start, origins,
         found)

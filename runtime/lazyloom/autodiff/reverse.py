@@ -15,7 +15,7 @@ from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ..ops.spec import OpDef, lookup
 from ..trace import graph
-from ..trace.graph import MAPPED, PENDING, Handles, Node, Value
+from ..trace.graph import MAPPED, PENDING, Handles, Node, Tokens, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
@@ -32,13 +32,14 @@ Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
 def visit_below(
     outputs: Sequence[Value], wanted: set[Node] | None, visited: dict[Node, bool],
     order: list[Node], ends: set[Node] | None = None,
-    tokens: dict[object, list[Node]] | None = None,
+    tokens: dict[object, list[tuple[Node, int]]] | None = None,
+    targets: set[tuple[Node, int]] | None = None,
 ) -> None:  # fmt: skip
     """Find the tracked nodes below the outputs, in the order of recording.
 
-    ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None).
-    What is below the ``ends`` is left out. Leaves reported as one of the ``tokens`` are wanted,
-    and noted there.
+    ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None), or
+    to the results ``targets`` of those. What is below the ``ends`` is left out. Leaves reported
+    as one of the ``tokens`` are wanted, and noted there and in the targets.
     """
     everything = wanted is None
     stack: list[Node] = []
@@ -51,9 +52,14 @@ def visit_below(
             continue
         visited[n] = everything
         order.append(n)
-        if tokens is not None and wanted is not None and n.token in tokens:
-            wanted.add(n)
-            tokens[n.token].append(n)
+        if tokens is not None and wanted is not None and n.token is not None:
+            for index in range(len(n.types)):
+                token = graph.token_of(n, index)
+                if token is not None and token in tokens:
+                    wanted.add(n)
+                    tokens[token].append((n, index))
+                    if targets is not None:
+                        targets.add((n, index))
         if ends is not None and n in ends:
             continue
         if n.tracked:
@@ -72,12 +78,24 @@ def visit_below(
             leads = n in wanted
             if not leads and n.tracked and (ends is None or n not in ends):
                 mask = n.grad_mask
-                for m in n.inputs:
-                    if mask & 1 and isinstance(m, Node) and visited[m]:
+                for position, m in enumerate(n.inputs):
+                    if mask & 1 and isinstance(m, Node) and visited[m] and (
+                        targets is None or _is_target(m, _index(n, position), targets)
+                    ):
                         leads = True
                         break
                     mask >>= 1
             visited[n] = leads
+
+
+def _index(n: Node, position: int) -> int:
+    indices = n.indices
+    return 0 if indices is None else indices[position]
+
+
+def _is_target(m: Node, index: int, targets: set[tuple[Node, int]]) -> bool:
+    """Whether a result of a node that leads to a target does: of several leaves, one may not."""
+    return not isinstance(m.token, Tokens) or (m, index) in targets
 
 
 @final
@@ -118,7 +136,7 @@ class BackwardPass:
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
         targets: set[tuple[Node, int]] | None, create_graph: bool,
         observers: Observers | None = None, inspect: Inspector | None = None,
-        stop: bool = False, tokens: dict[object, list[Node]] | None = None,
+        stop: bool = False, tokens: dict[object, list[tuple[Node, int]]] | None = None,
     ) -> None:  # fmt: skip
         #: the targets, where the pass is not to go on through them
         self.ends: set[Node] | None = None
@@ -144,10 +162,7 @@ class BackwardPass:
                 f"{len(cotangents)} cotangents were given for {len(outputs)} outputs")
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
-            self.order, self.ends, tokens)
-        if tokens is not None and targets is not None:
-            for nodes in tokens.values():
-                targets.update([(n, 0) for n in nodes])
+            self.order, self.ends, tokens, targets)
         # what the caller passed, whatever the types say: _seed looks at it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
@@ -192,8 +207,10 @@ class BackwardPass:
                 if (n, index) in targets:
                     self.found[(n, index)] = cotangent
             elif n.token is not None:
-                self.found[(n, index)] = cotangent
-                self.leaves.append((n.token, n, index))
+                token = graph.token_of(n, index)
+                if token is not None:
+                    self.found[(n, index)] = cotangent
+                    self.leaves.append((token, n, index))
             outnums.append(index)
             cotangents.append(cotangent)
         newest: Any = None
@@ -232,12 +249,17 @@ class BackwardPass:
             position = rule.results + at
             if found[at] is None or not n.grad_mask >> position & 1 or not isinstance(m, Node):
                 continue
-            if m.types[0 if indices is None else indices[position]].dtype.is_inexact and (
-                self.visited.get(m, False)
-            ):
+            index = 0 if indices is None else indices[position]
+            if m.types[index].dtype.is_inexact and self._leads(m, index):
                 newest = found[at]
-                self._add(m, 0 if indices is None else indices[position], newest)
+                self._add(m, index, newest)
         return newest
+
+    def _leads(self, m: Node, index: int) -> bool:
+        """Whether a result leads to a target, or to a leaf if there are no targets."""
+        targets = self.targets
+        return self.visited.get(m, False) and (
+            targets is None or _is_target(m, index, targets))
 
     def _through(self, n: Node, outnums: list[int], cotangents: list[Any]) -> Any:
         """Add the cotangents of a node's operands to theirs; gives the last of them."""
@@ -250,7 +272,7 @@ class BackwardPass:
             if not mask >> position & 1 or not isinstance(m, Node):
                 continue
             index = 0 if n.indices is None else n.indices[position]
-            if not m.types[index].dtype.is_inexact or not self.visited.get(m, False):
+            if not m.types[index].dtype.is_inexact or not self._leads(m, index):
                 continue
             if isinstance(named, tuple) and spec.op.operand_name(position) not in named:
                 continue

@@ -475,6 +475,15 @@ def reach(n: Node, error: Any) -> None:
     error.reached.add(n.seq)
 
 
+def _unheld(m: Node, buffer: Buffer) -> bool:
+    """Whether there is no handle of the results of a node that are in a buffer."""
+    counts = m.out_handles
+    if counts is None or m.buffers is None:
+        return m.handles == 0
+    return all(
+        own is not buffer or counts.of(index) == 0 for index, own in enumerate(m.buffers))
+
+
 class Preview:
     """The programs that would run, one after the other; what is pending stays as it is.
 
@@ -516,7 +525,7 @@ class Preview:
             donatable = []
             for slot, buffer in enumerate(leaves):
                 if not buffer.shared and len(held[slot]) == (buffer.owners or 1) and all(
-                    m.handles == 0 and m.refs == self.released.get(m, 0) for m in held[slot]
+                    _unheld(m, buffer) and m.refs == self.released.get(m, 0) for m in held[slot]
                 ):
                     donatable.append(slot)
         finally:

@@ -67,12 +67,13 @@ def written_over(old: Value, before: Overwritten | None) -> Overwritten | None:
     node = old.node
     if node.state == DONE:
         buffer = _buffer(old)
-        if buffer is None or (old.requires_grad and node.token is None):
+        token = graph.token_of(node, old.index)
+        if buffer is None or (old.requires_grad and token is None):
             return None  # its place on the tape goes with it
         buffer.recoverable = True
         if before is None:
-            return Overwritten(buffer, node.types[old.index], node.token)
-        before.keep(buffer, node.types[old.index], node.token)
+            return Overwritten(buffer, node.types[old.index], token)
+        before.keep(buffer, node.types[old.index], token)
     elif before is not None:
         if node.state == FAILED and _failed_since(old, before):
             before.between = None
@@ -121,7 +122,9 @@ def restored(value: Value, before: Overwritten) -> Value | None:
         return None
     leaf: Any = None
     if value.requires_grad:
-        leaf = node.token if node.token is not None else before.leaf
+        leaf = graph.token_of(node, value.index)
+        if leaf is None:
+            leaf = before.leaf
     for v in reversed(before.held or ()):
         if v.node.state != FAILED and not _bad(v):
             if not value.requires_grad:

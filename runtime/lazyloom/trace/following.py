@@ -489,6 +489,7 @@ def go_on(follow: Follow, count: int, origins: list[int]) -> None:
         step = follow.next
         assert step is not None
         inputs: list[Input] = []
+        indices: list[int] | None = None
         for position, source in enumerate(step.operands):
             if source is None:
                 baked = step.fixed[position]
@@ -498,9 +499,16 @@ def go_on(follow: Follow, count: int, origins: list[int]) -> None:
                 assert m is not None
                 m.refs += 1
                 inputs.append(m)
+                # a leaf may be another result than it was
+                index = step.results[position] if source.leaf is None else source.index
+                if index:
+                    if indices is None:
+                        indices = [0] * len(step.operands)
+                    indices[position] = index
         sequence += 1
         node = Node(
-            step.recorded, tuple(inputs), step.indices, step.types, sequence, here, offset)
+            step.recorded, tuple(inputs), None if indices is None else tuple(indices), step.types,
+            sequence, here, offset)
         origin = origins[k]
         if origin >= 0:
             node.place = nodes[origin].place

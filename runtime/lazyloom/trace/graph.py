@@ -132,6 +132,17 @@ class Handles:
             rest[index - 3] += number
 
 
+@mypyc_attr(acyclic=True)
+@final
+class Tokens:
+    """The tokens of a node's results, of those that are leaves of the tape."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, count: int) -> None:
+        self.of: list[object] = [None] * count
+
+
 @mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class Node:
@@ -170,7 +181,8 @@ class Node:
         self.tracked: bool = False
         #: bit i: a gradient flows to operand i
         self.grad_mask: int = 0
-        #: of a leaf of the tape, what Value.as_leaf was given: where its gradient goes
+        #: of a leaf of the tape, what Value.as_leaf was given: where its gradient goes; of a node
+        #: of several results, Tokens (see :func:`token_of`)
         self.token: object = None
         #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative a function of the
         #: host gives, or None; only on a node of the op ``custom``
@@ -196,6 +208,25 @@ class Node:
         if isinstance(place, Site):
             return place
         return Site(place, self.offset)
+
+
+def token_of(node: Node, index: int) -> object:
+    """The token of a result that is a leaf of the tape, else None."""
+    token = node.token
+    if isinstance(token, Tokens):
+        return token.of[index]
+    return token
+
+
+def set_token(node: Node, index: int, token: object) -> None:
+    """Make a result a leaf of the tape."""
+    if len(node.types) == 1:
+        node.token = token
+        return
+    tokens = node.token
+    if not isinstance(tokens, Tokens):
+        tokens = node.token = Tokens(len(node.types))
+    tokens.of[index] = token
 
 
 @mypyc_attr(acyclic=True)
@@ -364,6 +395,11 @@ class Value:
     def is_pending(self) -> bool:
         """Whether the value has yet to be computed."""
         return self.node.state == PENDING
+
+    @property
+    def token(self) -> object:
+        """Of a leaf of the tape, what :meth:`as_leaf` was given, else None."""
+        return token_of(self.node, self.index)
 
     def detach(self) -> Value:
         """The same data, carrying no gradient."""

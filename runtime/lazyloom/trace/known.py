@@ -50,7 +50,7 @@ class Step:
         results: of each operand, which result of an op it is.
         fixed: of each operand that is no node, the constant, the dtype of a run-time scalar, or
             None for one that is absent.
-        mask, indices, types: of the node as it is recorded.
+        mask, types: of the node as it is recorded.
         uses, seen, freed, keeps: of the node in the end, see
             :mod:`lazyloom.evaluate.known_traces`; whether it keeps its operands.
         source: its results.
@@ -60,7 +60,7 @@ class Step:
             two: ``first`` and ``second``. Else 0.
     """
 
-    __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "indices", "types",
+    __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "types",
                  "uses", "seen", "freed", "keeps", "source", "next", "rooted", "plain", "first",
                  "second")
 
@@ -74,7 +74,6 @@ class Step:
         self.results: Final[list[int]] = results
         self.fixed: Final[list[Any]] = fixed
         self.mask: Final[int] = node.grad_mask
-        self.indices: Final[tuple[int, ...] | None] = node.indices
         self.types: Final[tuple[TensorType, ...]] = types
         self.uses: int = 0
         self.seen: int = 0

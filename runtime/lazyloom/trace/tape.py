@@ -14,7 +14,7 @@ from ..counters import counters
 from ..errors import GradientError
 from ..types import TensorType
 from . import graph
-from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
+from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Tokens, Value, hold, trace
 from .recording import record, record_spec
 from .scalars import Scalar
 
@@ -154,7 +154,10 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
 def again_if_dropped(node: Node, memo: Recomputed) -> None:
     """Record a node's op again if some of its data was dropped."""
     if node.state == DONE and node.spec is not None:
+        token = node.token
         for index in range(len(node.types)):
+            if isinstance(token, Tokens) and token.of[index] is None:
+                continue  # no leaf: the tape does not go by it
             if _is_dropped(node, index):
                 _again(node, memo)
                 return
