@@ -19,10 +19,9 @@ from setuptools.command.build_ext import build_ext
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/known_passes", "autodiff/reverse",
-    "backends/data",
-    "backends/forms", "backends/known_steps", "backends/launch", "backends/once",
-    "backends/pieces", "backends/run",
-    "backends/selection", "batching/replay", "cache/memory", "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
+    "backends/data", "backends/forms", "backends/known_steps", "backends/launch", "backends/once",
+    "backends/pieces", "backends/run", "backends/selection", "batching/replay", "cache/memory",
+    "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
     "evaluate/known_traces", "evaluate/overwritten",
     "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",
     "program/extents", "program/families", "program/plan", "program/program",

@@ -26,7 +26,7 @@ from .tensor.operators import (
     set_operators,
 )
 from .tensor.parts import read_parts
-from .tensor.tensor import Alias, Storage, Tensor, aliasing, set_view
+from .tensor.tensor import Alias, Storage, Tensor, aliasing, current, set_view
 from .tensor.tensor import hold as hold
 from .tensor.tensor import write as write
 from .tensor.views import (
@@ -266,7 +266,7 @@ class Update:
                 if found is None:
                     return None
             if isinstance(found, Tensor):
-                found = found._current()
+                found = current(found)
             if found.type is not self.types[i]:
                 return None
             operands.append(found)
@@ -282,7 +282,7 @@ class Update:
             token = self.tokens[i]
             shared = self.shared[i]
             if token is None or shared is None:
-                t._write(made)
+                write(t, made)
             else:
                 shared.replace(made.as_leaf(token))
         return left

@@ -105,8 +105,8 @@ def value_and_grad(
             nesting.depth = depth
             with graph.trace.lock:
                 for leaf, token in marked:
-                    if leaf.node.token is token:
-                        leaf.node.token = None
+                    if leaf.token is token:
+                        graph.set_token(leaf.node, leaf.index, None)
         grads = iter([
             g if g is not None else zeros_like(leaf)
             for g, (leaf, _) in zip(found, marked, strict=True)])

@@ -70,7 +70,7 @@ class Run:
             with graph.trace.lock:
                 for v in self.leaves:
                     if v is not None:
-                        v.node.token = None
+                        graph.set_token(v.node, v.index, None)
         self.aux: Any = None
         if closures and recording and not self.outer:
             values = [t.value for t in tree_leaves(result, Tensor)]

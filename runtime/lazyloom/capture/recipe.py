@@ -214,7 +214,7 @@ class Recipe:
                 if ref.kind == RESULT:
                     n = nodes[ref.number]
                     if root.token is not None:
-                        n.token = root.token
+                        graph.set_token(n, ref.index, root.token)
                     values.append(graph.hold(n, ref.index, root.requires_grad))
                 else:
                     value = sources[ref.number] if ref.kind == SOURCE else (

@@ -276,7 +276,7 @@ def template_of(
     for v in roots:
         n = v.node
         own = n in inside
-        token = n.token if own and v.requires_grad else None
+        token = v.token if own and v.requires_grad else None
         live = own and v.requires_grad and token is None and not n.freed
         found.live = found.live or live
         found.roots.append(Root(ref(n, v.index, v.requires_grad), v.requires_grad, token, live))
