@@ -21,6 +21,8 @@ CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/known_passes", "autodiff/reverse",
     "backends/data", "backends/forms", "backends/known_steps", "backends/launch", "backends/once",
     "backends/pieces", "backends/run", "backends/selection", "batching/replay", "cache/memory",
+    "capture/arguments", "capture/captured", "capture/guards", "capture/outputs", "capture/recipe",
+    "capture/template",
     "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
     "evaluate/known_traces", "evaluate/overwritten",
     "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",

@@ -354,11 +354,13 @@ def test_numpy_like_functions():
     x = np.array([[1.0, 0.5], [2.0, 3.0]])
     for _ in range(4):
         found = f(x).tolist()
-    assert f.explain().runs and found == (np.tanh(x @ w) * 2.0).tolist()
+    assert f.explain().runs
+    # the form in which a program runs may change last bits
+    numpy.testing.assert_allclose(found, (np.tanh(x @ w) * 2.0).tolist())
     scale.k = 3.0
-    assert f(x).tolist() == (np.tanh(x @ w) * 3.0).tolist()
+    numpy.testing.assert_allclose(f(x).tolist(), (np.tanh(x @ w) * 3.0).tolist())
     w[0] = 4.0
-    assert f(x).tolist() == (np.tanh(x @ w) * 3.0).tolist()
+    numpy.testing.assert_allclose(f(x).tolist(), (np.tanh(x @ w) * 3.0).tolist())
 
 
 @pytest.mark.parametrize("name", ["donate", "reproducible"])
@@ -382,11 +384,11 @@ def test_draws_of_the_numpy_like_frontend():
         return [run(np.ones(2)).tolist() for _ in range(6)]
 
     start = generator.bit_generator.state
-    captured = drawn()
-    runs = run.explain().runs
-    assert runs > 0, run.explain()
-    run = run.__wrapped__
-    assert drawn() == captured
+    with lazyloom.options(reproducible=True):
+        captured = drawn()
+        assert run.explain().runs > 0, run.explain()
+        run = run.__wrapped__
+        assert drawn() == captured
 
 
 def test_environment_variables(monkeypatch):

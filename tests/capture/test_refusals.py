@@ -15,6 +15,12 @@ COUNT = 0
 STORE: list = []
 
 
+@pytest.fixture
+def reproducible():
+    with lazyloom.options(reproducible=True):
+        yield
+
+
 def refused(function, *args, calls=CALLS):
     """A function whose calls are never captured, and why not."""
     run = torch.compile(function)
@@ -215,7 +221,7 @@ def test_settings_that_are_changed():
         torch.set_grad_enabled(True)
 
 
-def test_seeding_inside():
+def test_seeding_inside(reproducible):
     def f(x):
         torch.manual_seed(3)
         return x + torch.rand(2)
@@ -224,7 +230,7 @@ def test_seeding_inside():
     assert len({tuple(run(torch.ones(2)).tolist()) for _ in range(CALLS)}) == 1
 
 
-def test_draws_differ_and_agree_with_those_recorded():
+def test_draws_differ_and_agree_with_those_recorded(reproducible):
     def f(x):
         return x + torch.rand(2) * torch.randn(2)
 
