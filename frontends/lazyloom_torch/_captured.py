@@ -52,7 +52,7 @@ capture.register_generators(capture.Generators(
     lambda: [default_generator]))
 capture.ignore_attributes(
     _optimizer.Optimizer, "_ended", "_opt_called", "_step_count")
-capture.ignore_attributes(RecordedOptimizer, "_watched", "_apart", "held")
+capture.ignore_attributes(RecordedOptimizer, "_watched", "_apart", "held", "_kept", "_kept_state")
 capture.constant_classes(RemovableHandle, _dtypes.dtype, _dtypes.device)
 capture.ignore_attributes(Leaf, "owner", "strides")
 
