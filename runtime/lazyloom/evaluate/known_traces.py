@@ -248,6 +248,8 @@ def release(follow: Follow, evaluation: Any) -> list[Node]:
         n = source.node
         assert n is not None
         n.component = None
+        # runs op by op let go of a result with its last use
+        n.uses = step.uses
         refs = n.refs - source.released
         n.refs = refs
         if not step.keeps:
