@@ -24,6 +24,8 @@ typedef struct {
 } Array;
 
 #define MOST 512
+/* elements of operands and results together from which other threads run beside the function */
+#define MANY (1 << 16)
 /* of NumPy's scalars, as many are taken without making arrays of them */
 #define MOST_SCALARS 16
 
@@ -35,6 +37,7 @@ typedef struct {
     npy_int64 *symbols;
     Array **arrays;
     Py_ssize_t operands, results, count;
+    npy_intp elements;
 } Native;
 
 typedef struct {
@@ -182,7 +185,15 @@ static PyObject *call(PyObject *object, PyObject *const *given, size_t flags, Py
         held[converted++] = x;
         memory[used++] = PyArray_DATA((PyArrayObject *)x);
     }
-    if (self->function(memory, self->symbols)) {
+    int failed;
+    if (self->elements < MANY) {
+        failed = self->function(memory, self->symbols);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        failed = self->function(memory, self->symbols);
+        Py_END_ALLOW_THREADS
+    }
+    if (failed) {
         PyErr_NoMemory();
         goto end;
     }
@@ -295,6 +306,9 @@ static PyObject *native_new(PyTypeObject *type, PyObject *arguments, PyObject *n
         if (k < n && from == Py_None) continue;
         self->arrays[k] = array_of(from);
         if (!self->arrays[k]) goto failed;
+        npy_intp size = 1;
+        for (int d = 0; d < self->arrays[k]->rank; d++) size *= self->arrays[k]->shape[d];
+        self->elements += size;
     }
     return (PyObject *)self;
 failed:
@@ -326,6 +340,7 @@ static PyObject *native_with_absent(PyObject *object, PyObject *present)
     found->operands = n;
     found->results = self->results;
     found->count = self->count;
+    found->elements = self->elements;
     found->symbols = PyMem_Calloc(self->count + 1, sizeof(npy_int64));
     found->arrays = PyMem_Calloc(n + self->results, sizeof(Array *));
     if (!found->symbols || !found->arrays) goto failed;

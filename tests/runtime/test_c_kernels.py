@@ -10,6 +10,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,12 +27,12 @@ from lazyloom.backends.xla.c_source import library
 from lazyloom.backends.xla.c_source.function import source_of
 from lazyloom.backends.xla.c_source.library import CompilerError, Functions, linked, prelude
 from lazyloom.backends.xla.c_source.values import NoCode
-from lazyloom.backends.xla.host.find import form_text
+from lazyloom.backends.xla.host.find import form_text, text_of
 from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
 from lazyloom.backends.xla.host.writer import Unsupported
 from lazyloom.backends.xla.jax_compat import trace, with_symbols
 from lazyloom.backends.xla.lowering import function_of
-from lazyloom.dtypes import float32
+from lazyloom.dtypes import float32, float64
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup
 from lazyloom.program.extents import at_numbers, form_of, may_vary, outline
@@ -349,6 +350,35 @@ def test_what_is_large_or_mostly_products_is_left_to_numpy(made: Any) -> None:
     made(functions)
     assert [native.is_native(load(t)[0]) for t in (small, large, product, vector)] == [
         True, False, False, True]
+
+
+def test_many_calls_of_numpy_are_one_function_where_arrays_are_larger(made: Any) -> None:
+    """An optimizer's step goes through its arrays once, NumPy nine times; other threads run."""
+    spec = spec_of(lookup("step_sgd"), {"momentous": True}, 7)
+    number, weight = tensor_type((), float64), tensor_type((128, 128), float32)
+    functions = Functions()
+    text = text_of(spec, (*[number] * 4, *[weight] * 3), functions.named)
+    made(functions)
+    run = load(text)[0]
+    assert native.is_native(run)
+    numbers = [np.float64(x) for x in (0.1, 0.9, 0.5, 1.0)]
+    arrays = [np.random.default_rng(k).normal(size=(128, 128)).astype("f4") for k in range(3)]
+    found: list[Any] = [None] * 4
+
+    def work(k: int) -> None:
+        for _ in range(20):
+            found[k] = run(*numbers, *arrays)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for results in found:
+        for a, b in zip(results, found[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+    p, g, m = (a.astype("f8") for a in arrays)
+    np.testing.assert_allclose(found[0][1], numbers[2] * m + numbers[3] * g, rtol=1e-4, atol=1e-5)
 
 
 def test_a_function_that_the_compiler_refuses_costs_itself_alone(made: Any) -> None:

@@ -37,8 +37,8 @@ NAME: Final = "kernels.so"
 MAGIC: Final = b"LLNATIVE"
 _LENGTH: Final = struct.Struct("<I")
 _DIGEST: Final = 32
-#: elements of operands and results together from which a kernel of NumPy is as fast, since it works
-#: in blocks and lets other threads run
+#: elements of operands and results together, for each call of NumPy that a kernel makes, from which
+#: it is as fast: it goes through its arrays in blocks, but once for every call
 LARGE: Final = 1 << 16
 #: multiplications in products that take as long as one call of NumPy
 WORK: Final = 5000
@@ -127,7 +127,8 @@ def native(
         work, calls: multiplications in products and what takes as long, which NumPy's routines do
             several times as fast; and calls of NumPy that the kernel makes.
     """
-    if work > WORK * calls or sum(math.prod(s) for _, s in (*operands, *results)) >= LARGE:
+    elements = sum(math.prod(s) for _, s in (*operands, *results))
+    if work > WORK * calls or elements >= LARGE * max(1, calls // 2):
         return kernel
     found = library() if wanted() else ""
     if isinstance(found, str):
