@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..errors import GradientError
 from ..trace import graph
@@ -17,17 +17,7 @@ from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.tape import free
-from .known_passes import (
-    UNUSED,
-    Noting,
-    again,
-    follow_of,
-    note,
-    noting,
-    pass_of,
-    token_at,
-    value_at,
-)
+from .known_passes import Noting, again, follow_of, note, noting
 from .reverse import BackwardPass, Inspector, Observers, as_value, check_values
 
 #: gets the complete cotangent of a value, and gives the one to go on with
@@ -130,13 +120,9 @@ def cotangents_of(
     if not create_graph and allow_unused and _implicit(cotangents):
         follow = follow_of(outputs)
     if follow is not None:
-        known = pass_of(follow, outputs, inputs)
+        known = again(follow, outputs, inputs)
         if known is not None:
-            visited = again(follow, known)
-            found: list[Value | None] = []
-            for _, code in known.leaves:
-                found.append(None if code == UNUSED else value_at(follow, code))
-            return found, visited
+            return known.gradients, known.visited
         noted = noting(follow, outputs, inputs)
     results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused, None, None, False,
                          None, noted is not None)  # fmt: skip
@@ -195,12 +181,14 @@ def backward(
     if not create_graph and not observers and inspect is None and _implicit(cotangents):
         follow = follow_of(outputs)
     if follow is not None:
-        known = pass_of(follow, outputs, None)
+        known = again(follow, outputs, None)
         if known is not None:
-            visited = again(follow, known)
-            found = [(token_at(follow, leaf), value_at(follow, g)) for leaf, g in known.leaves]
             if not retain_graph:
-                free(visited)
+                free(known.visited)
+            found: list[tuple[object, Value]] = []
+            for token, gradient in zip(known.tokens, known.gradients, strict=True):
+                if gradient is not None:
+                    found.append((token, gradient))
             return found
         noted = noting(follow, outputs, None)
     with graph.grad_mode(create_graph):
@@ -220,8 +208,8 @@ def backward(
     return results
 
 
-def _implicit(cotangents: Sequence[Value | None] | None) -> bool:
-    """Whether no cotangent is given."""
+def _implicit(cotangents: Any) -> bool:
+    """Whether no cotangent is given; they may be scalars, too."""
     if cotangents is not None:
         for each in cotangents:
             if each is not None:

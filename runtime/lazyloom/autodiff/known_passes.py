@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast, final
 
 from ..interrupts import Deferred
+from ..trace import graph
 from ..trace.following import Follow, are_distinct, go_on
 from ..trace.graph import DONE, PENDING, Node, Value, hold, token_of, trace
 from ..trace.known import Known
@@ -128,7 +129,7 @@ def _is(follow: Follow, code: int, value: Value) -> bool:
     return follow.nodes[code // RESULTS] is value.node and value.index == code % RESULTS
 
 
-def pass_of(
+def _pass_of(
     follow: Follow, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> Pass | None:
     """What is known of a pass that begins here, if all of it is as it was."""
@@ -152,9 +153,8 @@ def pass_of(
                     return None
             elif not _is(follow, code, value):
                 return None
-    with trace.lock:
-        if not are_distinct(follow):
-            return None
+    if not are_distinct(follow):
+        return None
     newest = 0
     nodes = follow.nodes
     leaves = follow.known.leaves
@@ -177,16 +177,46 @@ def pass_of(
     return known
 
 
-def again(follow: Follow, known: Pass) -> dict[Node, bool]:
-    """Record what a pass is known to record; gives the nodes that it would have visited."""
+@final
+class Again:
+    """What a pass that was known has given.
+
+    Attributes:
+        tokens, gradients: of each leaf, or of each input, whose gradient is None if it has none.
+        visited: the nodes that it would have visited.
+    """
+
+    __slots__ = ("tokens", "gradients", "visited")
+
+    def __init__(self) -> None:
+        self.tokens: Final[list[object]] = []
+        self.gradients: Final[list[Value | None]] = []
+        self.visited: Final[dict[Node, bool]] = {}
+
+
+def again(
+    follow: Follow, outputs: Sequence[Value], inputs: Sequence[Value] | None
+) -> Again | None:
+    """Record what a pass from here is known to record, if all of it is as it was."""
     with Deferred(), trace.lock:
+        graph.drain()
+        # that, or another thread, may have ended or settled the trace
+        if follow.component.follow is not follow:
+            return None
+        known = _pass_of(follow, outputs, inputs)
+        if known is None:
+            return None
         for slot, spec in known.emitted:
             emit(follow.nodes[slot], spec)
         go_on(follow, known.count, known.origins)
-        visited: dict[Node, bool] = {}
+        found = Again()
         for code in known.visited:
-            visited[_node(follow, code)] = True
-    return visited
+            found.visited[_node(follow, code)] = True
+        for leaf, code in known.leaves:
+            found.tokens.append(None if leaf == UNUSED else _token(follow, leaf))
+            found.gradients.append(None if code == UNUSED else hold(
+                _node(follow, code), code % RESULTS if code >= 0 else 0, False))
+        return found
 
 
 def _node(follow: Follow, code: int) -> Node:
@@ -197,20 +227,9 @@ def _node(follow: Follow, code: int) -> Node:
     return found
 
 
-def token_at(follow: Follow, code: int) -> object:
-    """The token of a leaf."""
-    return _token(follow, code)
-
-
 def _token(follow: Follow, code: int) -> object:
     index = code % RESULTS if code >= 0 else follow.known.leaves[-1 - code].index
     return token_of(_node(follow, code), index)
-
-
-def value_at(follow: Follow, code: int) -> Value:
-    """A handle of the result with that code."""
-    with trace.lock:
-        return hold(_node(follow, code), code % RESULTS if code >= 0 else 0, False)
 
 
 def noting(
@@ -222,7 +241,7 @@ def noting(
         return None
     known.noted += 1
     with trace.lock:
-        if not are_distinct(follow):
+        if follow.component.follow is not follow or not are_distinct(follow):
             return None
     codes = [_code_of(follow, v.node, v.index) for v in outputs]
     wanted = None if inputs is None else [_code_of(follow, v.node, v.index) for v in inputs]
@@ -237,6 +256,14 @@ def note(
 
     ``leaves``: what it gives, as the leaf (None for an input) and the gradient.
     """
+    with trace.lock:
+        _note(begun, walk, leaves)
+
+
+def _note(
+    begun: Noting, walk: BackwardPass,
+    leaves: Sequence[tuple[tuple[Node, int] | None, Cotangent | None]],
+) -> None:
     follow = begun.follow
     end = len(follow.nodes)
     if follow.component.follow is not follow or (

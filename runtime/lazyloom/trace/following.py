@@ -476,9 +476,9 @@ def go_on(follow: Follow, count: int, origins: list[int]) -> None:
 
     No operand is a leaf that is new, or a run-time scalar. ``origins``: of each op, the node whose
     place in the user's program is its own; -1 for where the user is. The caller holds the lock,
-    and makes handles of what is to be kept.
+    has drained what was released, which may settle the trace, and makes handles of what is to be
+    kept.
     """
-    graph.drain()
     nodes = follow.nodes
     here: Any = named_site()
     offset = 0
