@@ -131,22 +131,7 @@ def compile(
     model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
     mode: str | None = None, options: Any = None, disable: bool = False,
 ) -> Any:  # fmt: skip
-    """A function or module whose calls run without being recorded once they have been.
-
-    See :func:`lazyloom.jit`, which also says what is not captured and then recorded as ever; of a
-    module it gives an :class:`OptimizedModule`. As a decorator with options it gives a decorator.
-
-    Args:
-        model: a module or function.
-        fullgraph: raise an error for what is not captured, saying where and why.
-        dynamic, backend, mode, options: accepted; a capture is for the shapes it was recorded
-            with, and everything is compiled by XLA.
-        disable: record every call.
-
-    Raises:
-        TypeError: ``model`` cannot be called.
-        RuntimeError: PyTorch's, for a mode that is none, or a mode and options both.
-    """
+    """``torch.compile``; of a module it gives an :class:`OptimizedModule`."""
     if model is None:
         found: Callable[[Any], Any] = lambda m: compile(  # noqa: E731
             m, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
