@@ -209,3 +209,35 @@ def test_what_a_function_of_a_kernel_uses_lasts_as_long_as_the_function() -> Non
     assert found[at["v3"] - 1] == "    v8 = v3 + 1"
     for name in ("v1", "v2", "v8"):
         assert found[at[name] - 1] == "    v9 = in_blocks(f6, v8)"
+
+
+@pytest.mark.parametrize(("x", "y", "equation"), [
+    ((64, 5), (5, 7), "ij,jk->ki"), ((3, 4, 5), (3, 5, 6), "bij,bjk->bki"),
+    ((2, 3, 4), (4, 5, 6), "abi,ijk->jkab"), ((2, 3, 4), (4, 5, 6), "abi,ijk->kabj"),
+    ((2, 3, 4), (2, 4, 5), "bij,bjk->kbi"), ((1, 5), (5, 1), "ij,jk->ki"),
+])  # fmt: skip
+def test_transposed_products_are_in_row_major_order(
+    x: tuple[int, ...], y: tuple[int, ...], equation: str
+) -> None:
+    """Where it is the product's free axes that change places; nothing is copied for it."""
+    import jax.numpy as jnp
+
+    traced = trace(lambda a, b: jnp.einsum(equation, a, b), [(x, np.float64), (y, np.float64)])
+    run, shared = load(kernel_text(traced))
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(x), rng.standard_normal(y)
+    found = run(a, b)
+    np.testing.assert_allclose(found, np.einsum(equation, a, b), rtol=1e-12)
+    if equation not in ("abi,ijk->kabj", "bij,bjk->kbi"):
+        assert found.flags.c_contiguous
+    if len(equation) < 10 or x == (3, 4, 5):
+        assert not shared[0]
+
+
+def test_a_product_that_is_used_twice_is_computed_once() -> None:
+    def both(a: Any, b: Any) -> Any:
+        product = a @ b
+        return product, product.T
+
+    text = kernel_text(trace(both, [((3, 4), np.float32), ((4, 5), np.float32)]))
+    assert text.count("dot(") == 1

@@ -20,7 +20,7 @@ from .blocks import blocked, used_once
 from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
 from .linalg import STEPS
-from .patterns import functions_of_slices, sums_of_pads
+from .patterns import functions_of_slices, sums_of_pads, transposed_products
 from .routines import NAMESPACE
 from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
 from .writer import Names, Unsupported, Value, Writer, extent, extents, is_narrow, released
@@ -149,6 +149,7 @@ def _body(
     steps = list(needed(jaxpr))
     sums = sums_of_pads(steps, jaxpr.outvars)
     slices = functions_of_slices(steps)
+    swapped = transposed_products(steps, jaxpr.outvars)
     placed, counted = positions(steps, jaxpr.outvars), counts(steps, jaxpr.outvars)
     # called more than once with the same types: a function of its own, written once
     often = Counter(id(c[0]) for c in map(called, steps) if c is not None and len(c[0].eqns) > 2)
@@ -164,6 +165,15 @@ def _body(
             if counted[id(step)] is None:
                 continue
             results = [write_count(w, read(counted[id(step)]), step.outvars[0])]
+        elif id(step) in swapped:
+            product = swapped[id(step)]
+            if product is None:
+                continue
+            (left, right), (batch_left, batch_right) = product.params["dimension_numbers"]
+            numbers = ((right, left), (batch_right, batch_left))
+            results = [SINGLE["dot_general"](
+                w, {**product.params, "dimension_numbers": numbers},
+                [read(a) for a in reversed(product.invars)], step.outvars[0])]
         elif cut is not None:
             x, out = read(cut.invars[0]), cut.outvars[0]
             whole = call(w, step.primitive.name, [x], x.shape, x.dtype)
