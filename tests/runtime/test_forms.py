@@ -33,6 +33,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert background.wait(LONG)
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
+    monkeypatch.setattr(forms, "READ_SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -182,7 +183,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER = 0.0, float('inf')
+        forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "pieces"
         runs = 0
@@ -302,6 +303,34 @@ def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted
     assert delta.programs_compiled == 0 and delta.compile_wait_us == 0
 
 
+def test_a_program_whose_reader_waits_longer_runs_in_pieces_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
+    with counted() as delta:
+        becomes_whole(program, expected())
+        found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(40)]
+    assert found == ["whole"] * (5 + forms.READS) + ["pieces"] * (35 - forms.READS)
+    assert delta.demotions == 1
+
+
+def test_a_program_that_nobody_waits_for_is_not_judged_by_its_reader(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the program does while a run is under way is gained."""
+    becomes_whole(program, expected())
+    for _ in range(5):
+        check(program(), expected())
+    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
+    with counted() as delta:
+        for k in range(100):
+            value = program(k + 0.5)
+            ll.sync(value)
+            assert ll.last_evaluation().form == "whole"
+        np.testing.assert_allclose(value.read(), expected(99.5), rtol=1e-6)
+    assert delta.demotions == 0
+
+
 def test_a_program_that_is_no_slower_compiled_stays_so() -> None:
     becomes_whole(program, expected())
     with counted() as delta:
@@ -353,7 +382,7 @@ def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
     code = """
         import os, signal, numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER = 0.0, float('inf')
+        forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
         x = ll.from_host(np.ones(4, np.float32))
         def run():
             y = ll.record("add", [ll.record("exp", [x]), x])
@@ -413,7 +442,7 @@ BEGIN = """
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
     from lazyloom.backends import background, forms
-    forms.WORTH, forms.SLOWER = 0.0, float('inf')
+    forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

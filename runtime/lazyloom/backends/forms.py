@@ -19,6 +19,7 @@ from typing import Final, final
 from .. import settings
 from ..cache import disk, memory
 from ..counters import counters
+from ..program.evaluations import Evaluation
 from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
@@ -58,6 +59,11 @@ STEADY_SECONDS: Final = 60.0
 #: it runs in pieces again where it takes so many times as long as they did: while it runs, the
 #: program could go on recording (no constant either)
 SLOWER = 1.25
+#: or, where its results are read at once, so that nothing is gained by that, so many times, counting
+#: all that the reader waits: threads that have to be woken, and memory that is cold by then
+READ_SLOWER = 1.05
+#: reads that this rests on
+READS: Final = 15
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
 
@@ -157,11 +163,44 @@ def tried(entry: memory.Entry, seconds: float) -> None:
     entry.trials -= 1
     entry.tried.append(seconds)
     # the quickest: where it is not waited for, no thread has to be woken for it
-    if entry.trials == 0 and min(entry.tried[1:]) > SLOWER * min(entry.recent):
-        counters["demotions"] += 1
-        entry.demotions += 1
-        entry.stays = True
-        entry.dispatches = []
+    if entry.trials == 0:
+        if min(entry.tried[1:]) > SLOWER * min(entry.recent):
+            _demote(entry)
+        else:
+            entry.watched = 2 * READS
+
+
+def _demote(entry: memory.Entry) -> None:
+    """Run an entry's program in pieces for the time being: that is quicker."""
+    counters["demotions"] += 1
+    entry.demotions += 1
+    entry.stays = True
+    entry.watched = 0
+    entry.dispatches = []
+
+
+def waited(evaluation: Evaluation, seconds: float) -> None:
+    """Take account of how long the first reader of a watched run waited for it.
+
+    Runs that nobody reads are not looked at: what else the program does meanwhile is gained.
+    """
+    found: memory.Entry | None = evaluation.watched
+    if found is None:
+        # another thread was quicker
+        return
+    evaluation.watched = None
+    entry: memory.Entry = found
+    costs = entry.costs
+    costs.append(evaluation.timings["dispatch"] + seconds)
+    if len(costs) >= READS:
+        entry.costs = []
+        entry.watched = 0
+        if not entry.stays and _middle(costs) > READ_SLOWER * _middle(entry.recent):
+            _demote(entry)
+
+
+def _middle(numbers: list[float]) -> float:
+    return sorted(numbers)[len(numbers) // 2]
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:

@@ -70,6 +70,7 @@ def _run_whole(
         array = buffer.array
         arguments.append(device_array(buffer) if array is None else array)
     feed(plan, entry, info, arguments)
+    watched = entry.watched > 0
     dispatch(plan, info, arguments)
     if not donate:
         wait(plan)
@@ -83,7 +84,12 @@ def _run_whole(
         evaluation.parts = info.loaded.parts()
     evaluation.form = "whole"
     _lookup_took(plan, looked - started)
-    evaluation.timings["dispatch"] = time.perf_counter() - looked
+    ended = time.perf_counter()
+    evaluation.timings["dispatch"] = ended - looked
+    if watched:
+        entry.watched -= 1
+        evaluation.handed_over = ended
+        evaluation.watched = entry
 
 
 def _run_in_pieces(

@@ -110,6 +110,8 @@ class Entry:
         trials, tried: runs of the program yet to be waited for, and the seconds of those that were.
         stays: the program was slower: it runs in pieces for the time being.
         demotions: how often it was.
+        watched: runs of the program yet to be looked at for what they cost whoever reads them.
+        costs: seconds that those took which were read, from the run's begin to the value.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
@@ -120,7 +122,7 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "searched", "member", "unpadded", "choice")
+                 "watched", "costs", "searched", "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -147,6 +149,8 @@ class Entry:
         self.tried: list[float] = []
         self.stays = False
         self.demotions = 0
+        self.watched = 0
+        self.costs: list[float] = []
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
@@ -183,6 +187,8 @@ class Entry:
         # the first is not counted
         self.trials = COMPARED + 1
         self.tried = []
+        self.watched = 0
+        self.costs = []
 
     def ran_in_pieces(self, seconds: float) -> None:
         """Count a run in pieces, and what it has cost."""
