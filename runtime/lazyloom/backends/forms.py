@@ -59,7 +59,7 @@ STEADY_SECONDS: Final = 60.0
 #: it runs in pieces again where it takes so many times as long as they did: while it runs, the
 #: program could go on recording (no constant either)
 SLOWER = 1.25
-#: or, where its results are read at once, so that nothing is gained by that, so many times, counting
+#: or, where its results are read at once, so that nothing is gained by that, so many times with
 #: all that the reader waits: threads that have to be woken, and memory that is cold by then
 READ_SLOWER = 1.05
 #: reads that this rests on
