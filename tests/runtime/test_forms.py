@@ -314,6 +314,33 @@ def test_a_program_whose_reader_waits_longer_runs_in_pieces_again(
     assert delta.demotions == 1
 
 
+def test_runs_in_pieces_are_timed_again_beside_what_readers_wait(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    becomes_whole(program, expected())
+    monkeypatch.setattr(forms, "READ_SLOWER", 1e9)
+    monkeypatch.setattr(forms, "CLOSE", 0.0)
+    found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(60)]
+    assert found == [
+        *["whole"] * (5 + forms.READS), *["pieces"] * forms.READS,
+        *["whole"] * (55 - 2 * forms.READS)]
+
+
+def test_runs_in_pieces_that_are_timed_again_may_be_quicker(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    becomes_whole(program, expected())
+    monkeypatch.setattr(forms, "READ_SLOWER", 1e9)
+    monkeypatch.setattr(forms, "CLOSE", 0.0)
+    for k in range(5 + forms.READS):
+        assert check(program(k + 0.5), expected(k + 0.5)).form == "whole"
+    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
+    with counted() as delta:
+        for k in range(50):
+            assert check(program(k + 0.5), expected(k + 0.5)).form == "pieces"
+    assert delta.demotions == 1
+
+
 def test_a_program_that_nobody_waits_for_is_not_judged_by_its_reader(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:

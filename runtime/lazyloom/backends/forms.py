@@ -64,6 +64,9 @@ SLOWER = 1.25
 READ_SLOWER = 1.05
 #: reads that this rests on
 READS: Final = 15
+#: from so many times on runs in pieces are timed again: the machine may have had much to do when
+#: they were, compiling this program for one
+CLOSE = 0.5
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
 
@@ -151,6 +154,12 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
+    if entry.rival and entry.runs >= READS:
+        cost, entry.rival = entry.rival, 0.0
+        if cost > READ_SLOWER * _middle(entry.recent):
+            _demote(entry)
+        else:
+            entry.stays = False
     if entry.stays and entry.runs >= AGAIN << max(0, entry.demotions - 1):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
@@ -195,8 +204,16 @@ def waited(evaluation: Evaluation, seconds: float) -> None:
     if len(costs) >= READS:
         entry.costs = []
         entry.watched = 0
-        if not entry.stays and _middle(costs) > READ_SLOWER * _middle(entry.recent):
+        if entry.stays or math.isinf(READ_SLOWER):
+            return
+        cost, before = _middle(costs), _middle(entry.recent)
+        if cost > READ_SLOWER * before:
             _demote(entry)
+        elif cost > CLOSE * before:
+            entry.rival = cost
+            entry.stays = True
+            entry.runs = 0
+            entry.dispatches = []
 
 
 def _middle(numbers: list[float]) -> float:

@@ -110,7 +110,7 @@ def _run_in_pieces(
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
     forms.ran_in_pieces(entry, seconds)
     evaluation.spent = entry.spent
-    evaluation.estimate = -1.0 if entry.stays else entry.estimate
+    evaluation.estimate = -1.0 if entry.stays and not entry.rival else entry.estimate
     _lookup_took(plan, looked - started)
     evaluation.timings["pieces"] = took
 

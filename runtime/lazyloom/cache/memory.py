@@ -112,6 +112,7 @@ class Entry:
         demotions: how often it was.
         watched: runs of the program yet to be looked at for what they cost whoever reads them.
         costs: seconds that those took which were read, from the run's begin to the value.
+        rival: the middle one of these while runs in pieces are timed beside them, else 0.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
@@ -122,7 +123,7 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "watched", "costs", "searched", "member", "unpadded", "choice")
+                 "watched", "costs", "rival", "searched", "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -151,6 +152,7 @@ class Entry:
         self.demotions = 0
         self.watched = 0
         self.costs: list[float] = []
+        self.rival = 0.0
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
