@@ -324,6 +324,11 @@ def test_runs_in_pieces_are_timed_again_beside_what_readers_wait(
     assert found == [
         *["whole"] * (5 + forms.READS), *["pieces"] * forms.READS,
         *["whole"] * (55 - 2 * forms.READS)]
+    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
+    # it is not left at that
+    found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(forms.AGAIN)]
+    whole = forms.AGAIN - (55 - 2 * forms.READS) + forms.READS
+    assert found == ["whole"] * whole + ["pieces"] * (forms.AGAIN - whole)
 
 
 def test_runs_in_pieces_that_are_timed_again_may_be_quicker(

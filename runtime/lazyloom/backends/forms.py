@@ -160,6 +160,8 @@ def stays(entry: memory.Entry) -> bool:
             _demote(entry)
         else:
             entry.stays = False
+            entry.calm = AGAIN << entry.accepted
+            entry.accepted += 1
     if entry.stays and entry.runs >= AGAIN << max(0, entry.demotions - 1):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
@@ -176,7 +178,12 @@ def tried(entry: memory.Entry, seconds: float) -> None:
         if min(entry.tried[1:]) > SLOWER * min(entry.recent):
             _demote(entry)
         else:
-            entry.watched = 2 * READS
+            watch(entry)
+
+
+def watch(entry: memory.Entry) -> None:
+    """Time the next runs of an entry's program that are read, see :func:`waited`."""
+    entry.watched = 2 * READS
 
 
 def _demote(entry: memory.Entry) -> None:

@@ -86,6 +86,12 @@ def _run_whole(
     _lookup_took(plan, looked - started)
     ended = time.perf_counter()
     evaluation.timings["dispatch"] = ended - looked
+    if entry.calm:
+        entry.calm -= 1
+        if entry.calm == 0:
+            from . import forms
+
+            forms.watch(entry)
     if watched:
         entry.watched -= 1
         evaluation.handed_over = ended

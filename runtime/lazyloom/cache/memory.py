@@ -113,6 +113,8 @@ class Entry:
         watched: runs of the program yet to be looked at for what they cost whoever reads them.
         costs: seconds that those took which were read, from the run's begin to the value.
         rival: the middle one of these while runs in pieces are timed beside them, else 0.
+        accepted, calm: how often the program was hardly quicker than pieces, and after how many
+            runs it is looked at again.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
@@ -123,7 +125,8 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "watched", "costs", "rival", "searched", "member", "unpadded", "choice")
+                 "watched", "costs", "rival", "accepted", "calm", "searched", "member", "unpadded",
+                 "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -153,6 +156,8 @@ class Entry:
         self.watched = 0
         self.costs: list[float] = []
         self.rival = 0.0
+        self.accepted = 0
+        self.calm = 0
         self.searched = False
         self.member: Any = None
         self.unpadded = ""
