@@ -98,7 +98,7 @@ static loom_tensor step(loom_tensor x, loom_tensor y) {
   TRY(loom_step_sgd_with(loom_scalar_real(rate, LOOM_FLOAT32), loom_scalar_real(0, LOOM_FLOAT32),
                          loom_scalar_real(momentum, LOOM_FLOAT32),
                          loom_scalar_real(1, LOOM_FLOAT32), given, 3 * PARAMETERS, true, false,
-                         false, false, true, next, 2 * PARAMETERS));
+                         false, false, false, next, 2 * PARAMETERS));
   TRY(loom_tensors_assign(state, next, 2 * PARAMETERS));
   TRY(loom_set_grad_enabled(recording, NULL));
   TRY(loom_tensors_release(tensors + PARAMETERS, PARAMETERS));

@@ -245,35 +245,38 @@ def loomp_assign(target: int, value: int) -> int:
 
 @located
 def loomp_assign_all(targets: Any, values: Any, count: int) -> int:
-    if count:
-        for k, (target, value) in enumerate(
-            zip(ffi.unpack(targets, count), ffi.unpack(values, count), strict=True)
-        ):
-            try:
-                given = value_of(value)
-            except HandleError as error:
-                raise HandleError(f"loom_tensors_assign: values[{k}]: {error}") from None
-            _assign("loom_tensors_assign", target, given)
+    if not count:
+        return 1
+    given: list[lazyloom.Value] = []
+    try:
+        for value in ffi.unpack(values, count):
+            given.append(value_of(value))
+    except HandleError as error:
+        raise HandleError(f"loom_tensors_assign: values[{len(given)}]: {error}") from None
+    for target, contents in zip(ffi.unpack(targets, count), given, strict=True):
+        _assign("loom_tensors_assign", target, contents)
     return 1
 
 
 def _assign(call: str, target: int, given: lazyloom.Value) -> None:
-    _refuse_outside(call, target)
-    tensor = tensor_of(target)
-    if given.type is not tensor.type:
-        kind = ShapeError if given.shape != tensor.type.shape else DTypeError
-        raise kind(
-            f"{call}: value is {given.type.text}, expected {tensor.type.text} as target is; cast "
+    found = handles.find(TENSOR, target)
+    _refuse_outside(call, target, found)
+    tensor = found if isinstance(found, Tensor) else tensor_of(target)
+    kind = tensor.tensor_type
+    if given.type is not kind:
+        error = ShapeError if given.shape != kind.shape else DTypeError
+        raise error(
+            f"{call}: value is {given.type.text}, expected {kind.text} as target is; cast "
             "and broadcast it first")
-    if tensor.leaf is not None:
-        given = given.detach().as_leaf(tensor.leaf)
+    leaf = tensor.leaf
+    if leaf is not None:
+        given = (given.detach() if given.requires_grad else given).as_leaf(leaf)
     write(tensor, given)
 
 
-def _refuse_outside(call: str, target: int) -> None:
+def _refuse_outside(call: str, target: int, found: Any) -> None:
     """Raise AliasError for a tensor that is older than the function that a loop records."""
     since = getattr(own, "since", None)
-    found = handles.find(TENSOR, target)
     capture.refuse_outside(call, target, found)
     # one that was written before knows itself when it was made
     if since is not None and not isinstance(found, Tensor) and found.node.seq <= since:

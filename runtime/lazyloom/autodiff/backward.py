@@ -91,6 +91,14 @@ def gradients(
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
     """
+    if retain_graph and inspect is None and not (create_graph or observers or stop or tokens):
+        check_values("outputs", outputs)
+        check_values("inputs", inputs)
+        given, _ = cotangents_of(outputs, inputs, cotangents, False, True)
+        for i, found in enumerate(given):
+            if found is None and not allow_unused:
+                raise _unused(i, inputs[i])
+        return given
     results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused,
                             _by_node(observers), inspect, stop, tokens)  # fmt: skip
     if not retain_graph:
@@ -160,10 +168,14 @@ def _run(
             elif allow_unused:
                 results.append(None)
             else:
-                raise GradientError(
-                    f"input {i}, a {v.type.text}, is not used by the outputs; pass "
-                    "allow_unused=True to get None for it")
+                raise _unused(i, v)
     return results, walk
+
+
+def _unused(number: int, value: Value) -> GradientError:
+    return GradientError(
+        f"input {number}, a {value.type.text}, is not used by the outputs; pass "
+        "allow_unused=True to get None for it")
 
 
 def backward(

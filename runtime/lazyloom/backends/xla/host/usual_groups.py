@@ -395,12 +395,14 @@ def _steps() -> Iterator[Case]:
     ):
         for shape in _PARAMETERS:
             for d in FLOATS:
-                first = [("", float64)] * numbers
-                if op == "step_adam":
-                    first[0] = ("", float32)
-                for way in ways:
-                    yield case_of(
-                        op, [*first, *[(shape, d)] * kinds], **way)._replace(derived=False)
+                # numbers in double precision; in single, too, as callers with dtypes have them
+                for precision in (float64, float32) if d is float32 else (float64,):
+                    first = [("", precision)] * numbers
+                    if op == "step_adam":
+                        first[0] = ("", float32)
+                    for way in ways:
+                        yield case_of(
+                            op, [*first, *[(shape, d)] * kinds], **way)._replace(derived=False)
 
 
 GROUPS: Final = (
