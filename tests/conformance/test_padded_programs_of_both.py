@@ -28,7 +28,6 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
-    monkeypatch.setattr(forms, "READ_SLOWER", math.inf)
     with lazyloom.options(compiled_beside=64):
         yield
         assert background.wait(120)

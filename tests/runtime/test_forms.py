@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms
+from lazyloom.backends import background, forms, trials
 from lazyloom.backends.selection import backend
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
@@ -33,7 +33,6 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert background.wait(LONG)
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
-    monkeypatch.setattr(forms, "READ_SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -183,7 +182,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
+        forms.WORTH, forms.SLOWER = 0.0, float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "pieces"
         runs = 0
@@ -303,64 +302,76 @@ def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted
     assert delta.programs_compiled == 0 and delta.compile_wait_us == 0
 
 
-def test_a_program_whose_reader_waits_longer_runs_in_pieces_again(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
-    with counted() as delta:
+class Loop:
+    """Runs of the program in a loop, whose time is told by the form of each."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, whole: float, pieces: float) -> None:
+        self.seconds = {"whole": whole, "pieces": pieces}
+        self.now = 0.0
+        monkeypatch.setattr(forms, "SLOWER", 1.0)
+        monkeypatch.setattr(forms, "NEAR", 0.0)
+        monkeypatch.setattr(forms, "FAR", math.inf)
+        monkeypatch.setattr(trials, "clock", lambda: self.now)
         becomes_whole(program, expected())
-        found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(40)]
-    assert found == ["whole"] * (5 + forms.READS) + ["pieces"] * (35 - forms.READS)
-    assert delta.demotions == 1
 
-
-def test_runs_in_pieces_are_timed_again_beside_what_readers_wait(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
-    becomes_whole(program, expected())
-    monkeypatch.setattr(forms, "READ_SLOWER", 1e9)
-    monkeypatch.setattr(forms, "CLOSE", 0.0)
-    found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(60)]
-    assert found == [
-        *["whole"] * (5 + forms.READS), *["pieces"] * forms.READS,
-        *["whole"] * (55 - 2 * forms.READS)]
-    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
-    # it is not left at that
-    found = [check(program(k + 0.5), expected(k + 0.5)).form for k in range(forms.AGAIN)]
-    whole = forms.AGAIN - (55 - 2 * forms.READS) + forms.READS
-    assert found == ["whole"] * whole + ["pieces"] * (forms.AGAIN - whole)
-
-
-def test_runs_in_pieces_that_are_timed_again_may_be_quicker(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
-    becomes_whole(program, expected())
-    monkeypatch.setattr(forms, "READ_SLOWER", 1e9)
-    monkeypatch.setattr(forms, "CLOSE", 0.0)
-    for k in range(5 + forms.READS):
-        assert check(program(k + 0.5), expected(k + 0.5)).form == "whole"
-    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
-    with counted() as delta:
-        for k in range(50):
-            assert check(program(k + 0.5), expected(k + 0.5)).form == "pieces"
-    assert delta.demotions == 1
-
-
-def test_a_program_that_nobody_waits_for_is_not_judged_by_its_reader(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the program does while a run is under way is gained."""
-    becomes_whole(program, expected())
-    for _ in range(5):
-        check(program(), expected())
-    monkeypatch.setattr(forms, "READ_SLOWER", 0.0)
-    with counted() as delta:
-        for k in range(100):
+    def run(self, count: int, read: bool = True) -> list[str]:
+        found = []
+        for k in range(count):
             value = program(k + 0.5)
-            ll.sync(value)
-            assert ll.last_evaluation().form == "whole"
-        np.testing.assert_allclose(value.read(), expected(99.5), rtol=1e-6)
-    assert delta.demotions == 0
+            if read:
+                form = check(value, expected(k + 0.5)).form
+            else:
+                ll.sync(value)
+                form = ll.evaluations(1)[0].form
+            self.now += self.seconds[form]
+            found.append(form)
+        return found
+
+
+#: runs that are waited for, and those of a trial
+COMPARED, TRIAL = 5, 2 * trials.TURNS * trials.RUNS
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_program_stays_in_the_form_in_which_its_loop_goes_round_more_quickly(
+    read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = Loop(monkeypatch, whole=2.0, pieces=1.0)
+    turns = ["whole"] * trials.RUNS + ["pieces"] * trials.RUNS
+    with counted() as delta:
+        found = loop.run(COMPARED + TRIAL + forms.AGAIN // 2, read)
+    assert found == [
+        *["whole"] * COMPARED, *turns * trials.TURNS, *["pieces"] * (forms.AGAIN // 2)]
+    assert delta.demotions == 1
+
+
+def test_a_program_that_won_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
+    with counted() as delta:
+        found = loop.run(COMPARED + TRIAL + forms.AGAIN)
+        assert found[COMPARED + TRIAL :] == ["whole"] * forms.AGAIN
+        loop.seconds["pieces"] = 0.5
+        found = loop.run(TRIAL + forms.AGAIN // 2)
+        assert found[TRIAL + 2 :] == ["pieces"] * (forms.AGAIN // 2 - 2)
+    assert delta.demotions == 1
+
+
+def test_a_run_that_fails_on_trial_fails_where_it_is_read(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
+    loop.run(COMPARED + trials.RUNS - 1)
+
+    def broken(array: Any) -> None:
+        raise RuntimeError("the device is gone")
+
+    value = program()
+    value.read()
+    with monkeypatch.context() as patch:
+        patch.setattr(backend(), "wait", broken)
+        following = rec("tanh", rec("add", rec("exp", value), number(1.5)))
+        ll.sync(following)
+    np.testing.assert_allclose(following.read(), expected(1.5, expected()), rtol=1e-5)
 
 
 def test_a_program_that_is_no_slower_compiled_stays_so() -> None:
@@ -414,7 +425,7 @@ def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
     code = """
         import os, signal, numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
+        forms.WORTH, forms.SLOWER = 0.0, float('inf')
         x = ll.from_host(np.ones(4, np.float32))
         def run():
             y = ll.record("add", [ll.record("exp", [x]), x])
@@ -474,7 +485,7 @@ BEGIN = """
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
     from lazyloom.backends import background, forms
-    forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float('inf'), float('inf')
+    forms.WORTH, forms.SLOWER = 0.0, float('inf')
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

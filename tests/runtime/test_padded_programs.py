@@ -35,7 +35,6 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
-    monkeypatch.setattr(forms, "READ_SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -199,7 +198,7 @@ def test_another_process_finds_it_on_disk() -> None:
     code = f"""
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER, forms.READ_SLOWER = 0.0, float("inf"), float("inf")
+        forms.WORTH, forms.SLOWER = 0.0, float("inf")
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):

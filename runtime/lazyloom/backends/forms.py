@@ -19,13 +19,13 @@ from typing import Final, final
 from .. import settings
 from ..cache import disk, memory
 from ..counters import counters
-from ..program.evaluations import Evaluation
 from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
 from . import background, programs
 from .blas_threads import LONG, SHORT, Threads
 from .selection import backend
+from .trials import Trial
 
 #: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
 PER_OP: Final = 2e-6
@@ -56,17 +56,12 @@ EAGER_SECONDS: Final = 1.0
 #: or that ran so often, if compiling is estimated to take so many seconds at most
 STEADY_RUNS: Final = 10
 STEADY_SECONDS: Final = 60.0
-#: it runs in pieces again where it takes so many times as long as they did: while it runs, the
-#: program could go on recording (no constant either)
+#: runs of a compiled program that are waited for are compared with those in pieces: it runs in
+#: pieces again where it took this many times FAR as long, and stays where it took this many times
+#: NEAR; in between, what counts is which form the program goes on in more quickly (no constant)
 SLOWER = 1.25
-#: or, where its results are read at once, so that nothing is gained by that, so many times with
-#: all that the reader waits: threads that have to be woken, and memory that is cold by then
-READ_SLOWER = 1.05
-#: reads that this rests on
-READS: Final = 15
-#: from so many times on runs in pieces are timed again: the machine may have had much to do when
-#: they were, compiling this program for one
-CLOSE = 0.5
+NEAR = 0.4
+FAR = 2.0
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
 
@@ -154,14 +149,6 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.rival and entry.runs >= READS:
-        cost, entry.rival = entry.rival, 0.0
-        if cost > READ_SLOWER * _middle(entry.recent):
-            _demote(entry)
-        else:
-            entry.stays = False
-            entry.calm = AGAIN << entry.accepted
-            entry.accepted += 1
     if entry.stays and entry.runs >= AGAIN << max(0, entry.demotions - 1):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
@@ -170,61 +157,47 @@ def stays(entry: memory.Entry) -> bool:
 
 
 def tried(entry: memory.Entry, seconds: float) -> None:
-    """Take account of a run of the compiled program; it may be in pieces from the next one on."""
+    """Take account of a run of the compiled program that was waited for."""
     entry.trials -= 1
     entry.tried.append(seconds)
+    if entry.trials:
+        return
     # the quickest: where it is not waited for, no thread has to be woken for it
-    if entry.trials == 0:
-        if min(entry.tried[1:]) > SLOWER * min(entry.recent):
-            _demote(entry)
-        else:
-            watch(entry)
+    ratio = min(entry.tried[1:]) / max(min(entry.recent), 1e-9)
+    close = entry.structure.padding is None
+    if ratio > SLOWER * (FAR if close else 1.0):
+        demote(entry)
+    elif close and ratio >= SLOWER * NEAR:
+        entry.trial = Trial()
 
 
-def watch(entry: memory.Entry) -> None:
-    """Time the next runs of an entry's program that are read, see :func:`waited`."""
-    entry.watched = 2 * READS
-
-
-def _demote(entry: memory.Entry) -> None:
+def demote(entry: memory.Entry) -> None:
     """Run an entry's program in pieces for the time being: that is quicker."""
     counters["demotions"] += 1
     entry.demotions += 1
     entry.stays = True
-    entry.watched = 0
+    entry.runs = 0
     entry.dispatches = []
 
 
-def waited(evaluation: Evaluation, seconds: float) -> None:
-    """Take account of how long the first reader of a watched run waited for it.
-
-    Runs that nobody reads are not looked at: what else the program does meanwhile is gained.
-    """
-    found: memory.Entry | None = evaluation.watched
-    if found is None:
-        # another thread was quicker
-        return
-    evaluation.watched = None
-    entry: memory.Entry = found
-    costs = entry.costs
-    costs.append(evaluation.timings["dispatch"] + seconds)
-    if len(costs) >= READS:
-        entry.costs = []
-        entry.watched = 0
-        if entry.stays or math.isinf(READ_SLOWER):
-            return
-        cost, before = _middle(costs), _middle(entry.recent)
-        if cost > READ_SLOWER * before:
-            _demote(entry)
-        elif cost > CLOSE * before:
-            entry.rival = cost
-            entry.stays = True
-            entry.runs = 0
-            entry.dispatches = []
+def next_in_pieces(entry: memory.Entry, plan: Plan) -> bool:
+    """Whether the next run of an entry that is on trial is in pieces."""
+    trial: Trial = entry.trial
+    pieces = trial.next(plan)
+    if not trial.done():
+        return pieces
+    entry.trial = None
+    if trial.whole_is_slower():
+        demote(entry)
+        return True
+    entry.calm = AGAIN << min(entry.accepted, 20)
+    entry.accepted += 1
+    return False
 
 
-def _middle(numbers: list[float]) -> float:
-    return sorted(numbers)[len(numbers) // 2]
+def try_again(entry: memory.Entry) -> None:
+    """Begin another trial of a program that won the last one narrowly."""
+    entry.trial = Trial()
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:

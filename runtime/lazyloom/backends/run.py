@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from .. import settings
 from ..cache import memory
 from ..counters import counters
 from ..program.evaluations import Evaluation
@@ -23,6 +24,9 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = time.perf_counter()
     entry = memory.entry_of(plan.structure, donate)
+    if entry.trial is not None or entry.calm:
+        if _is_tried(entry, plan, donate, started):
+            return
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
         if _ran_otherwise(entry, plan, donate, started):
@@ -37,6 +41,21 @@ def run(plan: Plan, donate: bool) -> None:
         evaluation.backend = info.backend
         counters["program_hits"] += 1
     _run_whole(entry, info, plan, donate, started)
+
+
+def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
+    """Whether the plan was to run in pieces for the sake of a trial, and has."""
+    from . import forms
+
+    if entry.calm:
+        entry.calm -= 1
+        if entry.calm == 0:
+            forms.try_again(entry)
+        return False
+    if settings.reproducible() or not forms.next_in_pieces(entry, plan):
+        return False
+    _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))
+    return True
 
 
 def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
@@ -70,7 +89,6 @@ def _run_whole(
         array = buffer.array
         arguments.append(device_array(buffer) if array is None else array)
     feed(plan, entry, info, arguments)
-    watched = entry.watched > 0
     dispatch(plan, info, arguments)
     if not donate:
         wait(plan)
@@ -84,18 +102,7 @@ def _run_whole(
         evaluation.parts = info.loaded.parts()
     evaluation.form = "whole"
     _lookup_took(plan, looked - started)
-    ended = time.perf_counter()
-    evaluation.timings["dispatch"] = ended - looked
-    if entry.calm:
-        entry.calm -= 1
-        if entry.calm == 0:
-            from . import forms
-
-            forms.watch(entry)
-    if watched:
-        entry.watched -= 1
-        evaluation.handed_over = ended
-        evaluation.watched = entry
+    evaluation.timings["dispatch"] = time.perf_counter() - looked
 
 
 def _run_in_pieces(
@@ -116,7 +123,7 @@ def _run_in_pieces(
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
     forms.ran_in_pieces(entry, seconds)
     evaluation.spent = entry.spent
-    evaluation.estimate = -1.0 if entry.stays and not entry.rival else entry.estimate
+    evaluation.estimate = -1.0 if entry.stays else entry.estimate
     _lookup_took(plan, looked - started)
     evaluation.timings["pieces"] = took
 

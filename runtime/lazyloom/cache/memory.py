@@ -110,11 +110,9 @@ class Entry:
         trials, tried: runs of the program yet to be waited for, and the seconds of those that were.
         stays: the program was slower: it runs in pieces for the time being.
         demotions: how often it was.
-        watched: runs of the program yet to be looked at for what they cost whoever reads them.
-        costs: seconds that those took which were read, from the run's begin to the value.
-        rival: the middle one of these while runs in pieces are timed beside them, else 0.
-        accepted, calm: how often the program was hardly quicker than pieces, and after how many
-            runs it is looked at again.
+        trial: finds out by turns in which form the loop around it goes round more quickly, a
+            :class:`~lazyloom.backends.trials.Trial`, or None.
+        accepted, calm: how often that was as a whole, and after how many runs it is tried again.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
             :class:`~lazyloom.backends.padded.members.Member`, or None.
@@ -125,8 +123,7 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "watched", "costs", "rival", "accepted", "calm", "searched", "member", "unpadded",
-                 "choice")
+                 "trial", "accepted", "calm", "searched", "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -153,9 +150,7 @@ class Entry:
         self.tried: list[float] = []
         self.stays = False
         self.demotions = 0
-        self.watched = 0
-        self.costs: list[float] = []
-        self.rival = 0.0
+        self.trial: Any = None
         self.accepted = 0
         self.calm = 0
         self.searched = False
@@ -194,8 +189,7 @@ class Entry:
         # the first is not counted
         self.trials = COMPARED + 1
         self.tried = []
-        self.watched = 0
-        self.costs = []
+        self.trial = None
 
     def ran_in_pieces(self, seconds: float) -> None:
         """Count a run in pieces, and what it has cost."""

@@ -465,36 +465,21 @@ def _read(value: Value, reason: str, number: bool) -> Any:
             f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
             site=str(site))
-    started = time.perf_counter()
     buffer = materialize(value, reason, site)
     counters["reads"] += 1
     counters["bytes_read"] += value.type.nbytes
     host = buffer.host
     if host is not None:
         return host.item() if number else host.copy()
-    origin: Evaluation | None = buffer.origin
-    found: Any
     try:
         if number:
-            found = host_number(buffer.array, value.type)
-        else:
-            found = host_array(buffer.array, value.type)
-        if origin is not None and origin.watched is not None:
-            _waited(origin, started)
-        return found
+            return host_number(buffer.array, value.type)
+        return host_array(buffer.array, value.type)
     except Exception as error:
         reraise_from_handler(error)
         if out_of_memory(error):
             _not_copied(value, buffer, error)
         raise _failed_at_read(value, buffer, error) from error
-
-
-def _waited(origin: Evaluation, started: float) -> None:
-    # slow to import, and not needed for what is not watched
-    from ..backends import forms
-
-    # a read that caused the run waits from its end on
-    forms.waited(origin, time.perf_counter() - max(started, origin.handed_over))
 
 
 def read_for_shape(value: Value, function: str) -> Any:

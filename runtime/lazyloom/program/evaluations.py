@@ -84,7 +84,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent", "watched", "handed_over", "padding", "unpadded", "regions", "parts",
+        "estimate", "spent", "padding", "unpadded", "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -108,10 +108,6 @@ class Evaluation:
         #: its structure has run in pieces
         self.estimate = 0.0
         self.spent = 0.0
-        #: the cache's entry while the first read of the results is yet to be timed, or None
-        self.watched: Any = None
-        #: and when the run was handed over
-        self.handed_over = 0.0
         self._program: Program | None = None
         self._asked: Any = None
         self.difference: str | None = None
