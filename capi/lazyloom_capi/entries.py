@@ -25,7 +25,7 @@ from lazyloom.errors import (
     LoomError,
     ShapeError,
 )
-from lazyloom.frontend import write
+from lazyloom.frontend import look, write
 
 from . import calls, capture, gradients, handles, loops, observation
 from .handles import BUFFER, TENSOR
@@ -142,16 +142,16 @@ def loomp_from_host(
         array = memory.view(element.numpy).reshape(dims)
         if element.kind == "b":
             # any other byte than 0 and 1 is not a value that XLA knows
-            array = memory.reshape(dims) != 0
+            result[0] = give(lazyloom.from_host(memory.reshape(dims) != 0))
+            return 1
     else:
         array = np.empty(dims, element.numpy)
     result[0] = give(lazyloom.from_host(array, share=bool(share)))
     return 1
 
 
-def _read(tensor: int) -> Any:
-    array = np.ascontiguousarray(value_of(tensor).read())
-    return array.reshape(-1).view(np.uint8)
+def _bytes(array: Any) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 @located
@@ -161,7 +161,8 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
     if nbytes != type.nbytes:
         raise ArgumentError(
             f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
-    contents = _read(tensor)
+    value = value_of(tensor)
+    contents = _bytes(look(value))
     if nbytes:
         ffi.memmove(buffer, contents, nbytes)
     return 1
@@ -170,7 +171,7 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
 @located
 def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
     capture.refuse_read("loom_tensor_map")
-    contents = _read(tensor)
+    contents = _bytes(value_of(tensor).read())
     memory = ffi.from_buffer(contents)
     result[0] = handles.give(BUFFER, memory)
     data[0] = ffi.cast("void *", memory)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.frontend import Imag, Real, hold, view, write
+from lazyloom.frontend import Imag, Real, hold, look, view, write
 
 from . import _info, _scalars
 from ._layout import (
@@ -155,7 +155,8 @@ class ndarray(_Base):
         return self.read_number()
 
     def tolist(self) -> Any:
-        return self.read().tolist()
+        value = self.value
+        return look(value).tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
         order = memory_order(order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as onp
@@ -74,8 +75,11 @@ def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
     return array
 
 
-def host_value(given: Any, dtype: Any = None) -> Any:
-    """The data, copied to the device. Sequences that hold arrays are stacked instead."""
+def host_value(given: Any, dtype: Any = None, references: int | None = None) -> Any:
+    """The data as a Value. Sequences that hold arrays are stacked instead.
+
+    ``references`` as :func:`lazyloom.from_host` takes it.
+    """
     if isinstance(given, (list, tuple)) and contains_tensor(given):
         return _stack(given, dtype)
     if hasattr(given, "__array__") and not isinstance(given, (onp.ndarray, onp.generic)):
@@ -92,7 +96,9 @@ def host_value(given: Any, dtype: Any = None) -> Any:
             return as_value(given.value, None if dtype is None else dt.internal(dtype))
     array = host_array(given, dtype)
     dt.internal(array.dtype)
-    return lazyloom.from_host(array.astype(array.dtype.newbyteorder("="), order="C", copy=False))
+    if array is not given:
+        references = getrefcount(array)
+    return lazyloom.from_host(array, references=references)
 
 
 def contains_tensor(given: Any) -> bool:

@@ -6,6 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from sys import getrefcount
 from typing import Any, Final
 
 import numpy as onp
@@ -34,6 +35,13 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
     Sequences that hold arrays are stacked without a read. Raises TypeError for data of
     an unsupported dtype (object, strings, dates).
     """
+    references = getrefcount(object)
+    return _array(object, references, dtype, copy, order, subok, ndmin, ndmax)
+
+
+def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: str | None,
+           subok: bool = False, ndmin: int = 0, ndmax: int = 0) -> ndarray:  # fmt: skip
+    """:func:`array`; ``references`` as :func:`lazyloom.from_host` takes it."""
     order = memory_order(order, "K")
     if isinstance(object, ndarray) and hasattr(type(object), "__array_finalize__"):
         from ._subclasses import plain, recast  # for start-up time
@@ -57,7 +65,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: st
             raise ValueError(
                 "Unable to avoid copy while creating an array as requested: host data is always "
                 "copied; use copy=None")
-        result = lay_out(ndarray.from_value(host_value(object, dtype)), order)
+        result = lay_out(ndarray.from_value(host_value(object, dtype, references)), order)
         if order in ("K", "A") and isinstance(object, onp.ndarray):
             result = _host_order(result, object, order)
     if 0 < ndmax < result.ndim:
@@ -89,15 +97,17 @@ def _host_order(result: ndarray, host: onp.ndarray[Any, Any], order: str) -> nda
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
             copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """The argument itself if it is an array of that dtype, else a new array."""
+    references = getrefcount(a)
     check_device(device, "asarray")
-    return array(a, dtype, copy=copy, order=order)
+    return _array(a, references, dtype, copy, order)
 
 
 def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None,
                copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """As :func:`asarray`, but derived classes pass through. See ``numpy.asanyarray``."""
+    references = getrefcount(a)
     check_device(device, "asanyarray")
-    return array(a, dtype, copy=copy, order=order or "K", subok=True)
+    return _array(a, references, dtype, copy, order or "K", subok=True)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> ndarray:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as onp
 
 import lazyloom
+from lazyloom.frontend import to_host
 
 from ._array import ScalarArray, ndarray, wrap
 from ._elementwise import clip
@@ -164,5 +166,8 @@ def host_view(x: ndarray, copy: bool | None = None) -> onp.ndarray[Any, Any]:
 
 
 def asnumpy(x: Any) -> onp.ndarray[Any, Any]:
-    """The data as a NumPy array; reads."""
+    """The data as a NumPy array, which shares no memory with any array of ours; reads."""
+    references = getrefcount(x)
+    if type(x) is ndarray:
+        return to_host(x, references)  # type: ignore[no-any-return]
     return x.read() if isinstance(x, lazyloom.Tensor) else onp.asarray(x)

@@ -14,13 +14,22 @@ in ``_own``, with the version of the storage for which it holds.
 from __future__ import annotations
 
 import weakref
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import lazyloom
 from lazyloom import Value, frontend
-from lazyloom.frontend import detached_view, reread, storage_of, view_of_type, write
+from lazyloom.frontend import (
+    detached_view,
+    look,
+    reread,
+    storage_of,
+    to_host,
+    view_of_type,
+    write,
+)
 
 from . import _dtypes
 from ._core import axis
@@ -534,25 +543,31 @@ class Tensor(_Base):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        found = self.read()
-        if found.dtype.kind == "V" or self.tensor_type.dtype.is_floating:
+        value = self.value
+        found = look(value)
+        if found.dtype.kind == "V":
             found = found.astype(np.float64)
         return found.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """A fresh NumPy array. Raises RuntimeError if gradients are recorded for the tensor."""
+        """A NumPy array of the data, which share no memory with any tensor.
+
+        Of a temporary (``f(x).numpy()``) it is the tensor's own memory, or else a copy. Raises
+        RuntimeError if gradients are recorded for the tensor.
+        """
         if not force and lazyloom.grad_enabled() and self.requires_grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead.")
         if self.tensor_type.dtype.name == "bfloat16":
             raise TypeError("NumPy has no bfloat16: use tensor.float().numpy()")
-        found: np.ndarray = self.read()
+        references = getrefcount(self)
+        found: np.ndarray = to_host(self, references) if type(self) is Tensor else self.read()
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         found = self.numpy()
-        return found if dtype is None else found.astype(dtype)
+        return found if dtype is None else found.astype(dtype, copy=False)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:  # fmt: skip

@@ -1,4 +1,4 @@
-/* Calls functions of C on NumPy arrays: the one extension of this package that is written in C.
+/* Calls functions of C on NumPy arrays, and makes arrays that a device uses as they are.
 
    Library(path) is a shared library. Native(library, name, symbols, operands, results) calls its
    function of that name; operands and results are tuples of (NumPy dtype, shape), an operand is
@@ -7,13 +7,21 @@
 
        int function(void *const *operands_and_results, const int64_t *symbols)
 
-   which returns 0, or 1 where there was no memory. Arrays it is given lie in memory row by row. */
+   which returns 0, or 1 where there was no memory. Arrays it is given lie in memory row by row.
+
+   copied(array, dtype) is a copy, row by row, whose memory begins at a multiple of 64 bytes. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 typedef int (*Function)(void *const *, const npy_int64 *);
 
@@ -379,7 +387,97 @@ static PyTypeObject NativeType = {
     .tp_new = native_new,
 };
 
+/* ---- memory of copies ----------------------------------------------------------
+
+   In front of the bytes that an array gets lie the address of the whole block and their number.
+   (posix_memalign() of glibc before 2.38 does not use again what was freed.) */
+
+#define ALIGNMENT 64
+/* bytes from which huge pages are asked for, as NumPy does */
+#define HUGE_FROM ((size_t)1 << 22)
+
+typedef struct {
+    void *block;
+    size_t size;
+} Front;
+
+static void *aligned_malloc(void *Py_UNUSED(context), size_t size)
+{
+    if (size > (size_t)PY_SSIZE_T_MAX - ALIGNMENT - sizeof(Front)) return NULL;
+    char *block = malloc(size + ALIGNMENT + sizeof(Front));
+    if (!block) return NULL;
+    const uintptr_t first = (uintptr_t)block + sizeof(Front) + ALIGNMENT - 1;
+    char *found = (char *)(first / ALIGNMENT * ALIGNMENT);
+    ((Front *)found)[-1] = (Front){block, size};
+#ifdef MADV_HUGEPAGE
+    if (size >= HUGE_FROM) {
+        const uintptr_t page = 4096, begin = ((uintptr_t)found + page - 1) / page * page;
+        madvise((void *)begin, size - (begin - (uintptr_t)found), MADV_HUGEPAGE);
+    }
+#endif
+    return found;
+}
+
+static void *aligned_calloc(void *context, size_t count, size_t each)
+{
+    if (each && count > (size_t)PY_SSIZE_T_MAX / each) return NULL;
+    void *found = aligned_malloc(context, count * each);
+    if (found) memset(found, 0, count * each);
+    return found;
+}
+
+static void aligned_free(void *Py_UNUSED(context), void *memory, size_t Py_UNUSED(size))
+{
+    if (memory) free(((Front *)memory)[-1].block);
+}
+
+/* Of arrays that are resized. */
+static void *aligned_realloc(void *context, void *memory, size_t size)
+{
+    void *found = aligned_malloc(context, size);
+    if (!found || !memory) return found;
+    const size_t before = ((Front *)memory)[-1].size;
+    memcpy(found, memory, before < size ? before : size);
+    aligned_free(context, memory, before);
+    return found;
+}
+
+static PyDataMem_Handler aligned = {
+    "lazyloom_aligned", 1,
+    {NULL, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free},
+};
+static PyObject *handler;
+
+static PyObject *copied(PyObject *Py_UNUSED(self), PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 2 || !PyArray_Check(given[0]) || !PyArray_DescrCheck(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "copied: expected a NumPy array and a dtype");
+        return NULL;
+    }
+    PyArrayObject *from = (PyArrayObject *)given[0];
+    PyObject *before = PyDataMem_SetHandler(handler);
+    if (!before) return NULL;
+    Py_INCREF(given[1]);
+    PyObject *made = PyArray_NewFromDescr(
+        &PyArray_Type, (PyArray_Descr *)given[1], PyArray_NDIM(from), PyArray_DIMS(from), NULL,
+        NULL, 0, NULL);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *own = PyDataMem_SetHandler(before);
+    Py_DECREF(before);
+    if (!own) {
+        Py_XDECREF(made);
+        made = NULL;
+    }
+    Py_XDECREF(own);
+    if (type) PyErr_Restore(type, value, traceback);
+    if (made && PyArray_CopyInto((PyArrayObject *)made, from) < 0) Py_CLEAR(made);
+    return made;
+}
+
 static PyMethodDef methods[] = {
+    {"copied", (PyCFunction)(void (*)(void))copied, METH_FASTCALL,
+     "A copy of an array with a dtype, row by row, whose memory begins at a multiple of 64 bytes."},
     {"level", level, METH_NOARGS,
      "The level of x86-64's instructions that this processor has, 1 to 4; 0 on others."},
     {NULL},
@@ -394,6 +492,8 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     import_array();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&LibraryType) < 0) return NULL;
+    handler = PyCapsule_New(&aligned, "mem_handler", NULL);
+    if (!handler) return NULL;
     PyObject *found = PyModule_Create(&module);
     if (!found) return NULL;
     if (PyModule_AddObjectRef(found, "Native", (PyObject *)&NativeType) < 0 ||

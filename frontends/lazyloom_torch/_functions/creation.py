@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -105,12 +106,22 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with a copy of nested lists, numbers, an array or a tensor.
+    """A new tensor with the data of nested lists, numbers, an array or a tensor.
+
+    It shares no memory with them that anybody can see.
 
     Python floats get the default dtype, ints int64; arrays keep their dtype. Raises
     TypeError or ValueError for what is no number or is ragged, TorchArgumentError for numbers
     that the integer dtype asked for does not hold.
     """
+    references = getrefcount(data)
+    return _of_data(data, references, dtype, device, requires_grad)
+
+
+def _of_data(
+    data: Any, references: int, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """:func:`tensor`; ``references`` as :func:`lazyloom.from_host` takes it."""
     _dtypes.check_device(device)
     if isinstance(data, Tensor):
         value = data._operand().detach()
@@ -137,7 +148,7 @@ def tensor(
         wanted = _host_dtype(array, data)
     if not isinstance(data, np.ndarray):
         check_fits(array, wanted)
-    return finish(lazyloom.from_host(_contiguous(array, wanted)), requires_grad)
+    return finish(_value(array, wanted, references if array is data else None), requires_grad)
 
 
 def check_fits(numbers: Any, wanted: dtype) -> None:
@@ -156,27 +167,40 @@ def check_fits(numbers: Any, wanted: dtype) -> None:
         raise TorchArgumentError(f"value cannot be converted to type {kind} without overflow")
 
 
-def _contiguous(array: np.ndarray, wanted: dtype) -> np.ndarray:
+def _value(array: np.ndarray, wanted: dtype, references: int | None) -> Any:
+    kind = wanted.lazy
+    if array.dtype == kind.numpy:
+        return lazyloom.from_host(array, references=references)
     with np.errstate(all="ignore"):
-        return np.ascontiguousarray(array.astype(wanted.lazy.numpy)).reshape(array.shape)
+        return lazyloom.from_host(array, dtype=kind)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The tensor itself if it is one of that dtype, otherwise a new one.
 
-    NumPy arrays are copied: host memory is never shared.
+    Memory that anybody else can see is never shared: such NumPy arrays are copied.
     """
-    _dtypes.check_device(device)
+    references = getrefcount(data)
     if isinstance(data, Tensor):
+        _dtypes.check_device(device)
         return data if dtype is None else data.to(_dtypes.as_dtype(dtype))
-    return tensor(data, dtype=dtype)
+    return _of_data(data, references, dtype, device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor with a copy of the array. Raises TypeError for what is no array."""
+    """A tensor with the data of an array: a copy, or of a temporary its memory.
+
+    Raises TypeError for what is no array.
+    """
+    references = getrefcount(array)
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(array)})")
-    return tensor(array)
+    return _of_data(array, references)
+
+
+for _function in (tensor, as_tensor, from_numpy):
+    # they convert other libraries' tensors themselves: a wrapper would have what it passes on
+    _function.mixes = True  # type: ignore[attr-defined]
 
 
 def _array_wrap(

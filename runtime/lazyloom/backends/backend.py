@@ -201,6 +201,13 @@ class Backend(ABC):
         """
         return self.download(array)
 
+    def given_up(self, array: Any) -> Any:
+        """The data of a computed array that nobody uses again, as a NumPy array to write to.
+
+        It may be the array's own memory, where the host can write to that.
+        """
+        return self.download(array)
+
     def number(self, array: Any, dtype: str) -> Any:
         """The only element of an array of the named dtype as a Python number, as NumPy's ``item``.
 

@@ -89,10 +89,17 @@ def host_array(array: Any, t: TensorType) -> Any:
 
     Raises WrongResult unless that is an array of the type.
     """
-    data: Any = backend().download(array)
+    return _of_type(backend().download(array), t, "download")
+
+
+def device_view(array: Any, t: TensorType) -> Any:
+    """The same as an array that may be the device's memory, for whoever has the value to read."""
+    return _of_type(backend().host_view(array), t, "host_view")
+
+
+def _of_type(data: Any, t: TensorType, method: str) -> Any:
     if not isinstance(data, np.ndarray) or data.dtype != t.dtype.numpy or data.shape != t.shape:
-        raise returned.wrong(
-            "download", returned.type_text(data), f"a NumPy array of type {t.text}")
+        raise returned.wrong(method, returned.type_text(data), f"a NumPy array of type {t.text}")
     return data
 
 

@@ -86,6 +86,7 @@ def _run_whole(
     looked = time.perf_counter()
     arguments: list[Any] = []
     for buffer in plan.leaves:
+        buffer.used = True
         array = buffer.array
         arguments.append(device_array(buffer) if array is None else array)
     feed(plan, entry, info, arguments)

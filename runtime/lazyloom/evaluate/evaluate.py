@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
-from ..backends.data import host_array, host_number
+from ..backends.data import device_view, host_array, host_number
 from ..backends.pieces import OpFailed
 from ..backends.returned import WrongResult
 from ..backends.run import run
@@ -450,15 +450,29 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
 
 def read(value: Value, reason: str = "read") -> Any:
     """The value's data as a fresh NumPy array."""
-    return _read(value, reason, False)
+    return _read(value, reason, COPY)
+
+
+def look(value: Value, reason: str = "read") -> Any:
+    """The value's data as a NumPy array to read for as long as the caller has the value.
+
+    It may be the memory of the device.
+    """
+    return _read(value, reason, VIEW)
 
 
 def read_number(value: Value) -> Any:
     """The only element of the value's data as a Python number."""
-    return _read(value, "read", True)
+    return _read(value, "read", NUMBER)
 
 
-def _read(value: Value, reason: str, number: bool) -> Any:
+#: what is read of a value's data
+COPY: Final = 0
+VIEW: Final = 1
+NUMBER: Final = 2
+
+
+def _read(value: Value, reason: str, what: int) -> Any:
     site = user_site()
     if settings.get_option("forbid_reads"):
         raise ReadForbiddenError(
@@ -470,10 +484,14 @@ def _read(value: Value, reason: str, number: bool) -> Any:
     counters["bytes_read"] += value.type.nbytes
     host = buffer.host
     if host is not None:
-        return host.item() if number else host.copy()
+        if what == VIEW:
+            return host
+        return host.item() if what == NUMBER else host.copy()
     try:
-        if number:
+        if what == NUMBER:
             return host_number(buffer.array, value.type)
+        if what == VIEW:
+            return device_view(buffer.array, value.type)
         return host_array(buffer.array, value.type)
     except Exception as error:
         reraise_from_handler(error)

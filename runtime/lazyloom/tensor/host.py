@@ -2,50 +2,123 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
 
+from ..backends import host_arrays
 from ..backends.data import device_array
 from ..backends.returned import description, type_text, wrong
 from ..backends.selection import backend
-from ..dtypes import as_dtype, dtype_named
+from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
-from ..evaluate.evaluate import blind, materialize
+from ..evaluate.evaluate import blind, look, materialize, read
 from ..settings import tuning
-from ..trace.graph import Buffer, Node, Value, check_process, leaf_value
+from ..trace.graph import (
+    Buffer,
+    Node,
+    Value,
+    check_process,
+    drain,
+    drop_buffer,
+    leaf_value,
+    trace,
+)
 from ..types import tensor_type
+from .tensor import Tensor, let_go
 
 
-def from_host(array: Any, *, share: bool = False) -> Value:
+def from_host(
+    array: Any, *, dtype: DType | None = None, share: bool = False, references: int | None = None
+) -> Value:
     """A value with the data of a NumPy array (or anything NumPy makes one of).
+
+    The data are copied once, to where the device uses them as they are. The memory of a temporary,
+    which nobody but the call has, is taken over instead.
 
     Args:
         array: of one of the supported dtypes, any shape and strides.
+        dtype: what the data become, converted as ``astype`` does; their own if None.
         share: True uses the array's own memory where its layout allows: the caller must not
             change it afterwards. Shared memory is never donated.
+        references: for functions that pass on an array that they were given, what
+            ``sys.getrefcount`` says of their parameter.
 
     Raises:
         ArgumentError: NumPy makes no array of it.
         DTypeError: the dtype is not supported.
     """
+    if references is None:
+        references = getrefcount(array)
     try:
         given = np.asarray(array)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"from_host: NumPy makes no array of the {type(array).__name__} given: {error}"
         ) from error
-    dtype = as_dtype(given.dtype)
-    if share:
-        data = np.ascontiguousarray(given).reshape(given.shape)
-        shared = True
-    else:
-        data = np.array(given, dtype=dtype.numpy, order="C", copy=True)
-        shared = False
-    if data.dtype != dtype.numpy:
-        data = data.astype(dtype.numpy)
-    return leaf_value(tensor_type(tuple(map(int, data.shape)), dtype), Buffer(data, None, shared))
+    own = as_dtype(given.dtype)
+    if dtype is None:
+        dtype = own
+    if given is not array:
+        references = getrefcount(given)
+    if (share or references == host_arrays.ALONE) and (
+        host_arrays.as_device_wants(given, dtype.numpy)
+        and (share or host_arrays.sees_alone(given, references))
+    ):
+        return leaf_value(tensor_type(given.shape, dtype), Buffer(given, None, share))
+    data = host_arrays.copied(given, dtype.numpy)
+    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
+
+
+def to_host(tensor: Tensor, references: int) -> Any:
+    """The data of a tensor as a NumPy array of the caller's own, as :meth:`Tensor.read` gives it.
+
+    The memory of a temporary itself, where nobody else can see it, or else a copy.
+
+    Args:
+        tensor: of exactly a frontend's class, not of one derived from that.
+        references: what ``sys.getrefcount`` says of the tensor as the parameter of the function
+            that was given it.
+    """
+    value = tensor.value
+    if value.type.nbytes < host_arrays.WORTHWHILE or value.requires_grad or (
+        not host_arrays.alone(tensor, references)
+    ):
+        return read(value)
+    look(value)
+    # nobody has the tensor but the caller, who gives it up: it ends now
+    getattr(tensor, "__dict__", {}).clear()
+    let_go(tensor)
+    found = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
+    return read(value) if found is None else found
+
+
+def _given_up(value: Value) -> Any:
+    """The memory of a computed value, which has none from then on; None if others may see it."""
+    node, index = value.node, value.index
+    with trace.lock:
+        drain()
+        buffer = node.buffers[index] if node.buffers is not None else None
+        handles = node.handles if node.out_handles is None else node.out_handles.of(index)
+        if (
+            buffer is None or handles != 1 or node.refs or buffer.owners != 1 or buffer.holds
+            or buffer.shared or buffer.recoverable or buffer.used
+            or getrefcount(buffer) != host_arrays.HELD_ONCE
+        ):  # fmt: skip
+            return None
+        host, array = buffer.host, buffer.array
+        if host is not None:
+            if getrefcount(host) != host_arrays.HELD_ONCE or not (
+                host_arrays.whole(host) and host.flags.writeable
+            ):
+                return None
+        elif getrefcount(array) != host_arrays.HELD_ONCE:
+            return None
+        drop_buffer(node, index)
+        buffer.host = buffer.array = None
+    return backend().given_up(array) if host is None else host
 
 
 def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:

@@ -451,6 +451,14 @@ def hold(tensor: Tensor, value: Value) -> None:
     tensor._overwritten = None
 
 
+def let_go(tensor: Tensor) -> None:
+    """Let a tensor that nobody can reach any more give up what it holds."""
+    tensor._value = None
+    tensor.shared = None
+    tensor._alias_state = None
+    tensor._overwritten = None
+
+
 def current(tensor: Tensor) -> Value:
     own = tensor._value
     if own is not None:

@@ -63,11 +63,12 @@ class Buffer:
             (:mod:`lazyloom.evaluate.overwritten`), and refers to it without being an owner.
         marks: what the program says of its extents, by axis
             (:mod:`lazyloom.backends.extent_marks`), or None.
+        used: a compiled program was given the array, and may be reading it yet.
     """
 
     __slots__ = (
         "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
-        "slot", "epoch", "marks",
+        "slot", "epoch", "marks", "used",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -83,6 +84,7 @@ class Buffer:
         self.slot: int = 0
         self.epoch: int = 0
         self.marks: dict[int, Any] | None = None
+        self.used: bool = False
 
 
 Input: TypeAlias = "Node | Scalar | None"

@@ -46,6 +46,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
         for buffer, own, t in zip(
             plan.leaves, plan.structure.leaf_types, structure.leaf_types, strict=True
         ):
+            buffer.used = True
             arguments.append(device_array(buffer) if own is t else padded_array(buffer, t))
         feed(plan, entry, info, arguments)
         arguments.append(_extents(chosen.values))

@@ -47,6 +47,7 @@ class Xla(Backend):
     wait = staticmethod(jax_compat.wait)
     is_ready = staticmethod(jax_compat.is_ready)
     host_view = staticmethod(jax_compat.host_view)
+    given_up = staticmethod(jax_compat.given_up)
     number = staticmethod(jax_compat.number)
     from_dlpack = staticmethod(jax_compat.from_dlpack)
     fingerprint = staticmethod(jax_compat.environment)
