@@ -32,6 +32,8 @@ counters: Final[dict[str, int]] = {
     "donated_copies": 0,  # inputs copied because a program donates what is alive this time
     "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
     "disk_errors": 0,  # cache files that could not be read or written
+    "bytes_taken_over": 0,  # of arrays given from the host, of which nobody else had the memory
+    "bytes_given_up": 0,  # of values read whose own memory the reader has now
     "bytes_uploaded": 0,
     "bytes_read": 0,
 }

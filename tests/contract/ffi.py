@@ -1,4 +1,4 @@
-"""Ops whose body is a C++ handler inside the XLA executable: they count, fail, or take time.
+"""Ops whose body is a C++ handler inside the XLA executable: they count, fail, or wait.
 
 The counters are read from the shared library itself, so they say what XLA ran whatever the
 runtime's own counters say.
@@ -10,6 +10,8 @@ import ctypes
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ static std::atomic<int64_t> runs{0};
 static std::atomic<int64_t> slow_runs{0};
 extern "C" int64_t test_runs() { return runs.load(); }
 extern "C" int64_t test_slow_runs() { return slow_runs.load(); }
+static std::atomic<bool> open{true};
+extern "C" void test_set_gate(int opened) { open.store(opened); }
 
 // x + 1, counted
 static ffi::Error Count(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
@@ -50,12 +54,20 @@ static ffi::Error Slow(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
   std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
   return ffi::Error::Success();
 }
+// x, as soon as the gate is open, or after a minute
+static ffi::Error Gate(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  for (int k = 0; k < 60000 && !open.load(); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
 #define HANDLER(name, fn) \
   XLA_FFI_DEFINE_HANDLER_SYMBOL(name, fn, ffi::Ffi::Bind() \
       .Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>())
 HANDLER(test_count, Count);
 HANDLER(test_check, Check);
 HANDLER(test_slow, Slow);
+HANDLER(test_gate, Gate);
 """
 
 
@@ -87,7 +99,7 @@ class Handlers:
         self.library = ctypes.CDLL(str(library))
         self.library.test_runs.restype = ctypes.c_int64
         self.library.test_slow_runs.restype = ctypes.c_int64
-        for name in ("test_count", "test_check", "test_slow"):
+        for name in ("test_count", "test_check", "test_slow", "test_gate"):
             jax.ffi.register_ffi_target(
                 name, jax.ffi.pycapsule(getattr(self.library, name)), platform="cpu")
 
@@ -107,11 +119,21 @@ class Handlers:
         entry("test_count", "test_count_effect", version="1", effect=True)
         entry("test_check", version="1", fallible=True)
         entry("test_slow", version="1")
+        entry("test_gate", version="1")
 
     @property
     def runs(self) -> int:
         """How often XLA ran ``test_count``."""
         return int(self.library.test_runs())
+
+    @contextmanager
+    def closed_gate(self) -> Iterator[None]:
+        """A block in which ``test_gate`` does not end."""
+        self.library.test_set_gate(0)
+        try:
+            yield
+        finally:
+            self.library.test_set_gate(1)
 
     @property
     def slow_runs(self) -> int:

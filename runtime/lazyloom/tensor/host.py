@@ -12,6 +12,7 @@ from ..backends import host_arrays
 from ..backends.data import device_array
 from ..backends.returned import description, type_text, wrong
 from ..backends.selection import backend
+from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.evaluate import blind, look, materialize, read
@@ -67,6 +68,8 @@ def from_host(
         host_arrays.as_device_wants(given, dtype.numpy)
         and (share or host_arrays.sees_alone(given, references))
     ):
+        if not share:
+            counters["bytes_taken_over"] += given.nbytes
         return leaf_value(tensor_type(given.shape, dtype), Buffer(given, None, share))
     data = host_arrays.copied(given, dtype.numpy)
     return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
@@ -87,12 +90,12 @@ def to_host(tensor: Tensor, references: int) -> Any:
         not host_arrays.alone(tensor, references)
     ):
         return read(value)
-    look(value)
+    view = look(value)
     # nobody has the tensor but the caller, who gives it up: it ends now
     getattr(tensor, "__dict__", {}).clear()
     let_go(tensor)
     found = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
-    return read(value) if found is None else found
+    return np.array(view) if found is None else found
 
 
 def _given_up(value: Value) -> Any:
@@ -110,7 +113,8 @@ def _given_up(value: Value) -> Any:
             return None
         host, array = buffer.host, buffer.array
         if host is not None:
-            if getrefcount(host) != host_arrays.HELD_ONCE or not (
+            # the buffer, and the caller, who looked at it
+            if getrefcount(host) != host_arrays.HELD_ONCE + 1 or not (
                 host_arrays.whole(host) and host.flags.writeable
             ):
                 return None
@@ -118,6 +122,7 @@ def _given_up(value: Value) -> Any:
             return None
         drop_buffer(node, index)
         buffer.host = buffer.array = None
+    counters["bytes_given_up"] += value.type.nbytes
     return backend().given_up(array) if host is None else host
 
 
