@@ -37,7 +37,7 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, np.ndarray):
         if first.dtype.kind in _NO_NUMBERS:
             raise _no_batch(first.dtype)
-        return _stacked([as_tensor(b) for b in batch])
+        return _joined(first, batch)
     if isinstance(first, np.generic):
         if first.dtype.kind in _NO_NUMBERS:
             raise _no_batch(first.dtype)
@@ -65,6 +65,13 @@ def _no_batch(kind: Any) -> TypeError:
     return TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {kind}")
+
+
+def _joined(first: np.ndarray, batch: Sequence[Any]) -> Tensor:
+    for b in batch:
+        if type(b) is not np.ndarray or b.dtype != first.dtype or b.shape != first.shape:
+            return _stacked([as_tensor(b) for b in batch])
+    return as_tensor(np.stack(batch))
 
 
 def _stacked(batch: Sequence[Tensor]) -> Tensor:
