@@ -11,13 +11,14 @@ import math
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from sys import getrefcount
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as onp
 
 import lazyloom
-from lazyloom.frontend import Imag, Real, hold, look, view, write
+from lazyloom.frontend import Imag, Real, hold, look, to_host, view, write
 
 from . import _info, _scalars
 from ._layout import (
@@ -185,8 +186,13 @@ class ndarray(_Base):
         return GenericAlias(cls, parameters)
 
     def to_numpy(self) -> onp.ndarray[Any, Any]:
-        """A ``numpy.ndarray`` with a copy of the data; reads. Other packages look for this name."""
-        host: onp.ndarray[Any, Any] = self.read()
+        """A ``numpy.ndarray`` of the data that shares no memory with any array of ours; reads.
+
+        Other packages look for this name.
+        """
+        references = getrefcount(self)
+        plain = type(self) is ndarray
+        host: onp.ndarray[Any, Any] = to_host(self, references) if plain else self.read()
         return host
 
     def __bytes__(self) -> bytes:

@@ -117,10 +117,10 @@ def test_writing_to_what_was_given(give: Any, whole: bool) -> None:
     """Through the array itself, a view from before, a memoryview, and a pointer."""
     with lazyloom.options(reproducible=whole):
         a = data()
+        view, memory, pointer = a[2:].T, memoryview(a), a.ctypes.data_as(ctypes.c_void_p)
         ways: list[Callable[[], Any]] = [
-            lambda a=a: a.fill(-1), lambda v=a[2:].T: v.fill(-1),
-            lambda m=memoryview(a): np.asarray(m).fill(-1),
-            lambda p=a.ctypes.data_as(ctypes.c_void_p): ctypes.memset(p, 0xFF, 4 * N * N)]
+            lambda: a.fill(-1), lambda: view.fill(-1), lambda: np.asarray(memory).fill(-1),
+            lambda: ctypes.memset(pointer, 0xFF, 4 * N * N)]
         for write in ways:
             a[:] = data()
             before = lazyloom.stats()

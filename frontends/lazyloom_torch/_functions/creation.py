@@ -200,7 +200,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 for _function in (tensor, as_tensor, from_numpy):
     # they convert other libraries' tensors themselves: a wrapper would have what it passes on
-    _function.mixes = True  # type: ignore[attr-defined]
+    _function.__dict__["mixes"] = True
 
 
 def _array_wrap(

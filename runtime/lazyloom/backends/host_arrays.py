@@ -14,6 +14,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from sys import getrefcount
+from types import FunctionType
 from typing import Any, Final
 from weakref import getweakrefcount
 
@@ -74,7 +75,7 @@ COUNTED: Final = (
     sys.implementation.name == "cpython" and sys.version_info < (3, 14)
     and getattr(sys, "_is_gil_enabled", lambda: True)()
     # a compiled function does not count its parameters
-    and type(_references) is type(lambda: None)
+    and isinstance(_references, FunctionType)
     and _references_of_variable() == ALONE + 1
 )  # fmt: skip
 
