@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import lazyloom as ll
-from tests.contract.ffi import Handlers, build, compiler
+from tests.contract.ffi import Handlers, compiler, loaded
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +16,7 @@ def handlers(tmp_path_factory: pytest.TempPathFactory) -> Handlers:
     """Ops that count, fail or wait inside XLA."""
     if compiler() is None:
         pytest.skip("no C++ compiler: ops that count and fail inside XLA cannot be built")
-    return Handlers(build(tmp_path_factory.mktemp("handlers")))
+    return loaded(tmp_path_factory.mktemp("handlers"))
 
 
 @pytest.fixture(autouse=True)

@@ -89,6 +89,16 @@ def build(folder: Path) -> Path:
     return library
 
 
+_loaded: list[Handlers] = []
+
+
+def loaded(folder: Path) -> Handlers:
+    """The handlers of this process, built in that folder if they were not: XLA takes them once."""
+    if not _loaded:
+        _loaded.append(Handlers(build(folder)))
+    return _loaded[0]
+
+
 class Handlers:
     """The loaded library, with its handlers registered with XLA and as ops."""
 

@@ -112,9 +112,12 @@ def whole(array: Any) -> bool:
 
 
 def as_device_wants(array: Any, dtype: Any) -> bool:
-    """Whether an array's elements have exactly the dtype and lie in memory row by row."""
-    flags = array.flags
-    return bool(flags.c_contiguous and flags.aligned and array.dtype == dtype)
+    """Whether an array's elements have exactly the dtype and lie in memory row by row.
+
+    NumPy has two dtypes for some integers, which are equal.
+    """
+    flags, own = array.flags, array.dtype
+    return bool(flags.c_contiguous and flags.aligned and own == dtype and own.num == dtype.num)
 
 
 def writable(view: Any) -> Any:
