@@ -187,7 +187,8 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_read(loom_tensor tensor, void *buffe
 
 /* Computes the tensor if it is pending and gives host memory with its contents,
    which later writes to the tensor do not change. result: new; data: out, memory of
-   the library's, row-major, valid until loom_buffer_release(result); nbytes: out.
+   the library's (on a processor the tensor's own: not to be written), row-major, valid
+   until loom_buffer_release(result); nbytes: out.
    Errors as loom_tensor_read(). */
 LOOM_API LOOM_CHECK loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result,
                                                 const void **data, size_t *nbytes);

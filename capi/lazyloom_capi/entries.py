@@ -171,9 +171,11 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
 @located
 def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
     capture.refuse_read("loom_tensor_map")
-    contents = _bytes(value_of(tensor).read())
+    # nothing writes over the memory of a value that is held
+    value = value_of(tensor)
+    contents = _bytes(look(value))
     memory = ffi.from_buffer(contents)
-    result[0] = handles.give(BUFFER, memory)
+    result[0] = handles.give(BUFFER, (memory, value))
     data[0] = ffi.cast("void *", memory)
     nbytes[0] = contents.nbytes
     return 1

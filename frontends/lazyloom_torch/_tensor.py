@@ -21,15 +21,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import Value, frontend
-from lazyloom.frontend import (
-    detached_view,
-    look,
-    reread,
-    storage_of,
-    to_host,
-    view_of_type,
-    write,
-)
+from lazyloom.frontend import detached_view, reread, storage_of, view_of_type, write
 
 from . import _dtypes
 from ._core import axis
@@ -544,7 +536,7 @@ class Tensor(_Base):
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         value = self.value
-        found = look(value)
+        found = frontend.look(value)
         if found.dtype.kind == "V":
             found = found.astype(np.float64)
         return found.tolist()
@@ -562,7 +554,8 @@ class Tensor(_Base):
         if self.tensor_type.dtype.name == "bfloat16":
             raise TypeError("NumPy has no bfloat16: use tensor.float().numpy()")
         references = getrefcount(self)
-        found: np.ndarray = to_host(self, references) if type(self) is Tensor else self.read()
+        plain = type(self) is Tensor
+        found: np.ndarray = frontend.to_host(self, references) if plain else self.read()
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

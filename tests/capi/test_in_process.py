@@ -50,6 +50,38 @@ def test_round_trip(client: Client, dtype: Any, shape: tuple[int, ...]) -> None:
     assert back.dtype == array.dtype and back.tobytes() == array.tobytes()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_mapped_memory_is_the_tensor_s_own_and_never_changes(client: Client, whole: bool) -> None:
+    """Whatever is written into the tensor, or runs, as long as it is mapped."""
+    lib, ffi = client.lib, client.ffi
+    x = np.arange(20_000, dtype=np.float32)
+
+    def mapped(tensor: Any) -> tuple[Any, np.ndarray]:
+        buffer, data, size = ffi.new("loom_buffer *"), ffi.new("void **"), ffi.new("size_t *")
+        client.check(lib.loom_tensor_map(tensor.handle, buffer, data, size))
+        return buffer[0], np.frombuffer(ffi.buffer(data[0], size[0]), np.float32)
+
+    with ll.options(reproducible=whole):
+        tensor = client.apply("add", [client.from_numpy(x), 1.0])
+        first, data = mapped(tensor)
+        second, again = mapped(tensor)
+        assert np.shares_memory(data, again)
+        for k in range(4):
+            more = client.apply("add", [tensor, 1.0])
+            client.check(lib.loom_tensor_assign(tensor.handle, more.handle))
+            del more
+            np.testing.assert_array_equal(tensor.read(), x + 2 + k)
+            np.testing.assert_array_equal(data, x + 1)
+        client.check(lib.loom_buffer_release(first))
+        del tensor
+        gc.collect()
+        others = [client.apply("add", [client.from_numpy(x), float(k)]) for k in range(4)]
+        for k, other in enumerate(others):
+            np.testing.assert_array_equal(other.read(), x + k)
+        np.testing.assert_array_equal(again, x + 1)
+        client.check(lib.loom_buffer_release(second))
+
+
 def test_bool_bytes_are_made_zero_or_one(client: Client) -> None:
     raw = np.array([0, 1, 2, 255], np.uint8)
     tensor = client.from_numpy(raw.view(np.bool_))

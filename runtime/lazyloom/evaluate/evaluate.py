@@ -466,10 +466,16 @@ def read_number(value: Value) -> Any:
     return _read(value, "read", NUMBER)
 
 
+def await_data(value: Value) -> None:
+    """Wait until the value's data are there; raises like :func:`read`, and counts as none."""
+    _read(value, "read", NOTHING)
+
+
 #: what is read of a value's data
 COPY: Final = 0
 VIEW: Final = 1
 NUMBER: Final = 2
+NOTHING: Final = 3
 
 
 def _read(value: Value, reason: str, what: int) -> Any:
@@ -480,9 +486,13 @@ def _read(value: Value, reason: str, what: int) -> Any:
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
             site=str(site))
     buffer = materialize(value, reason, site)
-    counters["reads"] += 1
-    counters["bytes_read"] += value.type.nbytes
     host = buffer.host
+    if what == NOTHING:
+        if host is not None:
+            return None
+    else:
+        counters["reads"] += 1
+        counters["bytes_read"] += value.type.nbytes
     if host is not None:
         if what == VIEW:
             return host
@@ -492,7 +502,10 @@ def _read(value: Value, reason: str, what: int) -> Any:
             return host_number(buffer.array, value.type)
         if what == VIEW:
             return device_view(buffer.array, value.type)
-        return host_array(buffer.array, value.type)
+        if what == COPY:
+            return host_array(buffer.array, value.type)
+        backend().wait(buffer.array)
+        return None
     except Exception as error:
         reraise_from_handler(error)
         if out_of_memory(error):

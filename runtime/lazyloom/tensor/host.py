@@ -15,7 +15,7 @@ from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
-from ..evaluate.evaluate import blind, look, materialize, read
+from ..evaluate.evaluate import await_data, blind, materialize, read
 from ..settings import tuning
 from ..trace.graph import (
     Buffer,
@@ -90,12 +90,12 @@ def to_host(tensor: Tensor, references: int) -> Any:
         not host_arrays.alone(tensor, references)
     ):
         return read(value)
-    view = look(value)
+    await_data(value)
     # nobody has the tensor but the caller, who gives it up: it ends now
     getattr(tensor, "__dict__", {}).clear()
     let_go(tensor)
     found = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
-    return np.array(view) if found is None else found
+    return read(value) if found is None else found
 
 
 def _given_up(value: Value) -> Any:
@@ -113,8 +113,7 @@ def _given_up(value: Value) -> Any:
             return None
         host, array = buffer.host, buffer.array
         if host is not None:
-            # the buffer, and the caller, who looked at it
-            if getrefcount(host) != host_arrays.HELD_ONCE + 1 or not (
+            if getrefcount(host) != host_arrays.HELD_ONCE or not (
                 host_arrays.whole(host) and host.flags.writeable
             ):
                 return None
@@ -122,6 +121,8 @@ def _given_up(value: Value) -> Any:
             return None
         drop_buffer(node, index)
         buffer.host = buffer.array = None
+    counters["reads"] += 1
+    counters["bytes_read"] += value.type.nbytes
     counters["bytes_given_up"] += value.type.nbytes
     return backend().given_up(array) if host is None else host
 
