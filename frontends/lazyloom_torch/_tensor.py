@@ -21,7 +21,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import Value, frontend
-from lazyloom.frontend import detached_view, reread, storage_of, view_of_type, write
+from lazyloom.frontend import ALONE, detached_view, reread, storage_of, view_of_type, write
 
 from . import _dtypes
 from ._core import axis
@@ -554,9 +554,9 @@ class Tensor(_Base):
         if self.tensor_type.dtype.name == "bfloat16":
             raise TypeError("NumPy has no bfloat16: use tensor.float().numpy()")
         references = getrefcount(self)
-        plain = type(self) is Tensor
-        found: np.ndarray = frontend.to_host(self, references) if plain else self.read()
-        return found
+        if references != ALONE or type(self) is not Tensor:
+            return self.read()
+        return frontend.to_host(self, references)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         found = self.numpy()

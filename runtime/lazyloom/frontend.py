@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast, final
 
+from .backends.host_arrays import ALONE as ALONE
 from .evaluate.evaluate import look as look
 from .tensor.host import to_host as to_host
 from .tensor.operators import (

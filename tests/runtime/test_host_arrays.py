@@ -169,7 +169,8 @@ def _write(kept: Any) -> None:
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("how", [k for k in HELD if k not in (
     "a derived class", "bytes", "a bytearray", "a part", "other strides", "backwards",
-    "other bytes", "another name", "foreign memory", "a DLPack capsule", "an array by DLPack")])  # fmt: skip
+    "other bytes", "another name", "foreign memory", "a DLPack capsule",
+    "an array by DLPack")])  # fmt: skip
 def test_writing_afterwards_changes_neither_the_value_nor_pending_work(
     how: str, whole: bool
 ) -> None:
@@ -211,6 +212,20 @@ def test_a_variable_of_the_caller_is_no_temporary() -> None:
     assert ll.stats()["bytes_taken_over"] == before
     for value in values:
         assert not value.read().any()
+
+
+def test_a_python_whose_counts_show_nothing_copies_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_arrays, "COUNTED", False)
+    made = Made()
+    before = ll.stats()
+    value = ll.from_host(made.array())
+    assert address(buffer_of(value).host) != made.at
+    np.testing.assert_array_equal(Plain.from_value(value).numpy(), np.arange(N))
+    np.testing.assert_array_equal(computed().numpy(), EXPECTED)
+    after = ll.stats()
+    assert after["bytes_taken_over"] == before["bytes_taken_over"]
+    assert after["bytes_given_up"] == before["bytes_given_up"]
+    assert after["reads"] - before["reads"] == 2
 
 
 def test_shared_memory_is_used_as_it_is() -> None:

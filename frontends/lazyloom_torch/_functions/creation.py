@@ -123,6 +123,8 @@ def _of_data(
 ) -> Tensor:
     """:func:`tensor`; ``references`` as :func:`lazyloom.from_host` takes it."""
     _dtypes.check_device(device)
+    if type(data) is np.ndarray and dtype is None and data.dtype.kind in "biufc":
+        return finish(_value(data, _host_dtype(data, data), references), requires_grad)
     if isinstance(data, Tensor):
         value = data._operand().detach()
         if dtype is not None:
