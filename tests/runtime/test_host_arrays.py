@@ -12,7 +12,6 @@ import mmap
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -493,8 +492,27 @@ def test_a_batch_is_uploaded_beside_the_running_step(handlers: Handlers) -> None
         np.testing.assert_array_equal(running.read(), following.read())
 
 
+@pytest.mark.xla
+def test_a_batch_is_uploaded_while_another_thread_reads_the_step(handlers: Handlers) -> None:
+    batch = np.arange(N, dtype=np.float32)
+    with ll.options(reproducible=True):
+        record("test_gate", ll.from_host(batch)).read()
+        with handlers.closed_gate():
+            running = record("test_gate", ll.from_host(batch))
+            ll.sync(running)
+            read: list[np.ndarray] = []
+            reader = threading.Thread(target=lambda: read.append(running.read()), daemon=True)
+            reader.start()
+            given = ll.from_host(batch)
+            array = device_array(buffer_of(given))
+            array.block_until_ready()
+            assert reader.is_alive() and not read
+        reader.join(60)
+        np.testing.assert_array_equal(read[0], batch)
+
+
 @both
-def test_threads_that_give_and_read(whole: bool, tmp_path: Path) -> None:
+def test_threads_that_give_and_read(whole: bool) -> None:
     wrong: list[Any] = []
 
     def work(seed: int) -> None:
