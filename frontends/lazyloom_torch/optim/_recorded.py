@@ -17,7 +17,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Scalar
 from lazyloom.dtypes import DType, float64
-from lazyloom.frontend import Update, following, same_objects, storage_of
+from lazyloom.frontend import Update, fed_items, following, same_objects, storage_of
 
 from .. import _dtypes
 from .._core import cast, record, spec
@@ -32,7 +32,8 @@ def hyper(number: Any) -> Any:
     if isinstance(number, Tensor):
         value = cast(number._operand(), float64)
         return value if not value.shape else record("reshape", [value], {"shape": ()})
-    return Scalar(float(number), float64, bake=False)
+    # a float may be one that notes what it is used for
+    return Scalar(number if isinstance(number, float) else float(number), float64, bake=False)
 
 
 def check(name: str, value: Any, valid: Any) -> None:
@@ -219,9 +220,11 @@ class RecordedOptimizer(Optimizer):
                 with enable_grad():
                     loss = closure()
             watched: list[Tensor] = []
-            kept = self._still_kept()
+            groups = self._groups()
+            fed = groups is not self.param_groups
+            kept = () if fed else self._still_kept()
             found: list[Kept | None] = []
-            for number, group in enumerate(self.param_groups):
+            for number, group in enumerate(groups):
                 before = kept[number] if number < len(kept) else None
                 if before is None or not before.again(group):
                     found.append(self._step_anew(group, watched))
@@ -241,12 +244,16 @@ class RecordedOptimizer(Optimizer):
                         before = None
                 found.append(before)
             self._watched = watched
-            if not same_objects(found, kept):
-                self._kept = [] if differentiable else found
+            if fed or not same_objects(found, kept):
+                self._kept = [] if differentiable or fed else found
                 self._kept_state = list(self.state), list(self.state.values())
         if self._apart and not self.held:
             self.dispatch()
         return loss
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """The groups; in a captured call those whose numbers note what they are used for."""
+        return fed_items(self.param_groups)
 
     def _step_anew(self, group: dict[str, Any], watched: list[Tensor]) -> Kept | None:
         """Update a group's parameters without what an earlier step kept."""
@@ -280,7 +287,7 @@ class RecordedOptimizer(Optimizer):
 
     def prepare(self) -> None:
         """Make the state that the next step starts from, of parameters that have a gradient."""
-        for group in self.param_groups:
+        for group in self._groups():
             self._batches(group)
 
     def selectable(self) -> bool:

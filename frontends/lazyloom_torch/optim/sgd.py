@@ -70,7 +70,7 @@ class SGD(RecordedOptimizer):
             group["momentum"] != 0 and group["dampening"] != 0 and any(
                 p.grad is not None and "momentum_buffer" not in self.state.get(p, ())
                 for p in group["params"])
-            for group in self.param_groups)
+            for group in self._groups())
 
     def _update(self, batch: Batch, group: dict[str, Any]) -> None:
         momentous = bool(group["momentum"] != 0)

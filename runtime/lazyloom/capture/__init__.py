@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from .environment import Generators, register, register_generators
 from .function import CaptureError, Explanation, Jitted, jit
+from .numbers import Readers, register_readers
 from .program import CapturedProgram, Section
 from .state import constant_classes, ignore_attributes
 
-__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Section",
-           "constant_classes", "ignore_attributes", "jit", "register", "register_generators"]
+__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers", "Section",
+           "constant_classes", "ignore_attributes", "jit", "register", "register_generators",
+           "register_readers"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..evaluate.evaluate import blind, evaluate, held_back
 from ..tensor.tensor import Tensor
-from ..trace import graph
+from ..trace import fed, graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site
 from . import environment
@@ -27,6 +27,7 @@ from .captured import (
     groups_of,
 )
 from .guards import Check, Guards, Replaced, TensorIs, attributes_of, same, shown
+from .numbers import NumbersOfCall, Place, group_checks
 from .outputs import Known, Made, NewTensor, Output, output_of
 from .recipe import REASON
 from .state import Code, Snapshot, Walk
@@ -48,13 +49,17 @@ class Recording:
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        code: Code, stable: bool,
+        code: Code, stable: bool, wanted: list[Place],
     ) -> None:  # fmt: skip
         self.function = function
         self.args = args
         self.kwargs = kwargs
         self.code = code
         self.stable = stable
+        self.wanted = wanted
+        self.fed: NumbersOfCall | None = None
+        #: why numbers were not fed that were to be
+        self.not_fed = ""
         self.watch = Watch()
         self.problem: NotCapturable | None = None
         self.result: Any = None
@@ -69,12 +74,16 @@ class Recording:
         held_back.add(me)
         if self.stable and self.problem is None:
             blind.add(me)
+            if self.wanted:
+                self.fed = NumbersOfCall(self.wanted, self.before)
+                fed.begin(self.fed.feeding)
         try:
             with self.watch:
                 self.result = self.function(*self.args, **self.kwargs)
         finally:
             held_back.discard(me)
             blind.discard(me)
+            fed.end()
         return self.result
 
     def _walk(self) -> Snapshot:
@@ -129,6 +138,7 @@ class Recording:
         self.code.seen |= watch.code.seen
         self.code.names |= watch.code.names
         self.code.imports |= watch.code.imports
+        self.code.library |= watch.code.library
         if watch.code.dynamic and not self.code.dynamic:
             self.code.dynamic = True
             self.stable = False
@@ -246,7 +256,7 @@ class Recording:
                 sources[(key.node, key.index)] = count + k
             draws[(key.node, key.index)] = (k, self.numbers[k])
         kept = {(v.node, v.index) for v in self.before.values}
-        template = template_of(roots, self.start, sources, draws, kept)
+        template = self._template(found, roots, sources, draws, kept)
         leak = left_behind(self.start, roots, get_ident())
         if leak is not None:
             gc.collect()
@@ -300,6 +310,7 @@ class Recording:
             Rebound(places, made_number, renumber[old]) for places, made_number, old in rebound]
         found.slot_groups = groups_of([
             self.known[k][1] for k in order if k < count and k in slot_of])
+        found.groups = group_checks(self.before)
         found.settings = self.settings
         found.args = self.given
         found.kwargs = self.named
@@ -308,6 +319,22 @@ class Recording:
         for check, key, tensor in self.stayed:
             check.put(key, tensor)
         return found
+
+    def _template(
+        self, found: Captured, roots: list[Value], sources: dict[tuple[Node, int], int],
+        draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
+    ) -> Template:
+        given = self.fed
+        if given is not None and given.places:
+            self.not_fed = given.why_not(self.before, self.code)
+            if not self.not_fed:
+                template = template_of(roots, self.start, sources, draws, kept,
+                                       given.number_of(len(self.generators)))  # fmt: skip
+                self.not_fed = given.feeding.spoiled
+                if not self.not_fed:
+                    found.numbers = given.finish()
+                    return template
+        return template_of(roots, self.start, sources, draws, kept)
 
     def _all_arguments(self) -> list[Argument]:
         """The tensors among the arguments, in the order of ``self.tensors``."""

@@ -84,7 +84,7 @@ class Prepared:
 
     __slots__ = ("tensors", "values", "numbers")
 
-    def __init__(self, tensors: list[Any], values: list[Value], numbers: list[int]) -> None:
+    def __init__(self, tensors: list[Any], values: list[Value], numbers: list[Any]) -> None:
         self.tensors = tensors
         self.values = values
         self.numbers = numbers
@@ -119,6 +119,9 @@ class Captured:
         self.equal: list[tuple[int, int]] = []
         self.slot_groups: list[int] = []
         self.generators: list[tuple[Any, Any, int]] = []
+        #: dicts with numbers that could be fed, and those that are
+        self.groups: list[Any] = []
+        self.numbers: Any = None
         self.template: Template = Template()
         self.made: list[Made] = []
         self.rebound: list[Rebound] = []
@@ -206,9 +209,16 @@ class Captured:
             # where the count comes round the generator takes another key
             if (how.number(generator) & _ROUND) + draws >= _ROUND:
                 return None
-        numbers: list[int] = []
+        fed: list[float] | None = None
+        if self.numbers is not None:
+            fed = self.numbers.read()
+            if fed is None:
+                return None
+        numbers: list[Any] = []
         for generator, how, draws in self.generators:
             numbers.append(how.advance(generator, draws))
+        if fed is not None:
+            numbers += fed
         return Prepared(tensors, values, numbers)
 
     def why(
@@ -230,6 +240,8 @@ class Captured:
             return f"a setting was {pairs[0][0]!r} and is {pairs[0][1]!r}" if pairs else (
                 "the settings are others")
         found = self.guards.why()
+        if not found and self.numbers is not None:
+            found = self.numbers.why()
         return found or "tensors share memory, require gradients or hold one value otherwise"
 
     # -- running ------------------------------------------------------------------------------

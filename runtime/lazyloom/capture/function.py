@@ -17,6 +17,7 @@ from ..trace.source import Site, user_site
 from . import environment
 from .call import Recording
 from .captured import Captured
+from .numbers import Place, changed_places
 from .state import Code, stands_for
 from .template import NotCapturable
 
@@ -85,6 +86,9 @@ class Jitted:
         self._runs = 0
         self._refused = ""
         self._recorded: list[tuple[str, str]] = []
+        #: numbers that were seen to change, and which of them cannot be fed
+        self._wanted: dict[Any, Place] = {}
+        self._constant: set[Any] = set()
 
     def forget(self) -> None:
         """Forget all captures, and why calls were not captured."""
@@ -145,7 +149,12 @@ class Jitted:
             self._refuse(f"it was captured {KEPT} times, and {why}", site)
             return self._function(*args, **kwargs)
         self._note(why, site)
-        recording = Recording(self._function, args, kwargs, self._code, self._stable)
+        if self._captures:
+            for place in changed_places(self._captures[0].groups):
+                if place.name not in self._constant:
+                    self._wanted[place.name] = place
+        recording = Recording(self._function, args, kwargs, self._code, self._stable,
+                              list(self._wanted.values()))  # fmt: skip
         result = recording.run()
         try:
             captured = recording.captured()
@@ -165,6 +174,11 @@ class Jitted:
             else:
                 self._captures_made += 1
                 self._captures = [captured, *self._captures]
+            if recording.not_fed:
+                self._note(f"{', '.join(sorted({p.key for p in self._wanted.values()}))} cannot be "
+                           f"fed: {recording.not_fed}", site)  # fmt: skip
+                self._constant |= set(self._wanted)
+                self._wanted.clear()
         return result
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

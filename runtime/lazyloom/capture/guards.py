@@ -11,6 +11,8 @@ import struct
 from types import MethodType
 from typing import Any, Final, final
 
+import numpy as np
+
 from ..tensor.tensor import Storage, Tensor
 from ..tensor.views import ViewStep
 from ..types import TensorType
@@ -30,7 +32,7 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are one: an object, or immutable ones equal in type and bits."""
     if a is b:
         return True
-    if isinstance(b, Replaced):
+    if isinstance(b, (Replaced, AnyNumber)):
         return b.fits(a)
     kind = type(a)
     if kind is not type(b):
@@ -79,6 +81,41 @@ class Replaced:
 
     def __repr__(self) -> str:
         return f"a tensor of type {self.type.text}"
+
+
+def is_number(x: Any) -> bool:
+    """Whether it is a number that calls can be fed: a float of Python, or of NumPy as wide."""
+    return type(x) is float or type(x) is np.float64
+
+
+@final
+class AnyNumber:
+    """Stands for a number that calls are fed, or for a tuple with such ones.
+
+    Attributes:
+        value: the number or tuple that was there.
+        indices: the places of the numbers in the tuple.
+    """
+
+    __slots__ = ("value", "indices")
+
+    def __init__(self, value: Any, indices: frozenset[int]) -> None:
+        self.value: Final[Any] = value
+        self.indices: Final[frozenset[int]] = indices
+
+    def fits(self, found: Any) -> bool:
+        value = self.value
+        if not self.indices:
+            return is_number(found)
+        if type(found) is not tuple or len(found) != len(value):
+            return False
+        for k, x in enumerate(found):
+            if not (is_number(x) if k in self.indices else same(x, value[k])):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return "a number" if not self.indices else f"a tuple of {len(self.value)} with numbers"
 
 
 def attributes_of(x: Any) -> Any:

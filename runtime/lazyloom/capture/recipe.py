@@ -15,7 +15,7 @@ from ..trace.following import settle
 from ..trace.graph import DONE, SCHEDULED, Buffer, Component, Handles, Node, Value
 from ..trace.scalars import Scalar
 from ..trace.source import Site
-from .template import RESULT, SOURCE, Draw, Ref, Template
+from .template import RESULT, SOURCE, Draw, Number, Ref, Template
 
 REASON: Final = "captured call"
 
@@ -66,12 +66,12 @@ class Recipe:
         refs: what each leaf of the program is.
         also: further operands that are known to be some leaf, too.
         scalars: its run-time numbers, by dtype.
-        draws: which of them count draws: (dtype, position, draw).
+        fed: which of them are others at each call: (dtype, position, what they are).
         owns: of each result, the numbers of the flags that it depends on.
         leaves_of: of each result, the numbers of the leaves that it depends on.
     """
 
-    __slots__ = ("template", "structure", "wanted", "refs", "also", "scalars", "draws", "flags",
+    __slots__ = ("template", "structure", "wanted", "refs", "also", "scalars", "fed", "flags",
                  "owns", "leaves_of", "slots")
 
     def __init__(self, template: Template, plan: Plan) -> None:
@@ -81,7 +81,7 @@ class Recipe:
         self.refs: list[Ref] = []
         self.also: list[tuple[Ref, int]] = []
         self.scalars: Final[dict[DType, list[Any]]] = plan.scalars
-        self.draws: list[tuple[DType, int, Draw]] = []
+        self.fed: list[tuple[DType, int, Any]] = []
         #: number of the result that is the flag of each checked op, by the op's number
         self.flags: dict[int, int] = {}
         self.owns: list[list[int]] = []
@@ -128,10 +128,10 @@ class Recipe:
                     elif (item.kind, item.number) not in seen:
                         self.also.append((item, leaf))
                     seen.add((item.kind, item.number))
-                elif isinstance(item, Draw):
+                elif isinstance(item, (Draw, Number)):
                     position = counts.get(item.dtype, 0)
                     counts[item.dtype] = position + 1
-                    self.draws.append((item.dtype, position, item))
+                    self.fed.append((item.dtype, position, item))
                 elif isinstance(item, Scalar) and item.baked is None:
                     counts[item.type.dtype] = counts.get(item.type.dtype, 0) + 1
             assert shell.spec is not None
@@ -158,7 +158,7 @@ class Recipe:
             self.leaves_of.append([] if mine else sorted(depends[slot]))
         return True
 
-    def prepare(self, sources: list[Value], numbers: list[int], site: Site) -> Prepared | None:
+    def prepare(self, sources: list[Value], numbers: list[Any], site: Site) -> Prepared | None:
         """A plan over these sources, and the values of the template's roots.
 
         None where it does not fit this time: something is pending or has failed, is the same
@@ -221,10 +221,10 @@ class Recipe:
                         template.constants[ref.number])
                     values.append(graph.hold(value.node, value.index, root.requires_grad))
             scalars = self.scalars
-            if self.draws:
+            if self.fed:
                 scalars = {d: list(v) for d, v in scalars.items()}
-                for dtype, position, draw in self.draws:
-                    scalar = draw.scalar(numbers)
+                for dtype, position, item in self.fed:
+                    scalar: Scalar = item.scalar(numbers)
                     if scalar.baked is not None:
                         # as good as never: the count of draws came round to 0 or 1
                         scalar = Scalar(scalar.number, dtype, bake=False)

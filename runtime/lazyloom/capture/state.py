@@ -118,6 +118,8 @@ class Code:
         self.seen: set[types.CodeType] = set()
         self.names: set[str] = set()
         self.globals: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        #: the library's code that ran
+        self.library: set[types.CodeType] = set()
         #: modules that functions import
         self.imports: set[str] = set()
         #: names of attributes are made as the program runs
@@ -159,6 +161,7 @@ class Snapshot:
         opaque: what is not understood, as (path, object), among what executed code names.
         generators: sources of random numbers met.
         functions: code objects of functions met.
+        again: the identities of objects that were met on several paths.
     """
 
     def __init__(self) -> None:
@@ -168,6 +171,7 @@ class Snapshot:
         self.opaque: list[tuple[str, Any]] = []
         self.generators: list[Any] = []
         self.functions: set[types.CodeType] = set()
+        self.again: set[int] = set()
 
 
 #: tells whether an object is a source of random numbers (:mod:`lazyloom.capture.randomness`)
@@ -203,6 +207,7 @@ class Walk:
             if isinstance(x, IMMUTABLE) and not isinstance(x, property):
                 continue
             if id(x) in self.seen:
+                self.found.again.add(id(x))
                 continue
             self.seen[id(x)] = x
             if len(self.seen) > LIMIT:

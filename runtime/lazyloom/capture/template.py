@@ -8,6 +8,7 @@ such a run, so that the next one needs only its data, a node for each result, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, final
 
 from ..compiled import mypyc_attr
@@ -69,8 +70,29 @@ class Draw:
         self.offset: Final[int] = offset
         self.dtype: Final[DType] = dtype
 
-    def scalar(self, numbers: list[int]) -> Scalar:
+    def scalar(self, numbers: list[Any]) -> Scalar:
         return Scalar((numbers[self.generator] + self.offset) & 0xFFFFFFFF, self.dtype)
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Number:
+    """A run-time number that each call is fed: one of those that it is given.
+
+    Attributes:
+        position: which.
+        bakes: whether 0, 1 and -1 would be structure.
+    """
+
+    __slots__ = ("position", "dtype", "bakes")
+
+    def __init__(self, position: int, dtype: DType, bakes: bool) -> None:
+        self.position: Final[int] = position
+        self.dtype: Final[DType] = dtype
+        self.bakes: Final[bool] = bakes
+
+    def scalar(self, numbers: list[Any]) -> Scalar:
+        return Scalar(numbers[self.position], self.dtype, bake=self.bakes)
 
 
 @final
@@ -107,7 +129,7 @@ class Template:
 
     Attributes:
         shells: a node for each op that stands for it in plans: spec, types, place, uses.
-        operands: of each op, its operands: a Ref, a Scalar, a Draw or None.
+        operands: of each op, its operands: a Ref, a Scalar, a Draw, a Number or None.
         roots: the values that the call left behind.
         constants: values that it made of data of the host, or found.
         draws: whether random numbers are drawn.
@@ -131,12 +153,12 @@ class Template:
         #: they are planned anew each time
         self.apart: bool = False
 
-    def record(self, sources: list[Value], numbers: list[int]) -> list[Value]:
+    def record(self, sources: list[Value], numbers: list[Any]) -> list[Value]:
         """Record the ops anew; the values of :attr:`roots`.
 
         Args:
             sources: the sources' current contents.
-            numbers: of each generator, the number of its next draw.
+            numbers: of each generator, the number of its next draw; then those that it is fed.
         """
         made: list[list[Value]] = []
         constants = self.constants
@@ -157,7 +179,7 @@ class Template:
                         if value.requires_grad != item.flows:
                             value = with_gradient(value, item.flows)
                         operands.append(value)
-                    elif isinstance(item, Draw):
+                    elif isinstance(item, (Draw, Number)):
                         operands.append(item.scalar(numbers))
                     else:
                         operands.append(item)
@@ -191,6 +213,7 @@ class Template:
 def template_of(
     roots: list[Value], start: int, sources: dict[tuple[Node, int], int],
     draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
+    number_of: Callable[[Scalar], Number | None] | None = None,
 ) -> Template:
     """The template of what was recorded after the node of a number.
 
@@ -200,6 +223,7 @@ def template_of(
         sources: the number of each value that was there before.
         draws: of the keys of generators, the number of the generator and of its first draw.
         kept: values from before that are no source and never change.
+        number_of: of a run-time number, what each call is fed in its place, or None.
 
     Raises NotCapturable for what was computed already, or comes from nowhere known.
     """
@@ -257,6 +281,8 @@ def template_of(
                 generator, first = draw
                 found.draws = True
                 items.append(Draw(generator, int(m.number) - (first & 0xFFFFFFFF), m.type.dtype))
+            elif number_of is not None and isinstance(m, Scalar):
+                items.append(number_of(m) or m)
             else:
                 items.append(m)
         if spec.effect:

@@ -120,6 +120,8 @@ class Watch:
                 ):
                     self.impure = (
                         f"{code.co_name} is a generator or coroutine", Site(code, 0))
+            else:
+                self.code.library.add(code)
             return
         if event == "c_call":
             if _of_library(frame):

@@ -8,6 +8,7 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..errors import ArgumentError
 from ..types import TensorType, scalar_type
+from .fed import Fed
 
 
 @mypyc_attr(acyclic=True)
@@ -35,7 +36,9 @@ class Scalar:
             if bake and (real == 0.0 or real == 1.0 or real == -1.0):
                 baked = _baked(real, dtype)
         else:
-            if kind is not bool:
+            if kind is Fed:
+                number = _fed(number, dtype, bake)
+            elif kind is not bool:
                 number = _held(number, dtype)
             if bake or dtype.kind == "b":
                 baked = _baked(number, dtype)
@@ -44,6 +47,14 @@ class Scalar:
 
     def __repr__(self) -> str:
         return f"Scalar({self.number!r}, {self.type.dtype.name})"
+
+
+def _fed(number: Any, dtype: DType, bake: bool) -> Any:
+    """The number of one that a captured call is fed (:mod:`lazyloom.trace.fed`)."""
+    if dtype.kind == "f":
+        return number.given(bake)
+    number.spoil(f"it becomes {dtype.name}")
+    return number.plain
 
 
 def _held(number: Any, dtype: DType) -> bool | int | float | complex:
