@@ -8,9 +8,10 @@ from __future__ import annotations
 from .environment import Generators, register, register_generators
 from .function import CaptureError, Explanation, Jitted, jit
 from .numbers import Readers, register_readers
+from .outputs import Views, register_views
 from .program import CapturedProgram, Section
 from .state import constant_classes, ignore_attributes
 
-__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers", "Section",
+__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers", "Section", "Views",
            "constant_classes", "ignore_attributes", "jit", "register", "register_generators",
-           "register_readers"]
+           "register_readers", "register_views"]

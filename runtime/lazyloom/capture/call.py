@@ -14,7 +14,7 @@ from ..trace import fed, graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site
 from . import environment
-from .arguments import TENSOR, Argument, argument_of
+from .arguments import Argument, argument_of
 from .captured import (
     ARGUMENT,
     FIXED,
@@ -27,8 +27,9 @@ from .captured import (
     groups_of,
 )
 from .guards import Check, Guards, Replaced, TensorIs, attributes_of, same, shown
+from .left import Left, tensor_arguments
 from .numbers import NumbersOfCall, Place, group_checks
-from .outputs import Known, Made, NewTensor, Output, output_of
+from .outputs import Known, NewTensor, Output, output_of
 from .recipe import REASON
 from .state import Code, Snapshot, Walk
 from .template import (
@@ -192,31 +193,11 @@ class Recording:
                 roots.append(v)
             return numbers[key]
 
-        made: list[Made] = []
-        made_of: dict[int, int] = {}
-        storages: set[int] = {id(t.shared) for _, t in self.known if t.shared is not None}
-        self.alive: list[Any] = []
-
-        def new(t: Tensor) -> int:
-            number = made_of.get(id(t))
-            if number is None:
-                number = made_of[id(t)] = len(made)
-                if t.slow_path and hasattr(t, "_info"):
-                    raise NotCapturable("it makes an array that is laid out by columns")
-                if attributes_of(t):
-                    names = ", ".join(attributes_of(t))
-                    raise NotCapturable(f"it makes a tensor that has {names} of its own")
-                if t.shared is not None:
-                    if id(t.shared) in storages:
-                        raise NotCapturable(
-                            "it returns or keeps a view of a tensor from before, or two tensors "
-                            "that share memory")
-                    storages.add(id(t.shared))
-                self.alive.append(t)
-                made.append(Made(t, root(t.value)))
-            return number
-
-        rebound, replaced, gone = self._compare(after, new)
+        arguments = tensor_arguments([*self.given, *self.named.values()])
+        left = Left([(t, s.base) for s, t in self.known], arguments, self.result, root)
+        self.alive = left.alive
+        rebound, replaced, gone = self._compare(after, left.replacement)
+        left.gone = gone
         written: list[tuple[int, int]] = []
         stored: set[int] = set()
         for k, (s, t) in enumerate(self.known):
@@ -239,9 +220,9 @@ class Recording:
             if number is not None and id(t) not in gone:
                 used.add(number)
                 return Known(number)
-            return NewTensor(new(t))
+            return NewTensor(left.number_of(t))
 
-        used: set[int] = set()
+        used: set[int] = left.used
         output = output_of(self.result, place, lambda x: self._is_known(x))
         sources: dict[tuple[Node, int], int] = {}
         equal: list[tuple[int, int]] = []
@@ -257,10 +238,10 @@ class Recording:
             draws[(key.node, key.index)] = (k, self.numbers[k])
         kept = {(v.node, v.index) for v in self.before.values}
         template = self._template(found, roots, sources, draws, kept)
-        leak = left_behind(self.start, roots, get_ident())
+        leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             gc.collect()
-            leak = left_behind(self.start, roots, get_ident())
+            leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             raise NotCapturable("a tensor that it makes is kept where that cannot be seen",
                                 leak.site, True)  # fmt: skip
@@ -293,7 +274,7 @@ class Recording:
                     source = Source(SLOT, 0, None, check, name)
                 source.requires_grad = self.held[k].requires_grad
                 if source.base and source.kind == ARGUMENT:
-                    self._all_arguments()[source.number].steps = t.view_steps
+                    arguments[source.number].steps = t.view_steps
             found.sources.append(source)
         for k, r_number in written:
             source = found.sources[renumber[k]]
@@ -304,7 +285,8 @@ class Recording:
         found.equal = [(renumber[a], renumber[b]) for a, b in equal
                        if a in renumber and b in renumber]
         found.template = template
-        found.made = made
+        found.made = left.made
+        left.renumber(renumber)
         found.output = output
         found.rebound = [
             Rebound(places, made_number, renumber[old]) for places, made_number, old in rebound]
@@ -335,20 +317,6 @@ class Recording:
                     found.numbers = given.finish()
                     return template
         return template_of(roots, self.start, sources, draws, kept)
-
-    def _all_arguments(self) -> list[Argument]:
-        """The tensors among the arguments, in the order of ``self.tensors``."""
-        found: list[Argument] = []
-
-        def visit(a: Argument) -> None:
-            if a.kind == TENSOR:
-                found.append(a)
-            for part in a.parts:
-                visit(part)
-
-        for a in [*self.given, *self.named.values()]:
-            visit(a)
-        return found
 
     def _groups(self, guards: Guards) -> list[int]:
         captured = Captured()

@@ -12,7 +12,7 @@ from ..trace.graph import PENDING, Buffer, Value
 from ..trace.source import user_site
 from .arguments import Argument
 from .guards import Check, Guards, same
-from .outputs import Made, Output
+from .outputs import Made, MadeView, Output
 from .recipe import REASON, Recipe, buffer_of, run_nodes
 from .template import CONSTANT, SOURCE, Template
 
@@ -123,7 +123,7 @@ class Captured:
         self.groups: list[Any] = []
         self.numbers: Any = None
         self.template: Template = Template()
-        self.made: list[Made] = []
+        self.made: list[Made | MadeView] = []
         self.rebound: list[Rebound] = []
         self.output: Output = Output()
         self.recipe: Recipe | None = None
@@ -299,7 +299,7 @@ class Captured:
         for k, how in enumerate(self.made):
             place = rebound.get(k)
             if place is None:
-                made.append(how.make(roots))
+                made.append(how.make(roots, made, tensors))
             else:
                 made.append(following(tensors[place.old], roots[how.root]))
         for k, source in enumerate(self.sources):
