@@ -26,7 +26,16 @@ from .captured import (
     contents,
     groups_of,
 )
-from .guards import Check, Guards, Replaced, TensorIs, attributes_of, same, shown
+from .guards import (
+    Check,
+    Guards,
+    Replaced,
+    TensorIs,
+    attributes_of,
+    place_of,
+    same,
+    shown,
+)
 from .left import Left, tensor_arguments
 from .numbers import NumbersOfCall, Place, group_checks
 from .outputs import Known, NewTensor, Output, output_of
@@ -50,7 +59,7 @@ class Recording:
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        code: Code, stable: bool, wanted: list[Place],
+        code: Code, stable: bool, wanted: list[Place], moving: set[Any],
     ) -> None:  # fmt: skip
         self.function = function
         self.args = args
@@ -58,6 +67,7 @@ class Recording:
         self.code = code
         self.stable = stable
         self.wanted = wanted
+        self.moving = moving
         self.fed: NumbersOfCall | None = None
         #: why numbers were not fed that were to be
         self.not_fed = ""
@@ -198,6 +208,7 @@ class Recording:
         self.alive = left.alive
         rebound, replaced, gone = self._compare(after, left.replacement)
         left.gone = gone
+        elsewhere = dict(gone)
         written: list[tuple[int, int]] = []
         stored: set[int] = set()
         for k, (s, t) in enumerate(self.known):
@@ -258,12 +269,18 @@ class Recording:
             used.add(k)
         for k in gone.values():
             used.add(k)
+        used.update(k for _, _, k in self.placed)
         for a, b in equal:
             if a in used or b in used:
                 used.update((a, b))
         order = sorted(used)
         renumber = {old: new_number for new_number, old in enumerate(order)}
+        anywhere = self._anywhere(gone)
         slot_of = {k: places for places, k in replaced}
+        for check, i, key, t in anywhere:
+            slot_of[self.mine[id(t)]] = [(check, key)]
+            self.slots.append((check, i))
+            elsewhere[id(t)] = self.mine[id(t)]
         for k in order:
             if k >= count:
                 source = Source(KEY, k - count)
@@ -289,14 +306,17 @@ class Recording:
         left.renumber(renumber)
         found.output = output
         found.rebound = [
-            Rebound(places, made_number, renumber[old]) for places, made_number, old in rebound]
+            Rebound(places, made_number, renumber.get(old, -1))
+            for places, made_number, old in rebound]
+        found.dropped = self.dropped
+        found.placed = [(check, key, renumber[k]) for check, key, k in self.placed]
         found.slot_groups = groups_of([
             self.known[k][1] for k in order if k < count and k in slot_of])
         found.groups = group_checks(self.before)
         found.settings = self.settings
         found.args = self.given
         found.kwargs = self.named
-        found.guards = self._guards(after, gone)
+        found.guards = self._guards(elsewhere)
         found.arg_groups = self._groups(found.guards)
         for check, key, tensor in self.stayed:
             check.put(key, tensor)
@@ -359,6 +379,8 @@ class Recording:
         by_tensor: dict[int, list[tuple[Check, int, Any]]] = {}
         created: dict[int, Tensor] = {}
         old_of: dict[int, int] = {}
+        self.placed: list[tuple[Check, Any, int]] = []
+        dropped: list[tuple[Check, int, Any, Tensor]] = []
         before = self.before
         for path, check in before.checks.items():
             keys, values = check.now()
@@ -381,9 +403,28 @@ class Recording:
                     # another tensor of the same memory: the one that was there does as well
                     self.stayed.append((check, keys[i], a))
                     continue
-                if isinstance(a, Tensor) and isinstance(b, Tensor) and (
-                    id(b) not in before.tensors and id(b) not in {id(t) for t in self.tensors}
+                if (a is None or isinstance(a, Tensor)) and isinstance(b, Tensor) and (
+                    id(b) in self.mine
                 ):
+                    self.placed.append((check, keys[i], self.mine[id(b)]))
+                    continue
+                if a is None and self._is_new(b):
+                    if attributes_of(b) or b.view_steps or b.slow_path:
+                        raise NotCapturable(
+                            f"{check.name_of(keys[i])} becomes {shown(b)} with attributes or of "
+                            "another tensor's memory", None, True)
+                    by_tensor.setdefault(id(b), []).append((check, i, keys[i]))
+                    created[id(b)] = b
+                    if old_of.setdefault(id(b), 0):
+                        raise NotCapturable(
+                            f"{check.name_of(keys[i])} takes the place of several tensors")
+                    continue
+                if b is None and isinstance(a, Tensor) and id(a) in self.mine and not (
+                    attributes_of(a) or a.view_steps or a.slow_path
+                ):
+                    dropped.append((check, i, keys[i], a))
+                    continue
+                if isinstance(a, Tensor) and self._is_new(b):
                     if attributes_of(a) or a.view_steps or a.slow_path or b.slow_path or (
                         type(a) is not type(b) or a.tensor_type is not b.tensor_type
                     ):
@@ -407,14 +448,49 @@ class Recording:
         gone: dict[int, int] = {}
         self.slots: list[tuple[Check, int]] = []
         for key, places in by_tensor.items():
+            if not old_of[key]:
+                rebound.append(([(c, k) for c, _, k in places], new(created[key]), -1))
+                continue
             old = self.mine[old_of[key]]
             gone[old_of[key]] = old
             rebound.append(([(c, k) for c, _, k in places], new(created[key]), old))
             replaced.append(([(c, k) for c, _, k in places], old))
             self.slots += [(c, i) for c, i, _ in places]
+        self.dropped = [(check, key) for check, _, key, _ in dropped]
+        for check, i, key, a in dropped:
+            gone[id(a)] = self.mine[id(a)]
+            replaced.append(([(check, key)], gone[id(a)]))
+            self.slots.append((check, i))
         return rebound, replaced, gone
 
-    def _guards(self, after: Snapshot, gone: dict[int, int]) -> Guards:
+    def _is_new(self, x: Any) -> bool:
+        """Whether an object is a tensor that was not there before the call."""
+        return isinstance(x, Tensor) and id(x) not in self.before.tensors and not any(
+            x is t for t in self.tensors)
+
+    def _anywhere(self, gone: dict[int, int]) -> list[tuple[Check, int, Any, Tensor]]:
+        """Places in which other tensors were seen than a capture was made with, to be read at
+        each call: (check, position, key, tensor)."""
+        found: list[tuple[Check, int, Any, Tensor]] = []
+        if not self.moving:
+            return found
+        given = {id(t) for t in self.tensors}
+        storages: dict[int, int] = {}
+        for s, t in self.known:
+            if t.shared is not None and not s.base:
+                storages[id(t.shared)] = storages.get(id(t.shared), 0) + 1
+        for check in self.before.checks.values():
+            for i, (key, t) in enumerate(zip(check.keys, check.values)):
+                if isinstance(t, Tensor) and place_of(check, key) in self.moving and (
+                    id(t) in self.mine and id(t) not in gone and id(t) not in given
+                    and id(t) not in self.before.again
+                    and (t.shared is None or storages[id(t.shared)] == 1)
+                    and not (attributes_of(t) or t.view_steps or t.slow_path)
+                ):
+                    found.append((check, i, key, t))
+        return found
+
+    def _guards(self, gone: dict[int, int]) -> Guards:
         checks: list[Check] = []
         for check in self.before.checks.values():
             owner = getattr(check, "owner", None)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..evaluate.evaluate import evaluate
 from ..frontend import following, write
 from ..interrupts import Deferred
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Storage, Tensor
 from ..trace.graph import PENDING, Buffer, Value
 from ..trace.source import user_site
 from .arguments import Argument
@@ -96,7 +96,7 @@ class Rebound:
     Attributes:
         places: (check, key) of each.
         made: how the tensor is made.
-        source: the number of the source that stood there.
+        old: the number of the source that stood there, -1 if nothing did.
     """
 
     def __init__(self, places: list[tuple[Check, Any]], made: int, old: int) -> None:
@@ -125,6 +125,10 @@ class Captured:
         self.template: Template = Template()
         self.made: list[Made | MadeView] = []
         self.rebound: list[Rebound] = []
+        #: places in which each call leaves nothing
+        self.dropped: list[tuple[Check, Any]] = []
+        #: places in which each call puts a tensor from before: (check, key, source)
+        self.placed: list[tuple[Check, Any, int]] = []
         self.output: Output = Output()
         self.recipe: Recipe | None = None
         self.name = ""
@@ -203,7 +207,9 @@ class Captured:
         for a, b in self.equal:
             if values[a].node is not values[b].node or values[a].index != values[b].index:
                 return None
-        if self.rebound and groups_of(slots) != self.slot_groups:
+        if slots and (
+            groups_of(slots) != self.slot_groups or not self._alone(slots, given)
+        ):
             return None
         for generator, how, draws in self.generators:
             # where the count comes round the generator takes another key
@@ -220,6 +226,24 @@ class Captured:
         if fed is not None:
             numbers += fed
         return Prepared(tensors, values, numbers)
+
+    def _alone(self, slots: list[Any], given: list[Tensor]) -> bool:
+        """Whether the tensors in places share no memory with arguments and each other."""
+        held: dict[Storage, Tensor] = {}
+        for t in slots:
+            shared = t.shared
+            if shared is not None and held.setdefault(shared, t) is not t:
+                return False
+        if not held:
+            return True
+        for t in given:
+            if t.shared is not None and t.shared in held:
+                return False
+        for fixed in self.guards.tensors:
+            own = held.get(fixed.tensor.shared) if fixed.tensor.shared is not None else None
+            if own is not None and own.alias_of is not fixed.tensor:
+                return False
+        return True
 
     def why(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
@@ -298,7 +322,7 @@ class Captured:
         rebound = {r.made: r for r in self.rebound}
         for k, how in enumerate(self.made):
             place = rebound.get(k)
-            if place is None:
+            if place is None or place.old < 0:
                 made.append(how.make(roots, made, tensors))
             else:
                 made.append(following(tensors[place.old], roots[how.root]))
@@ -314,6 +338,10 @@ class Captured:
         for r in self.rebound:
             for check, key in r.places:
                 check.put(key, made[r.made])
+        for check, key, number in self.placed:
+            check.put(key, tensors[number])
+        for check, key in self.dropped:
+            check.put(key, None)
         return self.output.build(made, tensors)
 
 

@@ -17,6 +17,7 @@ from ..trace.source import Site, user_site
 from . import environment
 from .call import Recording
 from .captured import Captured
+from .guards import moved
 from .numbers import Place, changed_places
 from .state import Code, stands_for
 from .template import NotCapturable
@@ -89,6 +90,8 @@ class Jitted:
         #: numbers that were seen to change, and which of them cannot be fed
         self._wanted: dict[Any, Place] = {}
         self._constant: set[Any] = set()
+        #: places in which other tensors were seen, with what keeps their identities
+        self._moving: dict[Any, Any] = {}
 
     def forget(self) -> None:
         """Forget all captures, and why calls were not captured."""
@@ -149,15 +152,16 @@ class Jitted:
             self._refuse(f"it was captured {KEPT} times, and {why}", site)
             return self._function(*args, **kwargs)
         self._note(why, site)
-        if self._captures:
-            for place in changed_places(self._captures[0].groups):
+        for captured in self._captures:
+            for place in changed_places(captured.groups):
                 if place.name not in self._constant:
                     self._wanted[place.name] = place
+            self._moving.update(moved(captured.guards.checks))
         recording = Recording(self._function, args, kwargs, self._code, self._stable,
-                              list(self._wanted.values()))  # fmt: skip
+                              list(self._wanted.values()), set(self._moving))  # fmt: skip
         result = recording.run()
         try:
-            captured = recording.captured()
+            made = recording.captured()
         except NotCapturable as refusal:
             self._tries += 1
             text = refusal.reason
@@ -169,11 +173,11 @@ class Jitted:
                 self._note(f"not captured yet: {text}", site)
         else:
             self._tries = 0
-            if captured is None:
+            if made is None:
                 self._stable = True
             else:
                 self._captures_made += 1
-                self._captures = [captured, *self._captures]
+                self._captures = [made, *self._captures]
             if recording.not_fed:
                 self._note(f"{', '.join(sorted({p.key for p in self._wanted.values()}))} cannot be "
                            f"fed: {recording.not_fed}", site)  # fmt: skip

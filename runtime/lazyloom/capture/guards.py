@@ -547,6 +547,27 @@ class Data(Check):
         return "" if self.holds() else f"{self.path} holds other numbers"
 
 
+def place_of(check: Check, key: Any) -> Any:
+    """What tells a place from others, also in checks of later walks."""
+    for name in ("owner", "items", "cell", "cls"):
+        container = getattr(check, name, None)
+        if container is not None:
+            return type(check).__name__, id(container), key
+    return None
+
+
+def moved(checks: list[Check]) -> list[tuple[Any, Any]]:
+    """The places with another tensor than before, each with what holds it."""
+    found: list[tuple[Any, Any]] = []
+    for check in checks:
+        keys, values = check.now()
+        if len(keys) == len(check.keys):
+            for key, was, now in zip(keys, check.values, values):
+                if isinstance(now, Tensor) and now is not was and isinstance(was, (Tensor, Replaced)):
+                    found.append((place_of(check, key), check))
+    return found
+
+
 @final
 class TensorIs:
     """A tensor that is always the same one, with what of it is no data."""

@@ -324,7 +324,8 @@ class Walk:
     def _tensor(self, path: str, x: Tensor, named: bool) -> None:
         self.found.tensors[id(x)] = (x, path)
         owner = x.alias_of
-        if owner is not None:
+        # nobody can ask an alias without gradient for the tensor that it was taken of
+        if owner is not None and not x.detached:
             self._push(f"{path}._base", owner, named)
         if hasattr(x, "__dict__"):
             self._check(Attributes(f"{path}", x, _ignored_of(type(x))), True)

@@ -12,6 +12,7 @@ from lazyloom.frontend import storage_of
 from ... import _absent, _dtypes
 from ..._errors import how_to_convert
 from ..._grad_mode import no_grad
+from ..._settings import compile
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, forget_gradients, is_lazy
 from . import _hooks
@@ -49,6 +50,8 @@ class Module(Hooked, Stateful):
     """
 
     training: bool
+    #: what :meth:`compile` made, which a call then goes to
+    _compiled_call_impl: Any = None
     #: whether a class that is named after Module among the bases gets its ``__init__`` called
     call_super_init: bool = False
 
@@ -71,9 +74,13 @@ class Module(Hooked, Stateful):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._hooked:
             return self.forward(*args, **kwargs)
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
         return _hooks.call(self, args, kwargs)
 
-    _call_impl = __call__
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that is recorded, with hooks: what :meth:`compile` captures."""
+        return _hooks.call(self, args, kwargs)
 
     # -- registration ---------------------------------------------------------------------
 
@@ -452,7 +459,13 @@ class Module(Hooked, Stateful):
         return self.train(False)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to do: what is recorded is compiled in any case."""
+        """Capture the calls of this module, in place: see :func:`torch.compile`, which has the
+        same arguments. Copies and pickles are not compiled."""
+        self.__dict__["_compiled_call_impl"] = compile(self._call_impl, *args, **kwargs)
+        self.__dict__["_hooked"] = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_compiled_call_impl"}
 
     # -- text -----------------------------------------------------------------------------
 
