@@ -94,6 +94,14 @@ class Generator:
             self._seed, self._number, self._key = seed, number, None
         return self
 
+    def _return(self, seed: int, number: int) -> None:
+        """Go back, or on, to a state: its draws are those of then, by the key of then."""
+        with self._lock:
+            if self._seed == seed:
+                self._number = number
+                return
+        self._place(seed, number)
+
     def _state(self) -> tuple[int, int]:
         """What :meth:`_place` takes."""
         with self._lock:

@@ -164,11 +164,11 @@ class _Run:
             yield
             return
         before = default_generator._state()
-        default_generator._place(*self.random)
+        default_generator._return(*self.random)
         try:
             yield
         finally:
-            default_generator._place(*before)
+            default_generator._return(*before)
 
 
 def checkpoint_sequential(

@@ -43,6 +43,7 @@ from .recipe import REASON
 from .state import Code, Snapshot, Walk
 from .template import (
     SOURCE,
+    Draw,
     NotCapturable,
     Ref,
     Root,
@@ -249,6 +250,7 @@ class Recording:
             draws[(key.node, key.index)] = (k, self.numbers[k])
         kept = {(v.node, v.index) for v in self.before.values}
         template = self._template(found, roots, sources, draws, kept)
+        found.template = template
         leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             gc.collect()
@@ -301,7 +303,6 @@ class Recording:
         _renumber_output(output, renumber)
         found.equal = [(renumber[a], renumber[b]) for a, b in equal
                        if a in renumber and b in renumber]
-        found.template = template
         found.made = left.made
         left.renumber(renumber)
         found.output = output
@@ -510,6 +511,12 @@ class Recording:
             if drawn < 0 or again.node is not key.node:
                 raise NotCapturable("it seeds a generator of random numbers")
             found.generators.append((g, how, drawn))
+        for operands in found.template.operands:
+            for item in operands:
+                if isinstance(item, Draw) and not (
+                    0 <= item.offset < found.generators[item.generator][2]
+                ):
+                    raise NotCapturable("it draws random numbers again that were drawn before it")
 
     def _is_known(self, x: Any) -> bool:
         return any(x is o for _, o in self.objects) or any(

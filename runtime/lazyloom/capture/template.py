@@ -238,7 +238,7 @@ def template_of(
             raise NotCapturable(
                 f"the result of {op} was computed inside the call: something read it, or "
                 "what depends on it", n.site)
-        if n.rule is not None:
+        if n.rule is not None and not n.freed:
             raise NotCapturable("it has a derivative given by a function of the host", n.site)
         inside[n] = 0
         for m in n.inputs:
