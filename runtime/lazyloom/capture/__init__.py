@@ -12,6 +12,6 @@ from .outputs import Views, register_views
 from .program import CapturedProgram, Section
 from .state import constant_classes, ignore_attributes
 
-__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers", "Section", "Views",
-           "constant_classes", "ignore_attributes", "jit", "register", "register_generators",
-           "register_readers", "register_views"]
+__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers",
+           "Section", "Views", "constant_classes", "ignore_attributes", "jit", "register",
+           "register_generators", "register_readers", "register_views"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..evaluate.evaluate import blind, evaluate, held_back
 from ..tensor.tensor import Tensor
-from ..trace import fed, graph
+from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site
 from . import environment
@@ -87,15 +87,21 @@ class Recording:
         if self.stable and self.problem is None:
             blind.add(me)
             if self.wanted:
-                self.fed = NumbersOfCall(self.wanted, self.before)
-                fed.begin(self.fed.feeding)
+                self.fed = NumbersOfCall(
+                    self.wanted, self.before, self.code, self.function, self.args, self.kwargs,
+                    self.given, self.named)
+        args, kwargs = self.args, self.kwargs
+        if self.fed is not None:
+            args, kwargs = self.fed.args, self.fed.kwargs
+            self.fed.begin()
         try:
             with self.watch:
-                self.result = self.function(*self.args, **self.kwargs)
+                self.result = self.function(*args, **kwargs)
         finally:
             held_back.discard(me)
             blind.discard(me)
-            fed.end()
+            if self.fed is not None:
+                self.fed.end()
         return self.result
 
     def _walk(self) -> Snapshot:
@@ -329,7 +335,7 @@ class Recording:
     ) -> Template:
         given = self.fed
         if given is not None and given.places:
-            self.not_fed = given.why_not(self.before, self.code)
+            self.not_fed = given.why_not()
             if not self.not_fed:
                 template = template_of(roots, self.start, sources, draws, kept,
                                        given.number_of(len(self.generators)))  # fmt: skip

@@ -153,7 +153,12 @@ class Captured:
             return None
         if not self._apart(given):
             return None
-        return self._fetch(given)
+        fed: list[float] | None = None
+        if self.numbers is not None:
+            fed = self.numbers.read(args, kwargs)
+            if fed is None:
+                return None
+        return self._fetch(given, fed)
 
     def _apart(self, given: list[Tensor]) -> bool:
         """Whether the arguments share memory, among each other and with others, as they did."""
@@ -176,7 +181,7 @@ class Captured:
             found.append(number)
         return found == self.arg_groups
 
-    def _fetch(self, given: list[Tensor]) -> Prepared | None:
+    def _fetch(self, given: list[Tensor], fed: list[float] | None) -> Prepared | None:
         tensors: list[Any] = []
         values: list[Value] = []
         slots: list[Any] = []
@@ -214,11 +219,6 @@ class Captured:
         for generator, how, draws in self.generators:
             # where the count comes round the generator takes another key
             if (how.number(generator) & _ROUND) + draws >= _ROUND:
-                return None
-        fed: list[float] | None = None
-        if self.numbers is not None:
-            fed = self.numbers.read()
-            if fed is None:
                 return None
         numbers: list[Any] = []
         for generator, how, draws in self.generators:
@@ -265,7 +265,7 @@ class Captured:
                 "the settings are others")
         found = self.guards.why()
         if not found and self.numbers is not None:
-            found = self.numbers.why()
+            found = self.numbers.why(args, kwargs)
         return found or "tensors share memory, require gradients or hold one value otherwise"
 
     # -- running ------------------------------------------------------------------------------

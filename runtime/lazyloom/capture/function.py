@@ -18,7 +18,7 @@ from . import environment
 from .call import Recording
 from .captured import Captured
 from .guards import moved
-from .numbers import Place, changed_places
+from .numbers import Place, changed_places, changed_variables
 from .state import Code, stands_for
 from .template import NotCapturable
 
@@ -153,7 +153,9 @@ class Jitted:
             return self._function(*args, **kwargs)
         self._note(why, site)
         for captured in self._captures:
-            for place in changed_places(captured.groups):
+            for place in changed_places(captured.groups) + changed_variables(
+                captured.guards.checks, captured.args, args, captured.kwargs, kwargs
+            ):
                 if place.name not in self._constant:
                     self._wanted[place.name] = place
             self._moving.update(moved(captured.guards.checks))
@@ -178,12 +180,18 @@ class Jitted:
             else:
                 self._captures_made += 1
                 self._captures = [made, *self._captures]
-            if recording.not_fed:
-                self._note(f"{', '.join(sorted({p.key for p in self._wanted.values()}))} cannot be "
-                           f"fed: {recording.not_fed}", site)  # fmt: skip
-                self._constant |= set(self._wanted)
-                self._wanted.clear()
+        self._note_unfed(recording, site)
         return result
+
+    def _note_unfed(self, recording: Recording, site: Site) -> None:
+        """Remember the numbers that turned out to be more than operands."""
+        refused = list(recording.fed.refused) if recording.fed is not None else []
+        if recording.not_fed:
+            refused += [(place, recording.not_fed) for place in self._wanted.values()]
+        for place, why in refused:
+            if self._wanted.pop(place.name, None) is not None:
+                self._constant.add(place.name)
+                self._note(f"{place.label} cannot be fed: {why}", site)
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         settings = environment.current()

@@ -563,7 +563,9 @@ def moved(checks: list[Check]) -> list[tuple[Any, Any]]:
         keys, values = check.now()
         if len(keys) == len(check.keys):
             for key, was, now in zip(keys, check.values, values):
-                if isinstance(now, Tensor) and now is not was and isinstance(was, (Tensor, Replaced)):
+                if now is not was and isinstance(now, Tensor) and (
+                    isinstance(was, (Tensor, Replaced))
+                ):
                     found.append((place_of(check, key), check))
     return found
 

@@ -59,7 +59,7 @@ class Left:
         self._note(t)
         shared = t.shared
         if t.view_steps and (
-            len(self._sharing[shared]) > 1 or shared in self._before  # type: ignore[index,arg-type]
+            len(self._sharing[shared]) > 1 or shared in self._before  # type: ignore[index]
             or t.element_strides is not None
         ):
             raise NotCapturable("it keeps a view of a tensor")

@@ -1,30 +1,34 @@
 """Numbers of the host that a captured call is fed anew instead of being recorded again for each.
 
-A number in a dict that library code reads for its operands, such as an optimizer's learning rate,
-is fed once it has been seen to change, if the recorded call shows that it is such an operand and
-nothing else (:mod:`lazyloom.trace.fed`), and if nobody but that code can read it.
+A number is fed once it has been seen to change, if the recorded call shows that it is an operand
+and nothing else (:mod:`lazyloom.trace.fed`): one in a dict that library code reads for its operands
+and nobody else can read, such as an optimizer's learning rate; and an argument or a variable of an
+enclosing function with which the program's code does nothing but arithmetic
+(:mod:`lazyloom.capture.consumed`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
-
-import numpy as np
 
 from ..tensor.tensor import Tensor
 from ..trace import fed
 from ..trace.scalars import Scalar
-from .guards import AnyNumber, Attributes, Check, DictItems, is_number, same
+from .arguments import VALUE, Argument
+from .consumed import result_is_operand, variable_is_operand
+from .guards import AnyNumber, Attributes, Cell, Check, DictItems, is_number, same
 from .state import Code, Snapshot, is_library
 from .template import Number
 
 fed.operand_classes.append(Tensor)
+fed.place_is_known.append(result_is_operand)
 
 
 class Readers:
-    """Library objects that read numbers out of dicts of theirs by :func:`lazyloom.frontend.fed_items`.
+    """Library objects that read numbers out of dicts of theirs by
+    :func:`lazyloom.frontend.fed_items`.
 
     Args:
         cls: their class.
@@ -73,7 +77,23 @@ def is_library_class(cls: type) -> bool:
 
 
 class Place:
-    """Where a number stands: under a key of a dict, or in a tuple there.
+    """Where a number stands.
+
+    Attributes:
+        name: tells it from others.
+        label: what it is called in messages.
+    """
+
+    name: tuple[Any, ...]
+    label: str
+
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The number; the caller knows that there is one."""
+        raise AssertionError("a place says how it is read")
+
+
+class GroupPlace(Place):
+    """A number under a key of a dict, or in a tuple there.
 
     Attributes:
         owner, readers: whose dict it is.
@@ -88,15 +108,36 @@ class Place:
         self.items = items
         self.key = key
         self.index = index
+        self.name = "group", id(items), key, index
+        self.label = str(key)
 
-    @property
-    def name(self) -> tuple[int, str, int | None]:
-        return id(self.items), self.key, self.index
-
-    def read(self) -> Any:
-        """The number; the caller knows that there is one."""
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = self.items[self.key]
         return float(found if self.index is None else found[self.index])
+
+
+class ArgumentPlace(Place):
+    """A number that is an argument: of that position, or of that name."""
+
+    def __init__(self, key: int | str, label: str) -> None:
+        self.key = key
+        self.name = "argument", key
+        self.label = label
+
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return float(args[self.key] if isinstance(self.key, int) else kwargs[self.key])
+
+
+class CellPlace(Place):
+    """A number that is a variable of an enclosing function."""
+
+    def __init__(self, cell: Any, variable: str) -> None:
+        self.cell = cell
+        self.name = "cell", id(cell)
+        self.label = variable
+
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return float(self.cell.cell_contents)
 
 
 def group_checks(before: Snapshot) -> list[tuple[DictItems, Any, Readers]]:
@@ -123,11 +164,33 @@ def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[Place]:
             if same(now, was):
                 continue
             if is_number(now) and is_number(was):
-                found.append(Place(owner, readers, check.items, key, None))
+                found.append(GroupPlace(owner, readers, check.items, key, None))
             elif type(now) is tuple and type(was) is tuple and len(now) == len(was):
-                found += [Place(owner, readers, check.items, key, k)
+                found += [GroupPlace(owner, readers, check.items, key, k)
                           for k, (a, b) in enumerate(zip(was, now))
                           if is_number(a) and is_number(b) and not same(b, a)]
+    return found
+
+
+def changed_variables(
+    checks: list[Check], given: list[Argument], args: tuple[Any, ...], named: dict[str, Argument],
+    kwargs: dict[str, Any],
+) -> list[Place]:
+    """The arguments and variables of enclosing functions that are other numbers than before."""
+    found: list[Place] = []
+    pairs: list[tuple[int | str, Argument, Any]] = [
+        (k, a, x) for k, (a, x) in enumerate(zip(given, args))]
+    pairs += [(name, a, kwargs[name]) for name, a in named.items() if name in kwargs]
+    for key, argument, x in pairs:
+        was = argument.value.value if isinstance(argument.value, AnyNumber) else argument.value
+        if argument.kind == VALUE and is_number(x) and is_number(was) and not same(x, was):
+            found.append(ArgumentPlace(key, argument.path))
+    for check in checks:
+        if isinstance(check, Cell):
+            was, (now,) = check.values[0], check.now()[1]
+            was = was.value if isinstance(was, AnyNumber) else was
+            if is_number(now) and is_number(was) and not same(now, was):
+                found.append(CellPlace(check.cell, check.name))
     return found
 
 
@@ -145,9 +208,9 @@ class Numbers:
         self.feeding = feeding
         self.made: list[fed.Fed] = []
 
-    def read(self) -> list[float] | None:
+    def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float] | None:
         """The run-time numbers of a call; None where it has to be recorded."""
-        values = [place.read() for place in self.places]
+        values = [place.read(args, kwargs) for place in self.places]
         found: list[float] = []
         try:
             if not self.feeding.hold(values):
@@ -161,55 +224,136 @@ class Numbers:
             return None
         return found
 
-    def why(self) -> str:
+    def why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Why they cannot be fed; "" if they can."""
-        if self.read() is not None:
+        if self.read(args, kwargs) is not None:
             return ""
-        names = ", ".join(sorted({place.key for place in self.places}))
+        names = ", ".join(sorted({place.label for place in self.places}))
         return f"what is computed with depends on {names} otherwise than before"
 
 
 class NumbersOfCall:
-    """The numbers that a recorded call is given to see what it does with them."""
+    """The numbers that a recorded call is given to see what it does with them.
 
-    def __init__(self, wanted: list[Place], before: Snapshot) -> None:
-        checks = {id(check.items): check for check, _, _ in group_checks(before)}
+    Attributes:
+        args, kwargs: what the function is to be called with.
+        refused: of places that were wanted and are not fed, why.
+    """
+
+    def __init__(
+        self, wanted: list[Place], before: Snapshot, code: Code, function: Any,
+        args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Argument],
+        named: dict[str, Argument],
+    ) -> None:  # fmt: skip
         self.feeding = fed.Feeding()
+        self.args = args
+        self.kwargs = kwargs
         self.places: list[Place] = []
-        self.checks: list[DictItems] = []
-        for place in wanted:
-            check = checks.get(id(place.items))
-            if check is None or place.key not in place.items:
-                continue
-            held = place.items[place.key]
-            if place.index is not None:
-                if type(held) is not tuple or place.index >= len(held):
-                    continue
-                if not is_number(held[place.index]):
-                    continue
-            elif not is_number(held):
-                continue
-            number = fed.source(place.read(), self.feeding, len(self.places))
-            self.places.append(place)
-            self.checks.append(check)
-            _, own = self.feeding.mappings.setdefault(id(place.items), (place.items, {}))
-            if place.index is None:
-                own[place.key] = held, number
-            else:
-                parts = list(own[place.key][1] if place.key in own else held)
-                parts[place.index] = number
-                own[place.key] = held, tuple(parts)
+        self.refused: list[tuple[Place, str]] = []
         self.made: list[fed.Fed] = []
+        self._guards: list[tuple[Any, int, int | None]] = []
+        self._cells: list[tuple[Any, Any, Any]] = []
         self._positions: dict[int, Number] = {}
+        self._before = before
+        self._code = code
+        groups = {id(check.items): check for check, _, _ in group_checks(before)}
+        cells = {id(check.cell): check for check in before.checks.values()
+                 if isinstance(check, Cell)}  # fmt: skip
+        for place in wanted:
+            if isinstance(place, GroupPlace):
+                self._of_group(place, groups.get(id(place.items)))
+            elif isinstance(place, ArgumentPlace):
+                argument = given[place.key] if isinstance(place.key, int) and (
+                    place.key < len(given)) else named.get(str(place.key))
+                self._of_argument(place, argument, function)
+            elif isinstance(place, CellPlace):
+                self._of_cell(place, cells.get(id(place.cell)))
 
-    def why_not(self, before: Snapshot, code: Code) -> str:
+    def _of_group(self, place: GroupPlace, check: DictItems | None) -> None:
+        if check is None or place.key not in place.items:
+            return
+        held = place.items[place.key]
+        if place.index is None:
+            if not is_number(held):
+                return
+        elif type(held) is not tuple or place.index >= len(held) or (
+            not is_number(held[place.index])
+        ):
+            return
+        why = place.readers.why_others(place.owner, self._before, self._code)
+        if why:
+            self.refused.append((place, why))
+            return
+        _, own = self.feeding.mappings.setdefault(id(place.items), (place.items, {}))
+        number = fed.source(place.read((), {}), self.feeding, len(self.places))
+        self.places.append(place)
+        self._guards.append((check, check.keys.index(place.key), place.index))
+        if place.index is None:
+            own[place.key] = held, number
+        else:
+            parts = list(own[place.key][1] if place.key in own else held)
+            parts[place.index] = number
+            own[place.key] = held, tuple(parts)
+
+    def _of_argument(self, place: ArgumentPlace, argument: Argument | None, function: Any) -> None:
+        if argument is None or argument.kind != VALUE or not is_number(argument.value):
+            return
+        why = why_argument(function, place.key)
+        if why:
+            self.refused.append((place, why))
+            return
+        number = self._seen(place, argument.value)
+        self._guards.append((argument, 0, None))
+        if isinstance(place.key, int):
+            self.args = (*self.args[: place.key], number, *self.args[place.key + 1:])
+        else:
+            self.kwargs = {**self.kwargs, place.key: number}
+
+    def _of_cell(self, place: CellPlace, check: Cell | None) -> None:
+        if check is None or not is_number(check.values[0]):
+            return
+        for code in self._code.seen:
+            if place.label in code.co_freevars + code.co_cellvars and (
+                not variable_is_operand(code, place.label)
+            ):
+                self.refused.append((place, f"{code.co_name} does more with it than arithmetic"))
+                return
+        if self._code.names & {"__closure__", "cell_contents"}:
+            self.refused.append((place, "closures are taken apart"))
+            return
+        number = self._seen(place, check.values[0])
+        self._guards.append((check, 0, None))
+        self._cells.append((place.cell, check.values[0], number))
+
+    def _seen(self, place: Place, value: Any) -> fed.Fed:
+        self.feeding.seen = True
+        number = fed.source(float(value), self.feeding, len(self.places))
+        self.places.append(place)
+        return number
+
+    def begin(self) -> None:
+        """Put the numbers where they are read."""
+        fed.begin(self.feeding)
+        for cell, _, number in self._cells:
+            cell.cell_contents = number
+
+    def end(self) -> None:
+        """Put back what was there, unless the call put something else there."""
+        fed.end()
+        for cell, before, number in self._cells:
+            if cell.cell_contents is number:
+                cell.cell_contents = before
+
+    def why_not(self) -> str:
         """Why the numbers cannot be fed, "" if they can."""
         if self.feeding.spoiled:
             return self.feeding.spoiled
         for place in self.places:
-            why = place.readers.why_others(place.owner, before, code)
-            if why:
-                return why
+            if isinstance(place, GroupPlace):
+                # what ran in this call is known now
+                why = place.readers.why_others(place.owner, self._before, self._code)
+                if why:
+                    return why
         return ""
 
     def number_of(self, first: int) -> Callable[[Scalar], Number | None]:
@@ -233,14 +377,36 @@ class NumbersOfCall:
 
     def finish(self) -> Numbers:
         """Let the checks take any numbers there."""
-        by_key: dict[tuple[int, str], tuple[Check, set[int | None]]] = {}
-        for check, place in zip(self.checks, self.places):
-            key = id(place.items), place.key
-            by_key.setdefault(key, (check, set()))[1].add(place.index)
-        for (_, name), (check, indices) in by_key.items():
-            at = check.keys.index(name)
-            check.values[at] = AnyNumber(check.values[at], frozenset(
-                k for k in indices if k is not None))
+        indices: dict[tuple[int, int], tuple[Any, int, set[int]]] = {}
+        for guard, at, index in self._guards:
+            held = indices.setdefault((id(guard), at), (guard, at, set()))
+            if index is not None:
+                held[2].add(index)
+        for guard, at, parts in indices.values():
+            if isinstance(guard, Argument):
+                guard.value = AnyNumber(guard.value, frozenset())
+            else:
+                guard.values[at] = AnyNumber(guard.values[at], frozenset(parts))
         found = Numbers(self.places, self.feeding)
         found.made = self.made
         return found
+
+
+def why_argument(function: Any, key: int | str) -> str:
+    """Why an argument cannot be a number that is fed, "" if it can."""
+    skipped = 0
+    if type(function) is MethodType:
+        function, skipped = function.__func__, 1
+    if type(function) is not FunctionType or is_library(function.__code__.co_filename):
+        return "it is no argument of a function that is written in Python"
+    code = function.__code__
+    if isinstance(key, int):
+        if key + skipped >= code.co_argcount:
+            return "it is one of many arguments"
+        key = code.co_varnames[key + skipped]
+    elif key not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return "it is one of many arguments"
+    if code.co_flags & 0x2A0:
+        return "the function is a generator or coroutine"
+    return "" if variable_is_operand(code, key) and key not in code.co_cellvars else (
+        f"{code.co_name} does more with it than arithmetic")

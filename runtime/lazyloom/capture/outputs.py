@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..frontend import view_of_type
 from ..tensor.tensor import Tensor, aliasing
 from ..tensor.views import ViewStep
+from ..trace.fed import Fed
 from ..trace.graph import Value
 from ..types import TensorType
 from .state import IMMUTABLE
@@ -142,8 +143,8 @@ def _is_record(x: Any) -> bool:
     """Whether an object is no more than its attributes: an instance of a data class."""
     cls = type(x)
     return "__dataclass_fields__" in cls.__dict__ and hasattr(x, "__dict__") and (
-        cls.__new__ is object.__new__ and cls.__getattribute__ is object.__getattribute__
-        and not hasattr(cls, "__del__")
+        not any(name in base.__dict__ for base in cls.__mro__ if base is not object
+                for name in ("__new__", "__getattribute__", "__del__"))
         and not any(base.__dict__.get("__slots__") for base in cls.__mro__))
 
 
@@ -251,7 +252,7 @@ def output_of(x: Any, place: Any, is_known: Any, seen: set[int] | None = None) -
         return Sequence(type(x), parts_of(x))
     if is_known(x):
         return Constant(x)
-    if isinstance(x, IMMUTABLE):
+    if isinstance(x, IMMUTABLE) and type(x) is not Fed:
         return Constant(x)
     if id(x) in seen:
         raise NotCapturable(f"the call returns the same {type(x).__qualname__} twice")

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, cast, final
 from ..compiled import mypyc_attr
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.overwritten import Overwritten, restored, written_over
+from ..trace.fed import Fed, plain
 from ..trace.graph import Node, Value, grad_mode, trace
 from ..trace.mapping import innermost
 from ..trace.recording import record, record_number, record_one, record_two
@@ -597,6 +598,9 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
             if rules.numbers[number][index] & INTS:
                 return record_number(
                     spec, current(a), Scalar(float(cast(int, b)), a.tensor_type.dtype), reverse)
+        elif kind is Fed and rules.numbers[number][index] & FLOATS:
+            return record_number(
+                spec, current(a), Scalar(cast(Any, b), a.tensor_type.dtype), reverse)
     except (LoomError, OverflowError):
         # the general function raises it as the frontend's library does
         pass
@@ -609,6 +613,8 @@ def _operate(a: Tensor, b: object, number: int) -> Any:
         return NotImplemented
     value = _short(rules, a, b, number, False)
     if value is None:
+        if type(b) is Fed:
+            b = plain(b)
         return rules.general[number](a, b)
     return _wrapped(rules, value)
 
@@ -622,6 +628,8 @@ def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
         value = _short(rules, a, b, number, True)
         if value is not None:
             return _wrapped(rules, value)
+    if type(b) is Fed:
+        b = plain(b)
     return rules.general[number](b, a)
 
 
@@ -634,4 +642,6 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
         if value is not None and value.node.types[0] is a.tensor_type:
             write(a, value)
             return a
+    if type(b) is Fed:
+        b = plain(b)
     return rules.general_in_place[number](a, b)

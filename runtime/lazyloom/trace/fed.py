@@ -10,6 +10,7 @@ a constant of the call.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final
@@ -17,6 +18,8 @@ from typing import Any, Final
 #: works a number out of those that are fed
 Derive = Callable[[list[float]], Any]
 
+#: tells of an operator's place, a code object and an offset, whether its result may be fed, too
+place_is_known: Final[list[Callable[[Any, int], bool]]] = []
 #: classes whose operators take a number as a run-time parameter
 operand_classes: Final[list[type]] = []
 
@@ -28,6 +31,7 @@ class Feeding:
         conditions: comparisons that the call made, with how they came out.
         numbers: what run-time parameters were made of, by identity of the Python number.
         spoiled: what was done with one that cannot be done again, "" if nothing.
+        seen: whether the program's own code sees the numbers, not the library's alone.
         mappings: stand-ins for dicts, by identity: the dict, and its fed numbers by key.
     """
 
@@ -35,6 +39,7 @@ class Feeding:
         self.conditions: list[tuple[Derive, bool]] = []
         self.numbers: dict[int, Fed] = {}
         self.spoiled: str = ""
+        self.seen: bool = False
         self.mappings: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def spoil(self, what: str) -> None:
@@ -60,7 +65,7 @@ def end() -> None:
 
 
 def fed_items(mappings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Dicts with the numbers that a captured call is fed as such; the list itself if there are none.
+    """Dicts with the numbers that a captured call is fed as such; the list itself without any.
 
     For code that reads numbers of the host out of dicts and uses them as operands, as optimizers
     do: of what it does with these numbers nothing escapes.
@@ -89,6 +94,8 @@ class Fed(float):
     """A number that notes what is done with it."""
 
     __slots__ = ("feeding", "derive", "plain", "bakes")
+    #: NumPy's scalars and arrays leave operators to it
+    __array_ufunc__ = None
 
     feeding: Feeding
     derive: Derive
@@ -108,7 +115,10 @@ class Fed(float):
         self.feeding.spoil(what)
 
     def __bool__(self) -> bool:
-        return _compared(self, operator.ne, 0.0)
+        return bool(_compared(self, operator.ne, 0.0))
+
+    def __neg__(self) -> Any:
+        return _negative(self)
 
 
 def fed(value: float, feeding: Feeding, derive: Derive) -> Fed:
@@ -122,6 +132,14 @@ def fed(value: float, feeding: Feeding, derive: Derive) -> Fed:
 def source(value: float, feeding: Feeding, number: int) -> Fed:
     """The number of a call that is fed at that place among all that are."""
     return fed(value, feeding, lambda values: values[number])
+
+
+def plain(x: Any) -> Any:
+    """A number as code takes it that does not know fed ones; anything else as it is."""
+    if type(x) is Fed:
+        x.spoil("it is the operand of an operator that works it in")
+        return x.plain
+    return x
 
 
 def _derive_of(x: Any) -> Derive:
@@ -139,12 +157,13 @@ def _known(number: Fed, other: Any) -> bool:
 
 
 def _compared(number: Fed, compare: Callable[[Any, Any], Any], other: Any) -> Any:
-    if not _known(number, other):
-        if not isinstance(other, tuple(operand_classes)):
-            number.spoil(f"it is compared with a {type(other).__name__}")
+    if isinstance(other, tuple(operand_classes)):
         return NotImplemented
-    left, right = _derive_of(number), _derive_of(other)
     outcome = compare(number.plain, _plain(other))
+    if not _known(number, other):
+        number.spoil(f"it is compared with a {type(other).__name__}")
+        return outcome
+    left, right = _derive_of(number), _derive_of(other)
     number.feeding.conditions.append(
         (lambda values: compare(left(values), right(values)), outcome))
     return outcome
@@ -153,17 +172,30 @@ def _compared(number: Fed, compare: Callable[[Any, Any], Any], other: Any) -> An
 def _computed(
     number: Fed, compute: Callable[[Any, Any], Any], other: Any, reflected: bool
 ) -> Any:
-    if not _known(number, other):
-        if not isinstance(other, tuple(operand_classes)):
-            number.spoil(f"it is computed with, and a {type(other).__name__}")
+    if isinstance(other, tuple(operand_classes)):
         return NotImplemented
     a, b = (other, number) if reflected else (number, other)
-    left, right = _derive_of(a), _derive_of(b)
     value = compute(_plain(a), _plain(b))
-    if type(value) is not float:
-        number.spoil("it is computed with")
+    if not _known(number, other) or type(value) is not float:
+        number.spoil(f"it is computed with, and a {type(other).__name__}")
         return value
-    return fed(value, number.feeding, lambda values: compute(left(values), right(values)))
+    left, right = _derive_of(a), _derive_of(b)
+    return _result(number, value, lambda values: compute(left(values), right(values)), 3)
+
+
+def _result(number: Fed, value: float, derive: Derive, depth: int) -> Any:
+    """What is computed from a number: one that follows it, where it can be followed."""
+    if number.feeding.seen:
+        frame = sys._getframe(depth)
+        if not place_is_known[0](frame.f_code, frame.f_lasti):
+            number.spoil("what is computed from it is no operand alone")
+            return value
+    return fed(value, number.feeding, derive)
+
+
+def _negative(number: Fed) -> Any:
+    derive = number.derive
+    return _result(number, -number.plain, lambda values: -derive(values), 3)
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Any:

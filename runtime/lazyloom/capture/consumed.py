@@ -1,0 +1,91 @@
+"""Whether a value is an operand and nothing else, told by the bytecode that makes it.
+
+A number that calls are fed may be seen by the program's own code only where it adds, subtracts,
+multiplies, divides, negates or compares it: these call the number's methods, which note what is
+done. Anywhere else (an argument of a function, an attribute, a part of a list) it could be looked
+at in ways that no method sees.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType
+from typing import Final
+
+#: operators that call methods of their operands, by their symbols
+_OPERATORS: Final = frozenset({"+", "-", "*", "/", "+=", "-=", "*=", "/="})
+_COMPARISONS: Final = frozenset(
+    text for symbol in ("<", "<=", ">", ">=") for text in (symbol, f"bool({symbol})"))
+#: instructions that only push
+_PUSHES: Final = frozenset({
+    "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_DEREF",
+    "PUSH_NULL"})
+#: instructions that take some of the topmost values and give one
+_TAKES: Final = frozenset({
+    "CALL", "PRECALL", "KW_NAMES", "CALL_KW", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_SLICE",
+    "UNARY_NEGATIVE", "UNARY_INVERT", "COMPARE_OP", "BINARY_OP", "IS_OP", "NOP",
+    "BINARY_SLICE"})
+#: instructions that take one value and give one or two
+_ATTRIBUTES: Final = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_LOADS: Final = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF"})
+_PAIRS: Final = frozenset({"LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
+_STORES: Final = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF"})
+
+
+@functools.lru_cache(256)
+def _instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    return found, {i.offset: k for k, i in enumerate(found)}
+
+
+def _consumed(instructions: list[dis.Instruction], k: int, depth: int) -> bool:
+    """Whether a value is an operand; it is the ``depth``-th from the top after instruction k."""
+    for i in instructions[k + 1:]:
+        name = i.opname
+        if name == "BINARY_OP" and depth <= 2:
+            return i.argrepr in _OPERATORS
+        if name == "COMPARE_OP" and depth <= 2:
+            return i.argrepr in _COMPARISONS
+        if name == "UNARY_NEGATIVE" and depth == 1:
+            return True
+        effect = dis.stack_effect(i.opcode, i.arg if i.opcode >= dis.HAVE_ARGUMENT else None)
+        if name in _ATTRIBUTES and depth < 2 or name in _TAKES and depth + effect < 2:
+            return False
+        if name not in _PUSHES and name not in _TAKES and name not in _ATTRIBUTES:
+            return False
+        depth += effect
+    return False
+
+
+@functools.lru_cache(1024)
+def result_is_operand(code: CodeType, offset: int) -> bool:
+    """Whether the result of an operator at that offset is an operand and nothing else."""
+    instructions, places = _instructions(code)
+    k = places.get(offset)
+    return k is not None and instructions[k].opname in ("BINARY_OP", "UNARY_NEGATIVE") and (
+        _consumed(instructions, k, 1))
+
+
+@functools.lru_cache(1024)
+def variable_is_operand(code: CodeType, name: str) -> bool:
+    """Whether what a variable of a function holds is an operand and nothing else there."""
+    instructions, _ = _instructions(code)
+    for k, i in enumerate(instructions):
+        if i.opname in _LOADS and i.argval == name:
+            if not _consumed(instructions, k, 1):
+                return False
+        elif i.opname in _PAIRS and name in i.argval:
+            first, second = i.argval
+            if first == name and not _consumed(instructions, k, 2) or (
+                second == name and not _consumed(instructions, k, 1)
+            ):
+                return False
+        elif i.opname in _STORES or i.opname in ("COPY_FREE_VARS", "MAKE_CELL"):
+            continue
+        elif "FAST" in i.opname or "DEREF" in i.opname or "CLOSURE" in i.opname:
+            named = i.argval if isinstance(i.argval, tuple) else (i.argval,)
+            if name in named:
+                return False
+    return True
