@@ -61,6 +61,14 @@ capture.constant_classes(RemovableHandle, _dtypes.dtype, _dtypes.device)
 capture.ignore_attributes(Leaf, "owner", "strides")
 
 
+def _let_go(token: Any) -> None:
+    if isinstance(token, Leaf) and token.owner() is None:
+        token.grad = None
+
+
+capture.register_leaves(_let_go)
+
+
 class OptimizedModule(Module):
     """A module whose calls are captured: what ``torch.compile(module)`` gives.
 

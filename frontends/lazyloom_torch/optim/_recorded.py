@@ -415,7 +415,10 @@ class RecordedOptimizer(Optimizer):
             last.scalars = [hyper(number) for number in numbers]
             # what is no plain number may change in place
             last.numbers = list(numbers) if all(_is_plain(n) for n in numbers) else ()
-        return self._repeat(batch)
+        done = self._repeat(batch)
+        if not last.numbers:
+            last.scalars = []  # kept, they would be computed for nobody
+        return done
 
     def _repeat(self, batch: Batch) -> bool:
         """Record a batch's last op again, with the numbers of then; False where it was not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from threading import get_ident
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any
 
 from ..evaluate.evaluate import blind, evaluate, held_back
@@ -49,6 +49,7 @@ from .template import (
     Root,
     Template,
     left_behind,
+    let_go,
     settle_all,
     template_of,
 )
@@ -93,8 +94,9 @@ class Recording:
         args, kwargs = self.args, self.kwargs
         if self.fed is not None:
             args, kwargs = self.fed.args, self.fed.kwargs
-            self.fed.begin()
         try:
+            if self.fed is not None:
+                self.fed.begin()
             with self.watch:
                 self.result = self.function(*args, **kwargs)
         finally:
@@ -260,6 +262,7 @@ class Recording:
         leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             gc.collect()
+            let_go(self.start, get_ident())
             leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             raise NotCapturable("a tensor that it makes is kept where that cannot be seen",
@@ -542,6 +545,8 @@ def _compare_argument(before: Argument, now: Argument) -> None:
 def _argument_names(function: Any, count: int) -> list[str]:
     code = getattr(function, "__code__", None)
     names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    if isinstance(function, MethodType):
+        names = names[1:]
     return [names[i] if i < len(names) else f"argument {i}" for i in range(count)]
 
 

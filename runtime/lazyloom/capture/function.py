@@ -189,8 +189,10 @@ class Jitted:
         if recording.not_fed:
             refused += [(place, recording.not_fed) for place in self._wanted.values()]
         for place, why in refused:
-            if self._wanted.pop(place.name, None) is not None:
-                self._constant.add(place.name)
+            if place.name in self._wanted:
+                if recording.fed is None or not recording.fed.structural:
+                    self._constant.add(place.name)
+                    del self._wanted[place.name]
                 self._note(f"{place.label} cannot be fed: {why}", site)
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
+from ..interrupts import Deferred
 from ..tensor.tensor import Tensor
 from ..trace import fed
 from ..trace.scalars import Scalar
@@ -238,6 +239,7 @@ class NumbersOfCall:
     Attributes:
         args, kwargs: what the function is to be called with.
         refused: of places that were wanted and are not fed, why.
+        structural: they are not fed for the values that they have this time.
     """
 
     def __init__(
@@ -251,6 +253,7 @@ class NumbersOfCall:
         self.places: list[Place] = []
         self.refused: list[tuple[Place, str]] = []
         self.made: list[fed.Fed] = []
+        self.structural = False
         self._guards: list[tuple[Any, int, int | None]] = []
         self._cells: list[tuple[Any, Any, Any]] = []
         self._positions: dict[int, Number] = {}
@@ -333,16 +336,18 @@ class NumbersOfCall:
 
     def begin(self) -> None:
         """Put the numbers where they are read."""
-        fed.begin(self.feeding)
-        for cell, _, number in self._cells:
-            cell.cell_contents = number
+        with Deferred(interpreted=True):
+            fed.begin(self.feeding)
+            for cell, _, number in self._cells:
+                cell.cell_contents = number
 
     def end(self) -> None:
         """Put back what was there, unless the call put something else there."""
-        fed.end()
-        for cell, before, number in self._cells:
-            if cell.cell_contents is number:
-                cell.cell_contents = before
+        with Deferred(interpreted=True):
+            fed.end()
+            for cell, before, number in self._cells:
+                if cell.cell_contents is number:
+                    cell.cell_contents = before
 
     def why_not(self) -> str:
         """Why the numbers cannot be fed, "" if they can."""
@@ -364,7 +369,9 @@ class NumbersOfCall:
             if known is None:
                 return None
             if scalar.baked is not None:
-                known.spoil("it is 0, 1 or -1")
+                # another time it may be another
+                self.structural = True
+                known.spoil("it is 0, 1 or -1, which are part of a program")
                 return None
             found = self._positions.get(id(scalar))
             if found is None:
