@@ -188,6 +188,7 @@ with _without_collection():
     from .serialization import load, save  # noqa: E402, F401
 
     _fill(__name__, _namespace.names())
+    nn.modules.module.compiler.append(globals()["compile"])
     ops.namespaces += [globals(), vars(nn.functional)]
 
     for _name, _module in (

@@ -349,7 +349,7 @@ def inner(x, t):
 
 @pytest.mark.parametrize("function", [
     lambda x, t: x * math.sqrt(t), lambda x, t: torch.add(x, x, alpha=t), lambda x, t: x ** t,
-    lambda x, t: x * float("%.1f" % t), lambda x, t: x * len(f"{t}"),
+    lambda x, t: x * float(format(t, ".1f")), lambda x, t: x * len(f"{t}"),
     lambda x, t: x * [t, 1][0], lambda x, t: x * (2 if type(t) is float else 3),
     lambda x, t: x * round(t, 1), lambda x, t: x if t == 0.1 else -x,
     lambda x, t: x * sum((t, t)), lambda x, t: x * int(t * 10), lambda x, t: x * max(t, 0.3),

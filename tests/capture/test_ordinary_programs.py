@@ -326,7 +326,8 @@ def parts_of_a_result(capture):
 
 @program()
 def views_of_arguments(capture):
-    run = capture(lambda x: (x.reshape(-1), x.T, x[1:, 2], x.detach(), x[:, None].expand(-1, 2, -1)))
+    run = capture(lambda x: (
+        x.reshape(-1), x.T, x[1:, 2], x.detach(), x[:, None].expand(-1, 2, -1)))
     found = []
     for x, _ in data():
         y = run(x)

@@ -228,9 +228,15 @@ class Captured:
         return Prepared(tensors, values, numbers)
 
     def _alone(self, slots: list[Any], given: list[Tensor]) -> bool:
-        """Whether the tensors in places share no memory with arguments and each other."""
+        """Whether the tensors in places are no others that are known, and share no memory."""
         held: dict[Storage, Tensor] = {}
+        fixed = self.guards.identities
         for t in slots:
+            if id(t) in fixed:
+                return False
+            for x in given:
+                if x is t:
+                    return False
             shared = t.shared
             if shared is not None and held.setdefault(shared, t) is not t:
                 return False
@@ -239,9 +245,8 @@ class Captured:
         for t in given:
             if t.shared is not None and t.shared in held:
                 return False
-        for fixed in self.guards.tensors:
-            own = held.get(fixed.tensor.shared) if fixed.tensor.shared is not None else None
-            if own is not None and own.alias_of is not fixed.tensor:
+        for known in self.guards.tensors:
+            if known.tensor.shared is not None and known.tensor.shared in held:
                 return False
         return True
 

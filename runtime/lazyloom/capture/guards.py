@@ -607,11 +607,12 @@ class TensorIs:
 class Guards:
     """All checks of the state that is the same objects at every call."""
 
-    __slots__ = ("checks", "tensors", "groups")
+    __slots__ = ("checks", "tensors", "groups", "identities")
 
     def __init__(self, checks: list[Check], tensors: list[TensorIs]) -> None:
         self.checks: Final[list[Check]] = checks
         self.tensors: Final[list[TensorIs]] = tensors
+        self.identities: Final[set[int]] = {id(t.tensor) for t in tensors}
         #: which tensors share storage
         self.groups: list[int] = pattern(tensors)
 

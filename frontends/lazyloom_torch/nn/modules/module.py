@@ -12,7 +12,6 @@ from lazyloom.frontend import storage_of
 from ... import _absent, _dtypes
 from ..._errors import how_to_convert
 from ..._grad_mode import no_grad
-from ..._settings import compile
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, forget_gradients, is_lazy
 from . import _hooks
@@ -36,6 +35,10 @@ _TABLES = (
     "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
     "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+
+
+#: ``torch.compile``, which needs modules
+compiler: list[Callable[..., Any]] = []
 
 
 def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803 - programs call it, so named
@@ -461,7 +464,7 @@ class Module(Hooked, Stateful):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Capture the calls of this module, in place: see :func:`torch.compile`, which has the
         same arguments. Copies and pickles are not compiled."""
-        self.__dict__["_compiled_call_impl"] = compile(self._call_impl, *args, **kwargs)
+        self.__dict__["_compiled_call_impl"] = compiler[0](self._call_impl, *args, **kwargs)
         self.__dict__["_hooked"] = True
 
     def __getstate__(self) -> dict[str, Any]:
