@@ -8,7 +8,7 @@ from threading import get_ident
 from types import CodeType, MethodType
 from typing import Any
 
-from ..evaluate.evaluate import blind, evaluate, held_back
+from ..evaluate.evaluate import blind, evaluate, held_back, reads_of
 from ..tensor.tensor import Tensor
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
@@ -102,6 +102,7 @@ class Recording:
         finally:
             held_back.discard(me)
             blind.discard(me)
+            reads_of.pop(me, None)
             if self.fed is not None:
                 self.fed.end()
         return self.result

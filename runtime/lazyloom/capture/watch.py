@@ -8,9 +8,10 @@ import operator
 import os
 import sys
 import types
+from threading import get_ident
 from typing import Any, Final
 
-from ..counters import counters
+from ..evaluate.evaluate import reads_of
 from ..trace.source import Site
 from .state import LIBRARIES, Code, is_library
 
@@ -92,7 +93,8 @@ class Watch:
         self.code = Code()
         self.impure: tuple[str, Site] | None = None
         self.read: Site | None = None
-        self._reads = counters["reads"]
+        self._thread = get_ident()
+        self._reads = reads_of.get(self._thread, 0)
         self._before: Any = None
         self._user: Site | None = None
 
@@ -105,7 +107,7 @@ class Watch:
         self._look(None)
 
     def _look(self, frame: types.FrameType | None) -> None:
-        if self.read is None and counters["reads"] != self._reads:
+        if self.read is None and reads_of.get(self._thread, 0) != self._reads:
             while frame is not None and is_library(frame.f_code.co_filename):
                 frame = frame.f_back
             self.read = self._user if frame is None else Site(frame.f_code, frame.f_lasti)

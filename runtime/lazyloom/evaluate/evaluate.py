@@ -43,6 +43,8 @@ from . import checks, collect, known_traces
 
 #: threads that record a call to be captured: what they ask to be handed over waits for its end
 held_back: Final[set[int]] = set()
+#: how many values each of them has read
+reads_of: Final[dict[int, int]] = {}
 #: threads that record for data to come: what is known of data on the host is not asked
 blind: Final[set[int]] = set()
 
@@ -486,6 +488,10 @@ def _read(value: Value, reason: str, what: int) -> Any:
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
             site=str(site))
     buffer = materialize(value, reason, site)
+    if held_back:
+        me = get_ident()
+        if me in held_back:
+            reads_of[me] = reads_of.get(me, 0) + 1
     host = buffer.host
     if what == NOTHING:
         if host is not None:
