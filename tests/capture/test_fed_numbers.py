@@ -394,6 +394,20 @@ def test_other_types_of_numbers():
             assert found.dtype is expected.dtype and found.tolist() == expected.tolist()
 
 
+def test_numbers_of_numpy_decide_dtypes():
+    run = lazyloom.jit(lambda x, t: x * t)
+    x = np.ones(2, dtype=np.float32)
+    for t in (0.5, 0.25, 0.75, 1.5, numpy.float64(0.375), 2.5, numpy.float64(0.625)):
+        found, expected = run(x, t), x * t
+        assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+    assert run.explain().runs > 0
+    scale = 0.5
+    closed = lazyloom.jit(lambda x: x * scale)
+    for t in (0.5, 0.25, 0.75, 1.5, numpy.float64(0.375), 2.5):
+        scale = t
+        assert closed(x).dtype == (x * t).dtype
+
+
 def test_numbers_by_name_and_of_methods():
     class Holder:
         def step(self, x, t, *, by=1.0):

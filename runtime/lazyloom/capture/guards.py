@@ -83,9 +83,12 @@ class Replaced:
         return f"a tensor of type {self.type.text}"
 
 
-def is_number(x: Any) -> bool:
-    """Whether it is a number that calls can be fed: a float of Python, or of NumPy as wide."""
-    return type(x) is float or type(x) is np.float64
+def is_number(x: Any, wide: bool = False) -> bool:
+    """Whether it is a number that calls can be fed: a float of Python.
+
+    Where it is known to be made one of these (``wide``), NumPy's of 64 bits is, too.
+    """
+    return type(x) is float or wide and type(x) is np.float64
 
 
 @final
@@ -95,22 +98,24 @@ class AnyNumber:
     Attributes:
         value: the number or tuple that was there.
         indices: the places of the numbers in the tuple.
+        wide: whether NumPy's numbers are meant, too.
     """
 
-    __slots__ = ("value", "indices")
+    __slots__ = ("value", "indices", "wide")
 
-    def __init__(self, value: Any, indices: frozenset[int]) -> None:
+    def __init__(self, value: Any, indices: frozenset[int], wide: bool) -> None:
         self.value: Final[Any] = value
         self.indices: Final[frozenset[int]] = indices
+        self.wide: Final[bool] = wide
 
     def fits(self, found: Any) -> bool:
         value = self.value
         if not self.indices:
-            return is_number(found)
+            return is_number(found, self.wide)
         if type(found) is not tuple or len(found) != len(value):
             return False
         for k, x in enumerate(found):
-            if not (is_number(x) if k in self.indices else same(x, value[k])):
+            if not (is_number(x, self.wide) if k in self.indices else same(x, value[k])):
                 return False
         return True
 

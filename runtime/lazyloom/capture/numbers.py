@@ -50,7 +50,10 @@ class Readers:
             return f"{type(owner).__qualname__} is a class of the program"
         if any(callable(x) and name.startswith("_") for name, x in vars(owner).items()):
             return "it has methods of its own"
-        if code.dynamic or self.attribute in code.names:
+        if code.dynamic or self.attribute in code.names or any(
+            isinstance(names, tuple) and self.attribute in names
+            for seen in code.seen for names in seen.co_consts
+        ):
             return f"the program reads {self.attribute}"
         for other in code.library - self.codes:
             if self.attribute in other.co_names:
@@ -164,12 +167,12 @@ def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[Place]:
                 was = was.value
             if same(now, was):
                 continue
-            if is_number(now) and is_number(was):
+            if is_number(now, True) and is_number(was, True):
                 found.append(GroupPlace(owner, readers, check.items, key, None))
             elif type(now) is tuple and type(was) is tuple and len(now) == len(was):
                 found += [GroupPlace(owner, readers, check.items, key, k)
                           for k, (a, b) in enumerate(zip(was, now))
-                          if is_number(a) and is_number(b) and not same(b, a)]
+                          if is_number(a, True) and is_number(b, True) and not same(b, a)]
     return found
 
 
@@ -277,10 +280,10 @@ class NumbersOfCall:
             return
         held = place.items[place.key]
         if place.index is None:
-            if not is_number(held):
+            if not is_number(held, True):
                 return
         elif type(held) is not tuple or place.index >= len(held) or (
-            not is_number(held[place.index])
+            not is_number(held[place.index], True)
         ):
             return
         why = place.readers.why_others(place.owner, self._before, self._code)
@@ -391,9 +394,10 @@ class NumbersOfCall:
                 held[2].add(index)
         for guard, at, parts in indices.values():
             if isinstance(guard, Argument):
-                guard.value = AnyNumber(guard.value, frozenset())
+                guard.value = AnyNumber(guard.value, frozenset(), False)
             else:
-                guard.values[at] = AnyNumber(guard.values[at], frozenset(parts))
+                guard.values[at] = AnyNumber(
+                    guard.values[at], frozenset(parts), not isinstance(guard, Cell))
         found = Numbers(self.places, self.feeding)
         found.made = self.made
         return found
