@@ -50,6 +50,7 @@ from .tensor.views import (
     index_key,
 )
 from .trace.fed import fed_items as fed_items
+from .trace.fed import number_of as number_of
 from .trace.graph import Value, token_of, trace
 from .trace.mapping import loop_steps
 from .trace.recording import record_spec
@@ -307,7 +308,7 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "loop_steps", "operators_of", "read_apart", "read_parts", "read_through", "reread",
+    "index_key", "loop_steps", "number_of", "operators_of", "read_apart", "read_parts", "read_through", "reread",
     "same_objects", "same_storage", "same_view", "set_operators", "share_view", "steps_between",
     "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import fractions
 import math
 
 import numpy
@@ -333,6 +335,24 @@ def test_arguments_in_arithmetic_are_fed(function):
     assert "cannot be fed" not in str(explanation)
 
 
+class Scale:
+    def __init__(self, power):
+        self.power = power
+
+    def __mul__(self, t):
+        return math.exp(t * self.power)
+
+    __sub__ = __lt__ = __mul__
+
+
+class Marked(torch.Tensor):
+    def __mul__(self, t):
+        return super().__mul__(math.exp(t))
+
+
+SCALE = Scale(0.5)
+
+
 def rebound(x, t):
     t = t * 2
     return x * t
@@ -354,6 +374,11 @@ def inner(x, t):
     lambda x, t: x * round(t, 1), lambda x, t: x if t == 0.1 else -x,
     lambda x, t: x * sum((t, t)), lambda x, t: x * int(t * 10), lambda x, t: x * max(t, 0.3),
     lambda x, *t: x * math.exp(t[0]), rebound, kept_number, inner, in_place,
+    lambda x, t: x * (SCALE * t), lambda x, t: x * (SCALE - t), lambda x, t: x * (SCALE < t),
+    lambda x, t: x * (1j * t).imag, lambda x, t: x * abs(1j * t - 2j),
+    lambda x, t: x * (datetime.timedelta(1) * t).total_seconds(),
+    lambda x, t: x * float(fractions.Fraction(1, 3) * t),
+    lambda x, t: x.as_subclass(Marked) * t,
     lambda x, t: x * numpy.float64(t), lambda x, t: x * (numpy.float64(2) * t)], ids=str)
 def test_arguments_that_are_more_than_operands_are_constants(function):
     explanation = both(calls(function, RATES))

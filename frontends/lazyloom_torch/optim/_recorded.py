@@ -17,7 +17,14 @@ from typing import Any
 import lazyloom
 from lazyloom import Scalar
 from lazyloom.dtypes import DType, float64
-from lazyloom.frontend import Update, fed_items, following, same_objects, storage_of
+from lazyloom.frontend import (
+    Update,
+    fed_items,
+    following,
+    number_of,
+    same_objects,
+    storage_of,
+)
 
 from .. import _dtypes
 from .._core import cast, record, spec
@@ -32,8 +39,7 @@ def hyper(number: Any) -> Any:
     if isinstance(number, Tensor):
         value = cast(number._operand(), float64)
         return value if not value.shape else record("reshape", [value], {"shape": ()})
-    # a float may be one that notes what it is used for
-    return Scalar(number if isinstance(number, float) else float(number), float64, bake=False)
+    return Scalar(number_of(number), float64, bake=False)
 
 
 def check(name: str, value: Any, valid: Any) -> None:

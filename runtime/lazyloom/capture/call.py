@@ -339,7 +339,7 @@ class Recording:
     ) -> Template:
         given = self.fed
         if given is not None and given.places:
-            self.not_fed = given.why_not()
+            self.not_fed = given.why_not(self.watch.operators)
             if not self.not_fed:
                 template = template_of(roots, self.start, sources, draws, kept,
                                        given.number_of(len(self.generators)))  # fmt: skip

@@ -8,10 +8,13 @@ at in ways that no method sees.
 
 from __future__ import annotations
 
-import dis
 import functools
+import opcode
 from types import CodeType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import dis
 
 #: operators that call methods of their operands, by their symbols
 _OPERATORS: Final = frozenset({"+", "-", "*", "/", "+=", "-=", "*=", "/="})
@@ -36,6 +39,8 @@ _STORES: Final = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_
 
 @functools.lru_cache(256)
 def _instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+    import dis  # slow to import, and for this alone
+
     found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     return found, {i.offset: k for k, i in enumerate(found)}
 
@@ -50,7 +55,8 @@ def _consumed(instructions: list[dis.Instruction], k: int, depth: int) -> bool:
             return i.argrepr in _COMPARISONS
         if name == "UNARY_NEGATIVE" and depth == 1:
             return True
-        effect = dis.stack_effect(i.opcode, i.arg if i.opcode >= dis.HAVE_ARGUMENT else None)
+        effect = opcode.stack_effect(
+            i.opcode, i.arg if i.opcode >= opcode.HAVE_ARGUMENT else None)
         if name in _ATTRIBUTES and depth < 2 or name in _TAKES and depth + effect < 2:
             return False
         if name not in _PUSHES and name not in _TAKES and name not in _ATTRIBUTES:

@@ -352,8 +352,13 @@ class NumbersOfCall:
                 if cell.cell_contents is number:
                     cell.cell_contents = before
 
-    def why_not(self) -> str:
-        """Why the numbers cannot be fed, "" if they can."""
+    def why_not(self, operators: bool) -> str:
+        """Why the numbers cannot be fed, "" if they can.
+
+        ``operators`` says that operators of the program's own classes ran, which may have seen one.
+        """
+        if operators and self.feeding.seen:
+            return "an operator of a class of the program's is called"
         if self.feeding.spoiled:
             return self.feeding.spoiled
         for place in self.places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import opcode
 import operator
 import os
 import sys
@@ -85,6 +86,7 @@ class Watch:
     Attributes:
         code: the user's code that ran.
         impure: the first call of a function in C that may do or read anything, as (what, site).
+        operators: whether an operator of the program's own classes ran.
         read: where a value was first read, or None.
         frames: code of functions that were made outside, with variables of their closures.
     """
@@ -93,6 +95,7 @@ class Watch:
         self.code = Code()
         self.impure: tuple[str, Site] | None = None
         self.read: Site | None = None
+        self.operators = False
         self._thread = get_ident()
         self._reads = reads_of.get(self._thread, 0)
         self._before: Any = None
@@ -117,6 +120,8 @@ class Watch:
         if event == "call":
             if not _of_library(frame):
                 self.code.add(code, frame.f_globals)
+                if not self.operators and _by_operator(frame.f_back):
+                    self.operators = True
                 if code.co_flags & 0x2A0 and self.impure is None and (
                     code.co_name != "<genexpr>" and not _contextlib(frame)
                 ):
@@ -142,6 +147,16 @@ class Watch:
                     Site(code, frame.f_lasti))
             return
         self._look(frame)
+
+
+def _by_operator(frame: types.FrameType | None) -> bool:
+    """Whether a frame is in the middle of an operator, which calls a method of an operand."""
+    if frame is None or frame.f_lasti < 0:
+        return False
+    return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATORS
+
+
+_OPERATORS: Final = frozenset({"BINARY_OP", "COMPARE_OP", "UNARY_NEGATIVE"})
 
 
 @functools.cache

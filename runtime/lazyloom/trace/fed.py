@@ -1,10 +1,10 @@
 """Numbers of the host that a captured call is fed anew at each call, and what is done with them.
 
-While such a call is recorded, each number that may change is a :class:`Fed`: a float that notes
-what is done with it. Arithmetic with other numbers gives numbers that are worked out again from
-the new ones, comparisons are conditions that have to come out alike, and as a run-time parameter
-of an operation it is replaced by the new one. Whatever else is done with it spoils it: it is then
-a constant of the call.
+While such a call is recorded, each number that may change is a :class:`Fed`, which notes what is
+done with it. Arithmetic with other numbers gives numbers that are worked out again from the new
+ones, comparisons are conditions that have to come out alike, and as a run-time parameter of an
+operation it is replaced by the new one. Whatever else is done with it spoils it: it is then a
+constant of the call.
 """
 
 from __future__ import annotations
@@ -90,8 +90,11 @@ def fed_items(mappings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found if changed else mappings
 
 
-class Fed(float):
-    """A number that notes what is done with it."""
+class Fed:
+    """A number that notes what is done with it.
+
+    No float, so that operators of classes in C (complex numbers, time spans) leave it to its own.
+    """
 
     __slots__ = ("feeding", "derive", "plain", "bakes")
     #: NumPy's scalars and arrays leave operators to it
@@ -123,7 +126,7 @@ class Fed(float):
 
 def fed(value: float, feeding: Feeding, derive: Derive) -> Fed:
     """A number of a call that is fed it, worked out from the numbers that are fed."""
-    made = Fed(value)
+    made = Fed()
     made.feeding, made.derive, made.bakes = feeding, derive, False
     made.plain = float.__mul__(value, 1.0)
     return made
@@ -132,6 +135,11 @@ def fed(value: float, feeding: Feeding, derive: Derive) -> Fed:
 def source(value: float, feeding: Feeding, number: int) -> Fed:
     """The number of a call that is fed at that place among all that are."""
     return fed(value, feeding, lambda values: values[number])
+
+
+def number_of(x: Any) -> Any:
+    """A number that may be a fed one, for a :class:`Scalar`: any other as a float."""
+    return x if type(x) is Fed else float(x)
 
 
 def plain(x: Any) -> Any:

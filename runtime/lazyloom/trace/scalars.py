@@ -24,9 +24,8 @@ class Scalar:
 
     __slots__ = ("number", "type", "baked")
 
-    def __init__(
-        self, number: bool | int | float | complex, dtype: DType, *, bake: bool = True
-    ) -> None:
+    def __init__(self, number: Any, dtype: DType, *, bake: bool = True) -> None:
+        # a bool, int, float or complex, or a number that is fed (trace/fed.py)
         self.type: Final[TensorType] = scalar_type(dtype)
         kind = type(number)
         #: ``bake=False`` keeps even 0, 1 and -1 out of the structure (indices in a loop)
