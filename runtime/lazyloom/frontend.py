@@ -308,7 +308,8 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "loop_steps", "number_of", "operators_of", "read_apart", "read_parts", "read_through", "reread",
-    "same_objects", "same_storage", "same_view", "set_operators", "share_view", "steps_between",
-    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
+    "index_key", "loop_steps", "number_of", "operators_of", "read_apart", "read_parts",
+    "read_through", "reread", "same_objects", "same_storage", "same_view", "set_operators",
+    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
+    "view_of_storage", "view_of_type", "write",
 ]  # fmt: skip
