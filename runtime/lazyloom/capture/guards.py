@@ -32,11 +32,11 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values are one: an object, or immutable ones equal in type and bits."""
     if a is b:
         return True
-    if isinstance(b, (Replaced, AnyNumber)):
+    if isinstance(b, Replaced):
         return b.fits(a)
     kind = type(a)
     if kind is not type(b):
-        return False
+        return isinstance(b, AnyNumber) and b.fits(a)
     if kind is float:
         return struct.pack("<d", a) == struct.pack("<d", b)
     if kind is complex:
