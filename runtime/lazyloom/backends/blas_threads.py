@@ -65,6 +65,16 @@ class _Library:
 _library: Final = _Library()
 
 
+def several() -> bool:
+    """Whether NumPy's products may use several threads."""
+    with _lock:
+        if not _library.looked:
+            _library.look()
+        if _library.get is None:
+            return False
+        return int(_library.get()) > 1 or _library.before > 1 and _library.holders > 0
+
+
 class Threads(enum.Enum):
     """How many threads the products of a run use.
 

@@ -23,9 +23,9 @@ from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
 from . import background, programs
-from .blas_threads import LONG, SHORT, Threads
+from .blas_threads import LONG, SHORT, Threads, several
 from .selection import backend
-from .trials import Trial
+from .trials import THREADS, WHOLE, Trial
 
 #: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
 PER_OP: Final = 2e-6
@@ -62,6 +62,8 @@ STEADY_SECONDS: Final = 60.0
 SLOWER = 1.25
 NEAR = 0.4
 FAR = 2.0
+#: estimated seconds of a program's products from which several threads may be worth it for them
+WORTH_THREADS: Final = 5e-5
 #: and is compared again after so many runs, and twice as many each time
 AGAIN = 100
 
@@ -168,7 +170,7 @@ def tried(entry: memory.Entry, seconds: float) -> None:
     if ratio > SLOWER * (FAR if close else 1.0):
         demote(entry)
     elif close and ratio >= SLOWER * NEAR:
-        entry.trial = Trial()
+        try_forms(entry)
 
 
 def demote(entry: memory.Entry) -> None:
@@ -180,30 +182,35 @@ def demote(entry: memory.Entry) -> None:
     entry.dispatches = []
 
 
-def next_in_pieces(entry: memory.Entry, plan: Plan) -> bool:
-    """Whether the next run of an entry that is on trial is in pieces."""
+def try_forms(entry: memory.Entry) -> None:
+    """Find out by turns in which form an entry's program is quicker."""
+    work = entry.work
+    threads = work is not None and SHORT <= work[1] < LONG and work[2] >= WORTH_THREADS and (
+        several())
+    entry.trial = Trial(3 if threads else 2)
+
+
+def next_form(entry: memory.Entry, plan: Plan) -> int:
+    """In which form the next run of an entry that is on trial is."""
     trial: Trial = entry.trial
-    pieces = trial.next(plan)
+    form = trial.next(plan)
     if not trial.done():
-        return pieces
+        return form
     entry.trial = None
-    if trial.whole_is_slower():
+    best = trial.best()
+    if best == WHOLE:
+        entry.calm = AGAIN << min(entry.accepted, 20)
+        entry.accepted += 1
+    else:
         demote(entry)
-        return True
-    entry.calm = AGAIN << min(entry.accepted, 20)
-    entry.accepted += 1
-    return False
-
-
-def try_again(entry: memory.Entry) -> None:
-    """Begin another trial of a program that won the last one narrowly."""
-    entry.trial = Trial()
+        entry.threaded = best == THREADS
+    return best
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:
     """How many threads the products of matrices in a run of pieces are worth."""
     longest = estimated(entry, plan)[1]
-    if longest < SHORT:
+    if longest < SHORT or entry.threaded:
         return Threads.AS_THEY_ARE
     return Threads.ONE if longest < LONG else Threads.SEVERAL
 

@@ -45,16 +45,20 @@ def run(plan: Plan, donate: bool) -> None:
 
 def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
     """Whether the plan was to run in pieces for the sake of a trial, and has."""
-    from . import forms
+    from . import forms, trials
 
     if entry.calm:
         entry.calm -= 1
         if entry.calm == 0:
-            forms.try_again(entry)
+            forms.try_forms(entry)
         return False
-    if settings.reproducible() or not forms.next_in_pieces(entry, plan):
+    if settings.reproducible():
         return False
-    _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))
+    form = forms.next_form(entry, plan)
+    if form == trials.WHOLE:
+        return False
+    threads = Threads.AS_THEY_ARE if form == trials.THREADS else forms.threads_for(entry, plan)
+    _run_in_pieces(entry, plan, donate, started, threads)
     return True
 
 

@@ -16,6 +16,11 @@ from ..interrupts import reraise_from_handler
 from ..program.plan import Plan
 from .selection import backend
 
+#: the forms: as a whole; in pieces, products in one thread; and in as many as NumPy's take, which
+#: is quicker where the machine has nothing else to do, and slower where it has
+WHOLE: Final = 0
+PIECES: Final = 1
+THREADS: Final = 2
 #: runs of a turn, of which the first ones are not timed: their operands have to change places
 RUNS: Final = 10
 WARM: Final = 2
@@ -26,44 +31,44 @@ clock = time.perf_counter
 
 
 class Trial:
-    """Turns of a program as a whole and in pieces.
+    """Turns of a program in ``forms`` forms.
 
     Threads that run the program at once share its turns.
     """
 
-    __slots__ = ("pieces", "count", "started", "turns", "seconds")
+    __slots__ = ("form", "count", "started", "turns", "seconds")
 
-    def __init__(self) -> None:
-        self.pieces = False
+    def __init__(self, forms: int) -> None:
+        self.form = WHOLE
         self.count = 0
         self.started = -1.0
         self.turns = 0
-        #: of a run as a whole, and in pieces
-        self.seconds = [math.inf, math.inf]
+        #: of a run in each form
+        self.seconds = [math.inf] * forms
 
-    def next(self, plan: Plan) -> bool:
-        """Whether the next run, of this plan, is in pieces."""
+    def next(self, plan: Plan) -> int:
+        """The form of the next run, of this plan."""
         if self.count >= RUNS:
             _wait(plan)
-            form = int(self.pieces)
             seconds = (clock() - self.started) / (RUNS - WARM)
-            self.seconds[form] = min(self.seconds[form], seconds)
+            self.seconds[self.form] = min(self.seconds[self.form], seconds)
             self.turns += 1
-            self.pieces = not self.pieces
+            self.form = self.turns % len(self.seconds)
             self.count = 0
             self.started = -1.0
         elif self.count >= WARM and self.started < 0:
             _wait(plan)
             self.started = clock()
         self.count += 1
-        return self.pieces
+        return self.form
 
     def done(self) -> bool:
         """Whether each form has had its turns."""
-        return self.turns >= 2 * TURNS
+        return self.turns >= TURNS * len(self.seconds)
 
-    def whole_is_slower(self) -> bool:
-        return self.seconds[0] > self.seconds[1]
+    def best(self) -> int:
+        """The quickest form."""
+        return self.seconds.index(min(self.seconds))
 
 
 def _wait(plan: Plan) -> None:

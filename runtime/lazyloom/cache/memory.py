@@ -112,6 +112,7 @@ class Entry:
         demotions: how often it was.
         trial: finds out by turns in which form the loop around it goes round more quickly, a
             :class:`~lazyloom.backends.trials.Trial`, or None.
+        threaded: products in its pieces use as many threads as NumPy's do, which was quicker.
         accepted, calm: how often that was as a whole, and after how many runs it is tried again.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
@@ -123,7 +124,8 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "trial", "accepted", "calm", "searched", "member", "unpadded", "choice")
+                 "trial", "threaded", "accepted", "calm", "searched", "member", "unpadded",
+                 "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -151,6 +153,7 @@ class Entry:
         self.stays = False
         self.demotions = 0
         self.trial: Any = None
+        self.threaded = False
         self.accepted = 0
         self.calm = 0
         self.searched = False
