@@ -64,7 +64,7 @@ NEAR = 0.4
 FAR = 2.0
 #: estimated seconds of a program's products from which several threads may be worth it for them
 WORTH_THREADS: Final = 5e-5
-#: and is compared again after so many runs, and twice as many each time
+#: and is compared again after so many runs, and four times as many each time
 AGAIN = 100
 
 
@@ -151,7 +151,7 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN << max(0, entry.demotions - 1):
+    if entry.stays and entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), 10):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
         entry.try_again()
@@ -199,7 +199,7 @@ def next_form(entry: memory.Entry, plan: Plan) -> int:
     entry.trial = None
     best = trial.best()
     if best == WHOLE:
-        entry.calm = AGAIN << min(entry.accepted, 20)
+        entry.calm = AGAIN << 2 * min(entry.accepted, 10)
         entry.accepted += 1
     else:
         demote(entry)
