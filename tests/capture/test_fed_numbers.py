@@ -328,7 +328,7 @@ def in_place(x, t):
 @pytest.mark.parametrize("function", [
     lambda x, t: x * t, lambda x, t: t * x, lambda x, t: t - x, lambda x, t: x / t,
     lambda x, t: t / (x + 3), branching, looping, nested_expression,
-    lambda x, t: torch.where(x < t, x, -x), lambda x, t=1.0: x + t], ids=str)
+    lambda x, t: torch.where(x < t, x, -x), lambda x, t=1.0: x + t])
 def test_arguments_in_arithmetic_are_fed(function):
     explanation = both(calls(function, RATES))
     assert explanation.captures <= 3 and explanation.runs >= CALLS - 4, explanation
@@ -379,7 +379,7 @@ def inner(x, t):
     lambda x, t: x * (datetime.timedelta(1) * t).total_seconds(),
     lambda x, t: x * float(fractions.Fraction(1, 3) * t),
     lambda x, t: x.as_subclass(Marked) * t,
-    lambda x, t: x * numpy.float64(t), lambda x, t: x * (numpy.float64(2) * t)], ids=str)
+    lambda x, t: x * numpy.float64(t), lambda x, t: x * (numpy.float64(2) * t)])
 def test_arguments_that_are_more_than_operands_are_constants(function):
     explanation = both(calls(function, RATES))
     assert explanation.runs == 0, explanation
