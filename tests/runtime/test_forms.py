@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms, run, trials
-from lazyloom.backends.blas_threads import Threads
+from lazyloom.backends import background, forms, pieces, trials
+from lazyloom.backends.blas_threads import Threads, using
 from lazyloom.backends.selection import backend
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
@@ -365,7 +365,12 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
     monkeypatch.setattr(forms, "NEAR", 0.0)
     monkeypatch.setattr(forms, "FAR", math.inf)
     monkeypatch.setattr(forms, "several", lambda: True)
-    monkeypatch.setattr(run, "_run_in_pieces", _noting(used, run._run_in_pieces))
+
+    def noting(threads: Threads) -> Any:
+        used.append(threads)
+        return using(threads)
+
+    monkeypatch.setattr(pieces, "using", noting)
     now = 0.0
     monkeypatch.setattr(trials, "clock", lambda: now)
     x = np.random.default_rng(0).uniform(0.5, 1.0, (96, 96)).astype(np.float32)
@@ -381,14 +386,6 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
         np.testing.assert_allclose(product().read(), wanted, rtol=1e-4, atol=1e-4)
         now += seconds[used[0] if used else "whole"]
     assert used == [Threads.AS_THEY_ARE]
-
-
-def _noting(used: list[Threads], function: Any) -> Any:
-    def noting(entry: Any, plan: Any, donate: bool, started: float, threads: Threads) -> None:
-        used.append(threads)
-        function(entry, plan, donate, started, threads)
-
-    return noting
 
 
 def test_a_run_that_fails_on_trial_fails_where_it_is_read(

@@ -92,8 +92,8 @@ def gradients(
             tape was freed.
     """
     if retain_graph and inspect is None and not (create_graph or observers or stop or tokens):
-        check_values("outputs", outputs)
         check_values("inputs", inputs)
+        check_values("outputs", outputs)
         given, _ = cotangents_of(outputs, inputs, cotangents, False, True)
         for i, found in enumerate(given):
             if found is None and not allow_unused:
