@@ -62,6 +62,9 @@ STEADY_SECONDS: Final = 60.0
 SLOWER = 1.25
 NEAR = 0.4
 FAR = 2.0
+#: seconds of a run in pieces up to which that is found out: beside longer ones what it rests on is
+#: little, and turns in the slower form would take long
+BRIEF = 0.003
 #: estimated seconds of a program's products from which several threads may be worth it for them
 WORTH_THREADS: Final = 5e-5
 #: and is compared again after so many runs, and four times as many each time
@@ -165,8 +168,9 @@ def tried(entry: memory.Entry, seconds: float) -> None:
     if entry.trials:
         return
     # the quickest: where it is not waited for, no thread has to be woken for it
-    ratio = min(entry.tried[1:]) / max(min(entry.recent), 1e-9)
-    close = entry.structure.padding is None
+    before = max(min(entry.recent), 1e-9)
+    ratio = min(entry.tried[1:]) / before
+    close = entry.structure.padding is None and before < BRIEF
     if ratio > SLOWER * (FAR if close else 1.0):
         demote(entry)
     elif close and ratio >= SLOWER * NEAR:
