@@ -19,10 +19,11 @@ from setuptools.command.build_ext import build_ext
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/known_passes", "autodiff/reverse",
-    "backends/data", "backends/forms", "backends/known_steps", "backends/launch", "backends/once",
-    "backends/pieces", "backends/run", "backends/selection", "batching/replay", "cache/memory",
-    "capture/arguments", "capture/captured", "capture/guards", "capture/outputs", "capture/recipe",
-    "capture/template",
+    "backends/blas_threads", "backends/data", "backends/forms", "backends/known_steps",
+    "backends/launch", "backends/once", "backends/pieces", "backends/run", "backends/selection",
+    "batching/replay", "cache/memory",
+    "capture/arguments", "capture/captured", "capture/environment", "capture/guards",
+    "capture/outputs", "capture/recipe", "capture/template", "capture/tensor_checks",
     "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
     "evaluate/known_traces", "evaluate/overwritten",
     "frontend", "hooks", "interrupts", "ops/spec", "program/donation", "program/evaluations",
@@ -120,6 +121,7 @@ def native_extensions() -> list[Any]:
         return found
     found.append(Extension(
         NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
+        depends=[f"runtime/lazyloom/_native_{part}.h" for part in ("calls", "guards")],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib

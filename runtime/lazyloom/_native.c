@@ -9,7 +9,9 @@
 
    which returns 0, or 1 where there was no memory. Arrays it is given lie in memory row by row.
 
-   copied(array, dtype) is a copy, row by row, whose memory begins at a multiple of 64 bytes. */
+   copied(array, dtype) is a copy, row by row, whose memory begins at a multiple of 64 bytes.
+
+   run_calls() is in _native_calls.h, changed() in _native_guards.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -475,9 +477,16 @@ static PyObject *copied(PyObject *Py_UNUSED(self), PyObject *const *given, Py_ss
     return made;
 }
 
+#include "_native_calls.h"
+#include "_native_guards.h"
+
 static PyMethodDef methods[] = {
+    {"changed", (PyCFunction)(void (*)(void))changed, METH_FASTCALL,
+     "The number of the first check, from one on, that what it looked at may not pass; or -1."},
     {"copied", (PyCFunction)(void (*)(void))copied, METH_FASTCALL,
      "A copy of an array with a dtype, row by row, whose memory begins at a multiple of 64 bytes."},
+    {"run_calls", (PyCFunction)(void (*)(void))run_calls, METH_FASTCALL,
+     "Make the calls of kernels that were written down; the results."},
     {"level", level, METH_NOARGS,
      "The level of x86-64's instructions that this processor has, 1 to 4; 0 on others."},
     {NULL},

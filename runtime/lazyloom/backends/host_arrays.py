@@ -10,15 +10,15 @@ as held by nobody else.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import sys
-from collections.abc import Callable
 from sys import getrefcount
 from types import FunctionType
 from typing import Any, Final
 from weakref import getweakrefcount
 
 import numpy as np
+
+from ..extension import in_c
 
 #: what the memory of an array begins at a multiple of, for XLA to use it in place
 ALIGNMENT: Final = 64
@@ -38,18 +38,9 @@ def _copied(array: Any, dtype: Any) -> Any:
     return made
 
 
-def _extension() -> Callable[[Any, Any], Any]:
-    """The function in C that makes copies, or the one above where that was not compiled."""
-    try:
-        found: Callable[[Any, Any], Any] = importlib.import_module("lazyloom._native").copied
-    except (ImportError, AttributeError):
-        return _copied
-    return found
-
-
 #: ``copied(array, dtype)``: a copy of a NumPy array with a dtype, row by row, that a device of the
 #: host uses in place
-copied: Final = _extension()
+copied: Final = in_c("copied", _copied)
 
 
 def _references(held: Any) -> int:

@@ -8,7 +8,6 @@ kernel itself runs. A call costs 0.2 us, whatever the number of the op's steps.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
 import os
 import struct
@@ -17,18 +16,8 @@ from typing import Any, Final
 
 from .. import settings
 from ..counters import counters
+from ..extension import NATIVE
 from . import fingerprint, shipped
-
-
-def _extension() -> Any:
-    """What calls them; None where it was not compiled."""
-    try:
-        return importlib.import_module("lazyloom._native")
-    except ImportError:
-        return None
-
-
-_native: Final = _extension()
 
 #: the file's name in the package's folder
 NAME: Final = "kernels.so"
@@ -53,7 +42,7 @@ def path() -> str:
 
 def level() -> int:
     """The level of x86-64's instructions that this processor has, 1 to 4; 0 on others."""
-    return 0 if _native is None else int(_native.level())
+    return 0 if NATIVE is None else int(NATIVE.level())
 
 
 def mark(host_fingerprint: bytes) -> str:
@@ -67,7 +56,7 @@ def library() -> Any:
 
 
 def _open(place: str) -> Any:
-    if _native is None:
+    if NATIVE is None:
         return "none: what calls them was not compiled"
     if not os.path.exists(place):
         return "none"
@@ -98,7 +87,7 @@ def opened(place: str, expected: str) -> Any:
         with open(place, "rb") as file:
             said = _text_of(file.read())
         if said == expected:
-            return _native.Library(place)
+            return NATIVE.Library(place)
     except OSError as error:
         counters["disk_errors"] += 1
         return f"not used: {error}"
@@ -111,7 +100,7 @@ def opened(place: str, expected: str) -> Any:
 
 def calls_c() -> bool:
     """Whether functions in C can be called: what does so is compiled with the core."""
-    return _native is not None
+    return NATIVE is not None
 
 
 def native(
@@ -134,7 +123,7 @@ def native(
     if isinstance(found, str):
         return kernel
     try:
-        made: Callable[..., Any] = _native.Native(found, name, symbols, operands, results)
+        made: Callable[..., Any] = NATIVE.Native(found, name, symbols, operands, results)
     except LookupError:
         return kernel
     return made
@@ -142,7 +131,7 @@ def native(
 
 def is_native(run: Callable[..., Any]) -> bool:
     """Whether that is a function in C, whose results are in memory of their own."""
-    return _native is not None and type(run) is _native.Native
+    return NATIVE is not None and type(run) is NATIVE.Native
 
 
 def with_absent(run: Any, present: Sequence[bool]) -> Callable[..., Any]:

@@ -144,7 +144,10 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
             entry.steps = known
         if known is not None:
             try:
-                _attach(plan, values_of(known, plan))
+                arrays = values_of(known, plan)
+                if known.runs == 1:
+                    _check(plan, arrays)
+                _attach(plan, arrays, known.size)
                 return
             except Exception as error:
                 reraise_from_handler(error)
@@ -163,7 +166,7 @@ def _ran_once(plan: Plan, pieces: list[Piece]) -> bool:
     except Exception as error:
         reraise_from_handler(error)
         return False
-    _attach(plan, found)
+    _attach(plan, found, _check(plan, found))
     return True
 
 
@@ -306,7 +309,8 @@ def _run(plan: Plan, donate: bool) -> None:
             for number in dying:
                 values[number] = None
     if not last:
-        _attach(plan, _results(plan, used, values, passed))
+        arrays = _results(plan, used, values, passed)
+        _attach(plan, arrays, _check(plan, arrays))
         return
     # once memory is written over, nothing may come between
     with Deferred(True):
@@ -315,7 +319,8 @@ def _run(plan: Plan, donate: bool) -> None:
         for slot, item in passed.items():
             number, index = (item, 0) if isinstance(item, int) else item
             values[slot] = values[number][index] if used[number].count > 1 else values[number]
-        _attach(plan, _results(plan, used, values, passed))
+        arrays = _results(plan, used, values, passed)
+        _attach(plan, arrays, _check(plan, arrays))
 
 
 def _results(
@@ -440,8 +445,8 @@ def _again(
         raise OpFailed(slot, again) from again
 
 
-def _attach(plan: Plan, arrays: list[Any]) -> None:
-    """Give the results their data, each in memory of its own."""
+def _check(plan: Plan, arrays: list[Any]) -> int:
+    """The bytes of the results. Raises WrongResult for one that is of another type."""
     size = 0
     for (slot, index), array in zip(plan.wanted, arrays, strict=True):
         t: TensorType = plan.nodes[slot].types[index]
@@ -450,6 +455,11 @@ def _attach(plan: Plan, arrays: list[Any]) -> None:
 
             raise wrong("host_kernel", type_text(array), str(t))
         size += array.nbytes
+    return size
+
+
+def _attach(plan: Plan, arrays: list[Any], size: int) -> None:
+    """Give the results their data, each in memory of its own."""
     plan.evaluation.bytes_out = size
     # an exception of a signal's handler in between would leave neither operands nor results
     with Deferred():

@@ -65,11 +65,13 @@ def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> 
 def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
     """Whether the plan was to run padded or in pieces, and has."""
     from . import forms
-    from .padded import choice
-    from .padded.run import run_padded
 
     pieces = forms.in_pieces(entry, plan, donate)
-    if pieces or entry.program is None:
+    # where its own program is slower than pieces, one for larger extents is, too
+    if not entry.stays and (pieces or entry.program is None):
+        from .padded import choice
+        from .padded.run import run_padded
+
         chosen = choice.ready(entry, plan, donate, not pieces)
         if chosen is not None:
             looked = time.perf_counter()

@@ -7,8 +7,9 @@ from typing import Any, Final, final
 from ..tensor.tensor import Tensor
 from ..tensor.views import ViewStep
 from ..types import TensorType
-from .guards import attributes_of, same, shown
+from .guards import attributes_of, same
 from .state import IMMUTABLE
+from .tensor_checks import shown
 
 TENSOR: Final = 0
 VALUE: Final = 1

@@ -30,11 +30,9 @@ from .guards import (
     Check,
     Guards,
     Replaced,
-    TensorIs,
     attributes_of,
     place_of,
     same,
-    shown,
 )
 from .left import Left, tensor_arguments
 from .numbers import NumbersOfCall, Place, group_checks
@@ -53,6 +51,7 @@ from .template import (
     settle_all,
     template_of,
 )
+from .tensor_checks import TensorIs, shown
 from .watch import Watch, is_borrowed
 
 

@@ -10,6 +10,7 @@ from ..interrupts import Deferred
 from ..tensor.tensor import Storage, Tensor
 from ..trace.graph import PENDING, Buffer, Value
 from ..trace.source import user_site
+from . import environment
 from .arguments import Argument
 from .guards import Check, Guards, same
 from .outputs import Made, MadeView, Output
@@ -348,6 +349,18 @@ class Captured:
         for check, key in self.dropped:
             check.put(key, None)
         return self.output.build(made, tensors)
+
+
+def fitting(
+    captures: list[Captured], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[int, Prepared] | None:
+    """The number of the first capture that a call fits, and what it is run with."""
+    settings = environment.current()
+    for k, captured in enumerate(captures):
+        prepared = captured.match(args, kwargs, settings)
+        if prepared is not None:
+            return k, prepared
+    return None
 
 
 def groups_of(objects: list[Any]) -> list[int]:

@@ -16,7 +16,7 @@ from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
 from . import environment
 from .call import Recording
-from .captured import Captured
+from .captured import Captured, fitting
 from .guards import moved
 from .numbers import Place, changed_places, changed_variables
 from .state import Code, stands_for
@@ -125,15 +125,15 @@ class Jitted:
             return self._function(*args, **kwargs)
         captures = self._captures
         if captures:
-            settings = environment.current()
-            for k, captured in enumerate(captures):
-                prepared = captured.match(args, kwargs, settings)
-                if prepared is not None:
-                    self._runs += 1
-                    if k:
-                        # the one that was used last is looked at first
-                        self._captures = [captured, *[c for c in captures if c is not captured]]
-                    return captured.run(prepared)
+            found = fitting(captures, args, kwargs)
+            if found is not None:
+                k, prepared = found
+                captured = captures[k]
+                self._runs += 1
+                if k:
+                    # the one that was used last is looked at first
+                    self._captures = [captured, *[c for c in captures if c is not captured]]
+                return captured.run(prepared)
         return self._record(args, kwargs)
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,9 +13,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ..tensor.tensor import Storage, Tensor
-from ..tensor.views import ViewStep
+from ..extension import in_c
+from ..tensor.tensor import Tensor
 from ..types import TensorType
+from .tensor_checks import TensorIs, pattern, shown
 
 
 class Missing:
@@ -128,12 +129,14 @@ def attributes_of(x: Any) -> Any:
     return getattr(x, "__dict__", None)
 
 
-def shown(x: Any) -> str:
-    """A value for people to read, in a few words."""
-    if isinstance(x, Tensor):
-        return f"a tensor of type {x.tensor_type.text}"
-    text = repr(x)
-    return text if len(text) <= 60 else f"a {type(x).__name__}"
+#: kinds of :meth:`Check.entry`, as in ``_native_guards.h``
+_ITEMS: Final = 0
+_NAMED: Final = 1
+_NAMES: Final = 2
+_OF_CLASS: Final = 3
+_IN_LIST: Final = 4
+_IN_CELL: Final = 5
+_SLOTS: Final = 6
 
 
 class Check:
@@ -165,6 +168,10 @@ class Check:
         """Put a value in."""
         raise AssertionError("a check says how to put something in")
 
+    def entry(self) -> tuple[Any, ...]:
+        """It for :data:`changed`: the kind, what to look at, values, and more of some kinds."""
+        return ()
+
     def name_of(self, key: Any) -> str:
         return f"{self.path}.{key}"
 
@@ -193,6 +200,9 @@ class DictItems(Check):
     def __init__(self, path: str, items: dict[Any, Any]) -> None:
         super().__init__(path, tuple(items), list(items.values()))
         self.items = items
+
+    def entry(self) -> tuple[Any, ...]:
+        return _ITEMS, self.items, self.values, self.keys, None, None, None
 
     def holds(self) -> bool:
         return same_items(self.items, self.keys, self.values)
@@ -244,6 +254,10 @@ class Attributes(Check):
                 values.append(value)
         return tuple(keys), values
 
+    def entry(self) -> tuple[Any, ...]:
+        return (_ITEMS, self.items, self.values, self.keys, self.owner, self.cls,
+                self.ignored or None)
+
     def holds(self) -> bool:
         owner = self.owner
         if type(owner) is not self.cls or owner.__dict__ is not self.items:
@@ -288,6 +302,9 @@ class NamedAttributes(Check):
         keys = tuple([key for key in self.items if key in names])
         super().__init__(path, keys, [self.items[key] for key in keys])
 
+    def entry(self) -> tuple[Any, ...]:
+        return (_NAMED, self.items, self.values, self.keys, self.owner, self.cls, self.count)
+
     def holds(self) -> bool:
         owner = self.owner
         items = self.items
@@ -320,6 +337,9 @@ class Slots(Check):
         super().__init__(path, names, [getattr(owner, name, MISSING) for name in names])
         self.owner = owner
         self.cls = type(owner)
+
+    def entry(self) -> tuple[Any, ...]:
+        return _SLOTS, self.owner, self.values, self.keys, self.cls
 
     def holds(self) -> bool:
         owner = self.owner
@@ -356,6 +376,9 @@ class Names(Check):
     def _get(self, name: str) -> Any:
         found = self.items.get(name, MISSING)
         return self.behind.get(name, MISSING) if found is MISSING else found
+
+    def entry(self) -> tuple[Any, ...]:
+        return _NAMES, self.items, self.values, self.keys, self.behind
 
     def holds(self) -> bool:
         items = self.items
@@ -395,6 +418,9 @@ class ClassNames(Check):
                 values.append(value)
         return tuple(keys), values
 
+    def entry(self) -> tuple[Any, ...]:
+        return _OF_CLASS, self.cls, self.values, self.keys, _OF_CLASSES
+
     def holds(self) -> bool:
         i = 0
         n = len(self.values)
@@ -432,6 +458,9 @@ class ListItems(Check):
         super().__init__(path, tuple(range(len(items))), list(items))
         self.items = items
 
+    def entry(self) -> tuple[Any, ...]:
+        return _IN_LIST, self.items, self.values
+
     def holds(self) -> bool:
         values = self.values
         if len(self.items) != len(values):
@@ -468,6 +497,9 @@ class Cell(Check):
             return self.cell.cell_contents
         except ValueError:
             return MISSING
+
+    def entry(self) -> tuple[Any, ...]:
+        return _IN_CELL, self.cell, self.values
 
     def holds(self) -> bool:
         found = self._get()
@@ -575,47 +607,25 @@ def moved(checks: list[Check]) -> list[tuple[Any, Any]]:
     return found
 
 
-@final
-class TensorIs:
-    """A tensor that is always the same one, with what of it is no data."""
+def _changed(entries: tuple[Any, ...], start: int) -> int:
+    """:data:`changed` without the extension in C: whatever comes next may be."""
+    return start if start < len(entries) else -1
 
-    __slots__ = ("path", "tensor", "cls", "type", "steps", "shared", "detached", "slow",
-                 "strides", "offset")
 
-    def __init__(self, path: str, tensor: Tensor) -> None:
-        self.path: Final[str] = path
-        self.tensor: Final[Tensor] = tensor
-        self.cls: Final[Any] = type(tensor)
-        self.type: Final[TensorType] = tensor.tensor_type
-        self.steps: Final[tuple[ViewStep, ...]] = tensor.view_steps
-        self.shared: Storage | None = tensor.shared
-        self.detached: Final[bool] = tensor.detached
-        self.slow: Final[bool] = tensor.slow_path
-        self.strides: Final[tuple[int, ...] | None] = tensor.element_strides
-        self.offset: Final[int] = tensor.element_offset
-
-    def holds(self) -> bool:
-        t = self.tensor
-        return (
-            t.tensor_type is self.type and type(t) is self.cls and t.view_steps is self.steps
-            and t.detached == self.detached and t.slow_path == self.slow
-            and t.element_strides == self.strides and t.element_offset == self.offset)
-
-    def why(self) -> str:
-        if self.holds():
-            return ""
-        return f"{self.path} was a tensor of type {self.type.text} and is {shown(self.tensor)}" if (
-            self.type is not self.tensor.tensor_type) else f"{self.path} is laid out otherwise"
+#: ``changed(entries, start)``: the number of the first check, from one on, where something is not
+#: the very object that it was; -1 if there is none
+changed: Final = in_c("changed", _changed)
 
 
 @final
 class Guards:
     """All checks of the state that is the same objects at every call."""
 
-    __slots__ = ("checks", "tensors", "groups", "identities")
+    __slots__ = ("checks", "entries", "tensors", "groups", "identities")
 
     def __init__(self, checks: list[Check], tensors: list[TensorIs]) -> None:
         self.checks: Final[list[Check]] = checks
+        self.entries: Final[tuple[Any, ...]] = tuple([check.entry() for check in checks])
         self.tensors: Final[list[TensorIs]] = tensors
         self.identities: Final[set[int]] = {id(t.tensor) for t in tensors}
         #: which tensors share storage
@@ -623,9 +633,12 @@ class Guards:
 
     def hold(self) -> bool:
         """Whether everything is as it was."""
-        for check in self.checks:
-            if not check.holds():
+        k: int = changed(self.entries, 0)
+        while k >= 0:
+            # no longer the very objects; they may be equal
+            if not self.checks[k].holds():
                 return False
+            k = changed(self.entries, k + 1)
         shared = True
         for t in self.tensors:
             if not t.holds():
@@ -654,13 +667,3 @@ class Guards:
 
     def storages(self) -> list[Any]:
         return [t.shared for t in self.tensors if t.shared is not None]
-
-
-def pattern(tensors: list[TensorIs]) -> list[int]:
-    """The number of the first tensor that shares each one's storage."""
-    first: dict[Storage, int] = {}
-    found: list[int] = []
-    for k, t in enumerate(tensors):
-        shared = t.tensor.shared
-        found.append(k if shared is None else first.setdefault(shared, k))
-    return found
