@@ -2142,6 +2142,26 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
   return loom_record_("fft", fixed_, 1, attributes_, 3, result, 1);
 }
 
+/* One of the labels that is neither in 0 .. size - 1 nor ignore_index, int64; or 0.
+   On a CPU it is the first one in row-major order. ignore_index None means that every label
+   is a class. Raises ArgumentError where size is not positive, since 0 is then out of range
+   itself.
+     labels: an integer type
+     size: int
+     ignore_index: int, may be absent, default -100
+   Source: the check of a target by torch.nn.functional.nll_loss */
+static inline LOOM_CHECK loom_status loom_first_invalid_label(loom_tensor labels, int64_t size,
+                                                              const int64_t *ignore_index,
+                                                              loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[2];
+  fixed_[0] = loom_t(labels);
+  attributes_[0] = loom_attr_int("size", size);
+  attributes_[1] = ignore_index ? loom_attr_int("ignore_index", *ignore_index) :
+      loom_attr_none("ignore_index");
+  return loom_record_("first_invalid_label", fixed_, 1, attributes_, 2, result, 1);
+}
+
 /* One of the indices that is not in -size .. size - 1, int64; 0 where all are.
    Without negative none below 0 is in range either. On a CPU it is the first one in row-
    major order. Raises ArgumentError where size is not positive, since 0 is then out of range
@@ -7517,6 +7537,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_fake_quantize(...) (LOOM_HERE, loom_fake_quantize(__VA_ARGS__))
 #define loom_fake_quantize_with(...) (LOOM_HERE, loom_fake_quantize_with(__VA_ARGS__))
 #define loom_fft(...) (LOOM_HERE, loom_fft(__VA_ARGS__))
+#define loom_first_invalid_label(...) (LOOM_HERE, loom_first_invalid_label(__VA_ARGS__))
 #define loom_first_out_of_range(...) (LOOM_HERE, loom_first_out_of_range(__VA_ARGS__))
 #define loom_flat_nonzero(...) (LOOM_HERE, loom_flat_nonzero(__VA_ARGS__))
 #define loom_flip(...) (LOOM_HERE, loom_flip(__VA_ARGS__))

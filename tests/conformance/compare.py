@@ -49,11 +49,19 @@ def _first_out_of_range(indices: np.ndarray, *, size: int, negative: bool) -> np
     return np.array(bad[0] if bad else 0)
 
 
+def _first_invalid_label(
+    labels: np.ndarray, *, size: int, ignore_index: int | None
+) -> np.ndarray:
+    bad = [i for i in labels.reshape(-1).tolist() if not 0 <= i < size and i != ignore_index]
+    return np.array(bad[0] if bad else 0)
+
+
 OWN: dict[str, Any] = {
     "identity": lambda x: x, "straight_through": lambda x, y: y,
     "custom": lambda *x, results: x[0] if results == 1 else x[:results],
     "barrier": lambda *x: x[0] if len(x) == 1 else x,
     "checked": lambda x, flag, **_: (x, flag), "first_out_of_range": _first_out_of_range,
+    "first_invalid_label": _first_invalid_label,
 }  # fmt: skip
 
 #: compared by what they are made of, since their factors are not unique

@@ -11,7 +11,8 @@ from lazyloom.ops.spec import OpDef
 from tests.conformance.exclusions import REFUSED
 
 #: ops whose own samples bring few dtypes of the first operand: the first sample is cast
-CAST = frozenset({"bincount", "checked", "first_out_of_range", "flat_nonzero", "one_hot"})
+CAST = frozenset({
+    "bincount", "checked", "first_invalid_label", "first_out_of_range", "flat_nonzero", "one_hot"})
 
 
 def inputs(op: OpDef) -> list[Sample]:

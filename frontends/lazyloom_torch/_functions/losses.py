@@ -102,12 +102,9 @@ def _labels(y: Any, x: Any, ignore: int, name: str) -> Any:
     known = lazyloom.known_range(y)
     if known is not None and any(
         not 0 <= end < classes and end != ignore for end in known
-    ) or 0 <= ignore < classes:
+    ) or 0 <= ignore < classes or not classes:
         return bounds.checked(y, classes, None, name, negative=False)
-    skipped = record("equal", [y, scalar(ignore, y.dtype)])
-    heard = record("where", [skipped, scalar(0, y.dtype), y])
-    heard = bounds.checked(heard, classes, None, name, negative=False)
-    return record("where", [skipped, y, heard])
+    return lazyloom.check_indices(y, classes, None, name, ignore_index=ignore)
 
 
 def _soft(

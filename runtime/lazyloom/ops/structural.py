@@ -75,13 +75,51 @@ def first_out_of_range(indices: Integer, *, size: int, negative: bool = True) ->
     row-major order. Raises ArgumentError where ``size`` is not positive, since 0 is then out of
     range itself.
     """
+    large, bad = _outside(indices, -size if negative else 0, size)
+    return _first(large, bad)
+
+
+@op(
+    position, source="the check of a target by torch.nn.functional.nll_loss", differentiable=False,
+    samples=Cases(
+        case([0, 2, -100, 3, 9], size=3), case([0, 2, -100], size=3),
+        case([0, 2, -100, 1], size=3, ignore_index=None),
+        case([0, 7, 2, 8], size=3, ignore_index=7),
+        case(integers([[0, -1], [-4, 7]], np.int8), size=8, ignore_index=-1),
+        case(integers([3, 156], np.uint8), size=100),
+        case(integers([2**40, 1]), size=7, ignore_index=2**40),
+        case(integers(4, np.uint64), size=4), case(integers([]), size=2)),
+)  # fmt: skip
+def first_invalid_label(
+    labels: Integer, *, size: int, ignore_index: int | None = -100
+) -> Array:
+    """One of the labels that is neither in ``0 .. size - 1`` nor ``ignore_index``, int64; or 0.
+
+    On a CPU it is the first one in row-major order. ``ignore_index`` None means that every label is
+    a class. Raises ArgumentError where ``size`` is not positive, since 0 is then out of range
+    itself.
+    """
+    large, bad = _outside(labels, 0, size)
+    limits = np.iinfo(labels.dtype)
+    if ignore_index is not None and limits.min <= ignore_index <= limits.max:
+        other = lax.ne(labels, lax.full_like(labels, ignore_index))
+        bad = lax.bitwise_and(bad, other)
+    return _first(large, bad)
+
+
+def _outside(indices: Array, least: int, size: int) -> tuple[Array, Array]:
+    """Indices as int32 or int64, and which of them are not in ``least .. size - 1``."""
     large = _wide(indices)
     if large.dtype.itemsize == 4 and size > 2**31 - 1:
         large = lax.convert_element_type(large, "int64")
     bad = lax.ge(large, lax.full_like(large, size))
     if indices.dtype.kind != "u":
-        least = -size if negative else 0
         bad = lax.bitwise_or(bad, lax.lt(large, lax.full_like(large, least)))
+    return large, bad
+
+
+def _first(large: Array, bad: Array) -> Array:
+    """The first of what is bad, int64; 0 if nothing is."""
     found = lax.convert_element_type(
         lax.select(bad, large, lax.full_like(large, 0)), "int64")
 

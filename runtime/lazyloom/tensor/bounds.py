@@ -6,7 +6,7 @@ at itself, at the call.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,19 +17,21 @@ from ..trace.specs import Spec, spec_of
 
 
 def check_indices(
-    value: Value, size: int, axis: int | None, of: str, negative: bool = True
+    value: Value, size: int, axis: int | None, of: str, negative: bool = True,
+    ignore_index: int | None = None,
 ) -> Value:
     """Integers that are to be positions on an axis of that size, checked when they are used.
 
     Reading anything that depends on the result raises IndexRangeError if one of them is not in
-    ``-size .. size - 1``, or without ``negative`` in ``0 .. size - 1``. It is the value itself
+    ``-size .. size - 1``, or without ``negative`` in ``0 .. size - 1``. Where ``ignore_index`` is
+    given they are labels, which may be that or in ``0 .. size - 1``. It is the value itself
     where its dtype holds no other number. ``size`` is positive; ``axis`` (None: of the flattened
     tensor) and ``of``, the name of the op, are for the error.
     """
-    key = (size, axis, of, negative, value.type.dtype.name)
+    key = (size, axis, of, negative, ignore_index, value.type.dtype.name)
     specs = _specs.get(key)
     if specs is None:
-        specs = _specs[key] = _specs_for(value, size, axis, of, negative)
+        specs = _specs[key] = _specs_for(value, size, axis, of, negative, ignore_index)
     if not specs:
         return value
     checked: Value = record_spec(specs[1], (value, record_one(specs[0], value)))[0]
@@ -37,16 +39,21 @@ def check_indices(
 
 
 #: what is recorded; nothing where the dtype holds no index out of range
-_specs: Final[dict[tuple[int, int | None, str, bool, str], tuple[Spec, ...]]] = {}
+_specs: Final[dict[Any, tuple[Spec, ...]]] = {}
 
 
 def _specs_for(
-    value: Value, size: int, axis: int | None, of: str, negative: bool
+    value: Value, size: int, axis: int | None, of: str, negative: bool, ignore_index: int | None
 ) -> tuple[Spec, ...]:
     limits = np.iinfo(value.type.dtype.numpy)
-    if limits.min >= (-size if negative else 0) and limits.max < size:
+    labels = ignore_index is not None
+    if limits.min >= (-size if negative and not labels else 0) and limits.max < size:
         return ()
     attributes = {"kind": "index", "of": of, "info": (-1 if axis is None else axis, size)}
+    first = spec_of(
+        lookup("first_invalid_label"), {"size": size, "ignore_index": ignore_index}, 1
+    ) if labels else spec_of(
+        lookup("first_out_of_range"), {"size": size, "negative": negative}, 1)
     return (
-        spec_of(lookup("first_out_of_range"), {"size": size, "negative": negative}, 1),
+        first,
         spec_of(lookup("checked"), attributes, 2))

@@ -203,6 +203,9 @@ def _indexed() -> Iterator[Case]:
             for negative in (True, False):
                 yield case_of("first_out_of_range", [(indices, int64)], negative=negative,
                             size=size if size == 1 else Extent(size))
+        for size in ("a", 1):
+            yield case_of("first_invalid_label", [(indices, int64)], ignore_index=-100,
+                        size=size if size == 1 else Extent(size))
     for shape in SHAPES[:12]:
         for d in DTYPES:
             for flag in (bool_, int64):
