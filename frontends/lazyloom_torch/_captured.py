@@ -52,11 +52,12 @@ capture.register_generators(capture.Generators(
     lambda: [default_generator]))
 capture.ignore_attributes(
     _optimizer.Optimizer, "_ended", "_opt_called", "_step_count")
-capture.ignore_attributes(RecordedOptimizer, "_watched", "_apart", "held", "_kept", "_kept_state")
+capture.ignore_attributes(
+    RecordedOptimizer, "_watched", "_apart", "_forgets", "_due", "held", "_kept", "_kept_state")
 capture.register_readers(capture.Readers(
     RecordedOptimizer, "param_groups",
     (RecordedOptimizer.step.__wrapped__, RecordedOptimizer._groups,  # type: ignore[attr-defined]
-     RecordedOptimizer.zero_grad)))
+     RecordedOptimizer.zero_grad, _optimizer.Optimizer.zero_grad)))
 capture.constant_classes(RemovableHandle, _dtypes.dtype, _dtypes.device)
 capture.ignore_attributes(Leaf, "owner", "strides")
 

@@ -183,6 +183,10 @@ class RecordedOptimizer(Optimizer):
     _watched: Sequence[Tensor] = ()
     #: whether steps are dispatched one by one
     _apart = False
+    #: whether the gradients of the last step were forgotten right after it, and whether the
+    #: dispatch of a step waits for that: they are none of the program's results then
+    _forgets = False
+    _due = False
     #: set by who goes on with what a step records, and then calls :meth:`dispatch`
     held = False
     #: of each group, what the last step left for the next one
@@ -214,11 +218,6 @@ class RecordedOptimizer(Optimizer):
 
         ``closure`` computes the loss again (with gradients) and returns it; so does step.
         """
-        if not self._apart:
-            for p in self._watched:
-                if p.value.is_pending:
-                    # nothing was read since the last step, nor will be in a loop: see dispatch()
-                    self._apart = True
         differentiable = bool(self.defaults.get("differentiable"))
         with lazyloom.grad_mode(differentiable):
             loss = None
@@ -254,8 +253,28 @@ class RecordedOptimizer(Optimizer):
                 self._kept = [] if differentiable or fed else found
                 self._kept_state = list(self.state), list(self.state.values())
         if self._apart and not self.held:
-            self.dispatch()
+            if self._due:
+                # nobody forgot them after the last step, and nobody may after this one
+                self._forgets = False
+            self._due = self._forgets
+            if not self._due:
+                self.dispatch()
         return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients, or make them zeros."""
+        self._forgets = lazyloom.last_sequence() == self._ended
+        super().zero_grad(set_to_none)
+        if self._due:
+            self._due = False
+            self.dispatch()
+
+    def _begin(self) -> None:
+        if not self._apart:
+            for p in self._watched:
+                if p.value.is_pending:
+                    # nothing was read since the last step, nor will be in a loop: see dispatch()
+                    self._apart = True
 
     def _groups(self) -> list[dict[str, Any]]:
         """The groups; in a captured call those whose numbers note what they are used for."""

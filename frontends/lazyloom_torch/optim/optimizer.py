@@ -75,6 +75,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"got {changed}.")
                     args, kwargs = changed[0][1:], changed[1]
         self._opt_called = True  # what schedules look at, which come after the first step
+        self._begin()
         if self._ended:
             # metrics and averages that nobody reads would hold on to every step's results
             lazyloom.sync_older(self._ended)
@@ -203,6 +204,9 @@ class Optimizer:
             if not own.isdisjoint(id(p) for p in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+    def _begin(self) -> None:
+        """Look at how things are before a step does anything."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zeros."""
