@@ -589,6 +589,9 @@ class Tensor(_Base):
         return found
 
     def __float__(self) -> float:
+        kind = self.tensor_type
+        if kind.size == 1 and kind.dtype.is_floating:
+            return float(self.read_number())
         return float(self._real_only())
 
     def __int__(self) -> int:

@@ -263,8 +263,11 @@ class RecordedOptimizer(Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zeros."""
+        if not self._apart:
+            Optimizer.zero_grad(self, set_to_none)
+            return
         self._forgets = lazyloom.last_sequence() == self._ended
-        super().zero_grad(set_to_none)
+        Optimizer.zero_grad(self, set_to_none)
         if self._due:
             self._due = False
             self.dispatch()

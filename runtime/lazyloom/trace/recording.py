@@ -102,6 +102,10 @@ def record_spec(
     site: Site | None = None,
 ) -> Any:  # fmt: skip
     """:func:`record` for an interned spec."""
+    if not boundary and following.newest is not None:
+        quick = _as_expected(spec, operands, site)
+        if quick is not None:
+            return quick
     types: list[TensorType | None] = []
     inputs: list[Input] = []
     indices: list[int] | None = None
@@ -181,6 +185,32 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
                    False, site)  # fmt: skip
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+
+
+def _as_expected(spec: Spec, operands: Sequence[Any], site: Site | None) -> Value | None:
+    """Record an op of one or two values that is the next one of a trace which is followed.
+
+    None, and nothing is recorded, where it is another or that cannot be said so quickly.
+    """
+    count = len(operands)
+    if count == 0 or count > 2:
+        return None
+    left = operands[0]
+    if not isinstance(left, Value) or left.index:
+        return None
+    mask = 1 if left.requires_grad else 0
+    right: Any = None
+    if count == 2:
+        right = operands[1]
+        if not isinstance(right, Value) or right.index:
+            return None
+        if right.requires_grad:
+            mask |= 2
+        right = right.node
+    step = expected(spec, left.node, right, mask)
+    if step is None or len(step.types) != 1 or not _undisturbed(mask):
+        return None
+    return _known(step, left.node, right, site)
 
 
 def _undisturbed(mask: int) -> bool:
