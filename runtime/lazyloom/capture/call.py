@@ -318,6 +318,8 @@ class Recording:
         found.rebound = [
             Rebound(places, made_number, renumber.get(old, -1))
             for places, made_number, old in rebound]
+        taken = {r.made: r.old for r in found.rebound}
+        found.follows = [taken.get(k, -1) for k in range(len(found.made))]
         found.dropped = self.dropped
         found.placed = [(check, key, renumber[k]) for check, key, k in self.placed]
         found.slot_groups = groups_of([

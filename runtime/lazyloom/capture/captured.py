@@ -126,6 +126,8 @@ class Captured:
         self.template: Template = Template()
         self.made: list[Made | MadeView] = []
         self.rebound: list[Rebound] = []
+        #: of what is made, the number of the source whose place it takes, or -1
+        self.follows: list[int] = []
         #: places in which each call leaves nothing
         self.dropped: list[tuple[Check, Any]] = []
         #: places in which each call puts a tensor from before: (check, key, source)
@@ -200,8 +202,7 @@ class Captured:
             else:
                 check = source.check
                 assert check is not None
-                keys, found = check.now()
-                t = found[keys.index(source.key)]
+                t = check.get(source.key)
                 slots.append(t)
             value = contents(t, source.base)
             if value.requires_grad != source.requires_grad or source.written >= 0 and (
@@ -325,13 +326,12 @@ class Captured:
         """Write what the call writes, and make what it returns."""
         tensors = prepared.tensors
         made: list[Any] = []
-        rebound = {r.made: r for r in self.rebound}
         for k, how in enumerate(self.made):
-            place = rebound.get(k)
-            if place is None or place.old < 0:
+            old = self.follows[k]
+            if old < 0:
                 made.append(how.make(roots, made, tensors))
             else:
-                made.append(following(tensors[place.old], roots[how.root]))
+                made.append(following(tensors[old], roots[how.root]))
         for k, source in enumerate(self.sources):
             if source.written >= 0:
                 t: Tensor = tensors[k]

@@ -164,6 +164,11 @@ class Check:
         """Keys and values as they are."""
         raise AssertionError("a check says what there is")
 
+    def get(self, key: Any) -> Any:
+        """The value of a key that there is."""
+        keys, values = self.now()
+        return values[keys.index(key)]
+
     def put(self, key: Any, value: Any) -> None:
         """Put a value in."""
         raise AssertionError("a check says how to put something in")
@@ -209,6 +214,9 @@ class DictItems(Check):
 
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
         return tuple(self.items), list(self.items.values())
+
+    def get(self, key: Any) -> Any:
+        return self.items[key]
 
     def put(self, key: Any, value: Any) -> None:
         self.items[key] = value
@@ -281,6 +289,9 @@ class Attributes(Check):
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
         return self._kept()
 
+    def get(self, key: Any) -> Any:
+        return self.items[key]
+
     def put(self, key: Any, value: Any) -> None:
         self.items[key] = value
 
@@ -322,6 +333,9 @@ class NamedAttributes(Check):
         keys = tuple([key for key in self.keys if key in items])
         return keys, [items[key] for key in keys]
 
+    def get(self, key: Any) -> Any:
+        return self.items[key]
+
     def put(self, key: Any, value: Any) -> None:
         self.items[key] = value
 
@@ -354,6 +368,9 @@ class Slots(Check):
 
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
         return self.keys, [getattr(self.owner, name, MISSING) for name in self.keys]
+
+    def get(self, key: Any) -> Any:
+        return getattr(self.owner, key)
 
     def put(self, key: Any, value: Any) -> None:
         setattr(self.owner, key, value)
@@ -472,6 +489,9 @@ class ListItems(Check):
 
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
         return tuple(range(len(self.items))), list(self.items)
+
+    def get(self, key: Any) -> Any:
+        return self.items[key]
 
     def put(self, key: Any, value: Any) -> None:
         self.items[key] = value
