@@ -22,7 +22,8 @@ from . import header
 HERE: Final = Path(__file__).resolve().parent
 LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
-SOURCES: Final = ("errors.c", "handles.c", "recording.c", "shims.c", "capturing.c")
+SOURCES: Final = (
+    "errors.c", "handles.c", "recording.c", "direct.c", "shims.c", "capturing.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1

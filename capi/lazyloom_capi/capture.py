@@ -19,7 +19,6 @@ from lazyloom.errors import (
     ReadForbiddenError,
     ShapeError,
 )
-from lazyloom.frontend import write
 
 from . import handles
 from .handles import CAPTURE, TENSOR
@@ -49,13 +48,21 @@ class Open:
         #: handles of tensors that were made inside and written
         self.inside: set[int] = set()
         self.section = capture.Section([contents_of(thing) for thing in self.things])
+        self.counted = True
+        handles.apart(1)
         _open.add(self)
+
+    def close(self) -> None:
+        """End it, if that was not done yet."""
+        if self.counted:
+            self.counted = False
+            handles.apart(-1)
+            self.section.cancel()
 
     def __del__(self) -> None:
         # also where its thread has ended
-        section = getattr(self, "section", None)
-        if section is not None:
-            section.cancel()
+        if getattr(self, "counted", False):
+            self.close()
 
 
 #: those that were begun, on any thread
@@ -79,7 +86,7 @@ def current() -> Open | None:
 def cancel_all() -> None:
     """End all captures that were begun."""
     for one in list(_open):
-        one.section.cancel()
+        one.close()
 
 
 def refuse_read(call: str) -> None:
@@ -140,7 +147,7 @@ def loomp_capture_cancel() -> int:
     begun = current()
     if begun is not None:
         own.capture = None
-        begun.section.cancel()
+        begun.close()
     return 1
 
 
@@ -155,7 +162,7 @@ def loomp_capture_end(results: Any, count: int, result: Any) -> int:
             "loom_capture_end: a function of a loop or a branch cannot end a capture")
     own.capture = None
     section = begun.section
-    section.cancel()
+    begun.close()
     if lazyloom.grad_enabled() != begun.recording:
         raise ArgumentError(
             "loom_capture_end: loom_set_grad_enabled() was called and the switch is not what it "
@@ -192,18 +199,15 @@ def loomp_capture_end(results: Any, count: int, result: Any) -> int:
     return 1
 
 
-def _given(bits: list[int]) -> tuple[list[Any], list[lazyloom.Value]]:
-    """What the handles of the inputs stand for, and their contents."""
-    things: list[Any] = []
+def _given(bits: list[int]) -> list[lazyloom.Value]:
+    """The contents of the inputs."""
     values: list[lazyloom.Value] = []
     for k, b in enumerate(bits):
         try:
-            thing = handles.find(TENSOR, b)
+            values.append(value_of(b))
         except HandleError as error:
             raise HandleError(f"loom_capture_run: inputs[{k}]: {error}") from None
-        things.append(thing)
-        values.append(thing.value if isinstance(thing, Tensor) else thing)
-    return things, values
+    return values
 
 
 @located
@@ -222,31 +226,26 @@ def loomp_capture_run(
         raise ArgumentError(
             f"loom_capture_run: result_count is {result_count}, expected {program.results}")
     bits = list(ffi.unpack(inputs, input_count)) if input_count else []
-    things, values = _given(bits)
+    values = _given(bits)
     wrong = program.wrong(values)
     if wrong is not None:
         kind, message = wrong
         raise _KINDS[kind](f"loom_capture_run: {message}")
     written = program.written
-    if program.writes:
-        for k, b in enumerate(bits):
-            if written[k] and bits.count(b) > 1:
+    tensors: list[Any] = [None] * len(bits)
+    leaves: list[Any] = [None] * len(bits)
+    for k, wants in enumerate(written):
+        if wants:
+            if bits.count(bits[k]) > 1:
                 raise ArgumentError(
                     f"loom_capture_run: inputs[{k}] is assigned to, and the same tensor is "
                     "another input, too; expected it once")
-        for k, wants in enumerate(written):
-            if wants:
-                things[k] = tensor_of(bits[k])
-
-    def finish(found: list[lazyloom.Value], contents: list[lazyloom.Value | None]) -> None:
-        for k, value in enumerate(contents):
-            if value is not None:
-                leaf = things[k].leaf
-                write(things[k], value if leaf is None else program.own_leaf(k, value, leaf))
-        for k, value in enumerate(found):
-            results[k] = give(value)
-
-    program.run(values, finish)
+    for k, wants in enumerate(written):
+        if wants:
+            tensors[k] = tensor_of(bits[k])
+            leaves[k] = tensors[k].leaf
+    for k, value in enumerate(program.run(values, tensors, leaves)):
+        results[k] = give(value)
     return 1
 
 

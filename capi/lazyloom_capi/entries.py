@@ -25,7 +25,7 @@ from lazyloom.errors import (
     LoomError,
     ShapeError,
 )
-from lazyloom.frontend import look, write
+from lazyloom.frontend import look, write, write_all
 
 from . import calls, capture, gradients, handles, loops, observation
 from .handles import BUFFER, TENSOR
@@ -63,7 +63,9 @@ def start(opened: bool) -> None:
         "record_spec": lazyloom.record_spec,
         "apply": placed(apply), "failed": failed, "HandleError": HandleError,
         "dtypes": tuple(lazyloom.dtypes.dtype_indexed(i + 1) for i in range(15)),
-        "opened": opened,
+        "opened": opened, "Tensor": Tensor, "name_site": lazyloom.name_site,
+        "gradients": lazyloom.gradients, "set_grad_enabled": lazyloom.set_grad_enabled,
+        "write_all": write_all, "look": look,
     })  # fmt: skip
 
 

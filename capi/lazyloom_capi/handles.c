@@ -221,9 +221,9 @@ static loom_status retain(int kind, uint64_t bits) {
   return LOOM_OK;
 }
 
-/* Gives up one ownership. What holds no memory but the record of an operation is let go of by
-   the next call, which costs less; everything else at once. */
-static loom_status release(int kind, uint64_t bits) {
+/* Gives up one ownership. What holds no memory but the record of an operation may be let go of by
+   the next call, which costs less; where not, ``at_once`` says so. */
+static loom_status give_up(int kind, uint64_t bits, bool *at_once) {
   slot *s = slot_of(kind, bits);
   uint64_t word = s == NULL ? 0 : __atomic_load_n(&s->word, __ATOMIC_ACQUIRE);
   const uint32_t index = (uint32_t)bits & (((uint32_t)1 << INDEX_BITS) - 1);
@@ -241,16 +241,26 @@ static loom_status release(int kind, uint64_t bits) {
   } while (!__atomic_compare_exchange_n(&released, &first, index, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED));
   if (__atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED) == 0) may_wait = false;
-  if (!may_wait || __atomic_add_fetch(&waiting, 1, __ATOMIC_RELAXED) > MOST_WAITING) {
-    entered here;
-    loom_status status;
-    /* on a thread that ends, or has no stack left, it is left to the next call elsewhere */
-    if (!ready()) return LOOM_OK;
-    status = enter(&here);
-    if (status != LOOM_OK) return status;
-    leave(&here);
-  }
+  if (!may_wait || __atomic_add_fetch(&waiting, 1, __ATOMIC_RELAXED) > MOST_WAITING)
+    *at_once = true;
   return LOOM_OK;
+}
+
+/* Lets go of what was given up. */
+static loom_status let_go_now(void) {
+  entered here;
+  loom_status status;
+  /* on a thread that ends, or has no stack left, it is left to the next call elsewhere */
+  if (!ready()) return LOOM_OK;
+  status = enter(&here);
+  if (status == LOOM_OK) leave(&here);
+  return status;
+}
+
+static loom_status release(int kind, uint64_t bits) {
+  bool at_once = false;
+  const loom_status status = give_up(kind, bits, &at_once);
+  return at_once ? let_go_now() : status;
 }
 
 /* ---- for the entries in Python -------------------------------------------------------- */
@@ -336,6 +346,7 @@ static PyObject *handles_release_all(PyObject *self, PyObject *ignored) {
 }
 
 static PyObject *recording_setup(PyObject *self, PyObject *given);
+static PyObject *handles_apart(PyObject *self, PyObject *by);
 
 static PyMethodDef handles_methods[] = {
     {"give", (PyCFunction)(void (*)(void))handles_give, METH_FASTCALL, NULL},
@@ -343,6 +354,7 @@ static PyMethodDef handles_methods[] = {
     {"replace", (PyCFunction)(void (*)(void))handles_replace, METH_FASTCALL, NULL},
     {"release_all", handles_release_all, METH_NOARGS, NULL},
     {"setup", recording_setup, METH_O, NULL},
+    {"apart", handles_apart, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

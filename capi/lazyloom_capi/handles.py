@@ -23,3 +23,13 @@ find: Final[Callable[[int, int], Any]] = _lazyloom_shims.find
 replace: Final[Callable[[int, int, Any], None]] = _lazyloom_shims.replace
 #: ``release_all()``: makes every handle stale; gives the objects of the tensors among them
 release_all: Final[Callable[[], list[Any]]] = _lazyloom_shims.release_all
+
+
+def _uncounted(by: int) -> None:
+    # a library that is older takes the general way with every call
+    return None
+
+
+#: ``apart(by)``: counts the threads that record something by rules of the entries' own, on which
+#: no call goes to the core directly (``direct.c``)
+apart: Final[Callable[[int], None]] = getattr(_lazyloom_shims, "apart", _uncounted)

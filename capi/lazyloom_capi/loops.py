@@ -9,6 +9,7 @@ from _lazyloom_abi import ffi  # type: ignore[import-not-found]
 import lazyloom
 from lazyloom.errors import HandleError
 
+from . import handles
 from .serving import CallerFailedError, give, located, own, value_of, values_of
 
 
@@ -34,6 +35,7 @@ class _Given:
             [lazyloom.last_sequence(), *(t.value.node.seq - 1 for t in tensors)])
         outputs = ffi.new("uint64_t[]", max(count, 1))
         given: list[int] = []
+        handles.apart(1)
         try:
             status = self._call(
                 self._function, ffi.new("uint64_t[]", inputs or [0]), len(inputs), outputs, count)
@@ -47,6 +49,7 @@ class _Given:
                         "expected a tensor")
             return [lazyloom.Tensor(value_of(bits)) for bits in given]
         finally:
+            handles.apart(-1)
             own.since = before
             # one that was given back is there once
             used = sorted({*inputs, *given} - {0})

@@ -13,7 +13,11 @@ static struct {
   PyObject *record_one, *record_two, *record_number, *record_spec; /* functions of lazyloom */
   PyObject *apply, *failed;                            /* functions of the entries */
   PyObject *dtypes[16];                                /* by loom_dtype */
-  PyObject *dtype_name, *type_name, *bake;             /* "dtype", "type", ("bake",) */
+  PyObject *dtype_name, *value_name, *bake;            /* "dtype", "value", ("bake",) */
+  bool direct; /* everything below was given, for direct.c */
+  PyObject *tensor;                                    /* a class of the entries */
+  PyObject *name_site, *set_grad_enabled, *gradients, *write_all, *look; /* functions of lazyloom */
+  PyObject *type_name, *nbytes_name, *leaf_name, *detach_name, *run_expected, *create_graph;
 } core;
 
 static const struct {
@@ -308,7 +312,7 @@ static PyObject *value_of(uint64_t bits) {
   Py_INCREF(found);
   if (Py_TYPE(found) == (PyTypeObject *)core.value) return found;
   /* one that was written or collects a gradient: a Tensor of serving.py */
-  value = PyObject_GetAttrString(found, "value");
+  value = PyObject_GetAttr(found, core.value_name);
   Py_DECREF(found);
   if (value == NULL) PyErr_Clear();
   return value;
@@ -371,8 +375,9 @@ static bool values_of(const call *c, const loom_operand *operands, size_t count,
 
 /* ---- the call ----------------------------------------------------------------------------- */
 
-/* Records the Python exception that is set as the error of this thread. */
-static loom_status python_error(void) {
+/* Records the Python exception that is set as the error of this thread, which is ``here``, at the
+   thread's source location, or where it says. */
+static loom_status python_error(bool here) {
   PyObject *kind = NULL, *value = NULL, *trace = NULL, *answer;
   loom_status status = LOOM_ERROR_INTERNAL;
   PyErr_Fetch(&kind, &value, &trace);
@@ -383,8 +388,7 @@ static loom_status python_error(void) {
   if (answer == NULL || PyErr_Occurred() != NULL) {
     PyErr_Clear();
     status = finish(0);
-  } else if (source_file != NULL) {
-    /* an error of a call that records is at the caller's line */
+  } else if (here && source_file != NULL) {
     error_at_source();
   }
   Py_XDECREF(answer);
@@ -516,7 +520,8 @@ static loom_status record(bool source, const char *op, const loom_operand *opera
     recorded = record_any(keyed ? &k : NULL, source, op, operands, operand_count, attributes,
                           attribute_count);
   }
-  status = recorded == NULL ? python_error()
+  /* an error of a call that records is at the caller's line */
+  status = recorded == NULL ? python_error(true)
                             : give_results(op, recorded, results, capacity, result_count);
   Py_XDECREF(recorded);
   if (values != few) free(values);
@@ -537,6 +542,26 @@ static PyObject *recording_setup(PyObject *self, PyObject *given) {
       {"record_number", &core.record_number}, {"record_spec", &core.record_spec},
       {"apply", &core.apply},
       {"failed", &core.failed},         {"HandleError", &handle_error},
+  };
+  /* what a package has that is not older than direct.c */
+  static const struct {
+    const char *name;
+    PyObject **place;
+  } welcome[] = {
+      {"Tensor", &core.tensor},
+      {"name_site", &core.name_site},
+      {"gradients", &core.gradients},
+      {"set_grad_enabled", &core.set_grad_enabled},
+      {"write_all", &core.write_all},
+      {"look", &core.look},
+  };
+  static const struct {
+    PyObject **place;
+    const char *text;
+  } names[] = {
+      {&core.dtype_name, "dtype"},   {&core.value_name, "value"},   {&core.type_name, "type"},
+      {&core.nbytes_name, "nbytes"}, {&core.leaf_name, "leaf"},     {&core.detach_name, "detach"},
+      {&core.run_expected, "run_expected"},
   };
   PyObject *dtypes_given, *found;
   size_t i;
@@ -559,8 +584,20 @@ static PyObject *recording_setup(PyObject *self, PyObject *given) {
     core.dtypes[i] = PyTuple_GET_ITEM(dtypes_given, (Py_ssize_t)i - 1);
     Py_INCREF(core.dtypes[i]);
   }
-  if (core.dtype_name == NULL) core.dtype_name = PyUnicode_InternFromString("dtype");
+  core.direct = true;
+  for (i = 0; i < sizeof welcome / sizeof welcome[0]; ++i) {
+    found = PyDict_GetItemString(given, welcome[i].name);
+    core.direct = core.direct && found != NULL;
+    Py_XINCREF(found);
+    Py_XDECREF(*welcome[i].place);
+    *welcome[i].place = found;
+  }
+  for (i = 0; i < sizeof names / sizeof names[0]; ++i) {
+    if (*names[i].place == NULL) *names[i].place = PyUnicode_InternFromString(names[i].text);
+    if (*names[i].place == NULL) return NULL;
+  }
   if (core.bake == NULL) core.bake = Py_BuildValue("(s)", "bake");
-  if (core.dtype_name == NULL || core.bake == NULL) return NULL;
+  if (core.create_graph == NULL) core.create_graph = Py_BuildValue("(s)", "create_graph");
+  if (core.bake == NULL || core.create_graph == NULL) return NULL;
   Py_RETURN_NONE;
 }

@@ -241,8 +241,10 @@ loom_status loom_tensor_share_host(const void *data, size_t nbytes, loom_dtype d
 }
 
 loom_status loom_tensor_read(loom_tensor tensor, void *buffer, size_t nbytes) {
+  loom_status status;
   READY();
   NEED_IF(buffer, nbytes);
+  if (read_directly(tensor.bits, buffer, nbytes, &status)) return status;
   return CALL(loomp_read(tensor.bits, buffer, nbytes, WHERE));
 }
 
@@ -272,18 +274,19 @@ loom_status loom_tensor_release(loom_tensor tensor) {
 }
 
 loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
-  loom_status status = LOOM_OK;
+  loom_status status = LOOM_OK, one;
+  bool at_once = false;
   size_t i;
   OWNED();
   NEED_LIST(tensors, count);
   for (i = 0; i < count; ++i) {
     const uint64_t bits = tensors[i].bits;
-    loom_status one;
     tensors[i].bits = 0;
-    one = bits ? release(LOOMP_TENSOR, bits) : LOOM_OK;
+    one = bits ? give_up(LOOMP_TENSOR, bits, &at_once) : LOOM_OK;
     if (one != LOOM_OK) status = one;
   }
-  return status;
+  one = at_once ? let_go_now() : LOOM_OK;
+  return one != LOOM_OK ? one : status;
 }
 
 static loom_status describe(loom_tensor tensor, int what, int64_t *value) {
@@ -397,22 +400,29 @@ loom_status loom_boundary(loom_tensor tensor) {
 }
 
 loom_status loom_tensor_assign(loom_tensor target, loom_tensor value) {
+  loom_status status;
   READY();
+  if (assign_directly(&target.bits, &value.bits, 1, &status)) return status;
   return CALL(loomp_assign(target.bits, value.bits, WHERE));
 }
 
 loom_status loom_tensors_assign(const loom_tensor *targets, const loom_tensor *values,
                                 size_t count) {
+  loom_status status;
   READY();
   NEED_LIST(targets, count);
   NEED_LIST(values, count);
+  if (assign_directly((const uint64_t *)targets, (const uint64_t *)values, count, &status))
+    return status;
   return CALL(loomp_assign_all((const uint64_t *)targets, (const uint64_t *)values, count, WHERE));
 }
 
 loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result) {
+  loom_status status;
   NEED(result);
   result->bits = 0;
   READY();
+  if (detach_directly(tensor.bits, &result->bits, &status)) return status;
   return CALL(loomp_detach(tensor.bits, &result->bits, WHERE));
 }
 
@@ -425,21 +435,30 @@ loom_status loom_tensor_require_grad(loom_tensor tensor, bool required) {
 
 loom_status loom_set_grad_enabled(bool enabled, bool *previous) {
   int before = 0;
+  bool were = false;
   loom_status status;
   READY();
-  status = CALL(loomp_set_grad_enabled(enabled, &before));
-  if (status == LOOM_OK && previous != NULL) *previous = before != 0;
+  if (!set_grad_enabled_directly(enabled, &were, &status)) {
+    status = CALL(loomp_set_grad_enabled(enabled, &before));
+    were = before != 0;
+  }
+  if (status == LOOM_OK && previous != NULL) *previous = were;
   return status;
 }
 
 loom_status loom_grad(const loom_tensor *outputs, size_t output_count, const loom_tensor *inputs,
                       size_t input_count, const loom_tensor *cotangents, bool create_graph,
                       loom_tensor *gradients) {
+  loom_status status;
   NEED_LIST(inputs, input_count);
   if (gradients != NULL) memset(gradients, 0, input_count * sizeof *gradients);
   READY();
   NEED_LIST(outputs, output_count);
   NEED_IF(gradients, input_count);
+  if (grad_directly((const uint64_t *)outputs, output_count, (const uint64_t *)inputs,
+                    input_count, (const uint64_t *)cotangents, create_graph,
+                    (uint64_t *)gradients, &status))
+    return status;
   return CALL(loomp_grad((const uint64_t *)outputs, output_count,
                            (const uint64_t *)inputs, input_count,
                            (const uint64_t *)cotangents, create_graph,

@@ -72,7 +72,7 @@ from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
-from .trace.source import Site, clear_site, set_site, skip_folder
+from .trace.source import Site, clear_site, name_site, set_site, skip_folder
 from .trace.specs import Spec, spec_of
 from .tree import flatten as tree_flatten
 from .tree import tree_map
@@ -280,10 +280,10 @@ __all__ = [
     "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
     "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
     "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
-    "linearize", "mark_dynamic", "mark_static", "ops", "options", "parents", "platform",
-    "private_folder", "program_of", "programs_of", "read_for_shape", "record", "record_number",
-    "record_one", "record_spec", "record_two", "register_check", "register_op", "result_of",
-    "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source", "spec",
-    "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
+    "linearize", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
+    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
+    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
+    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source",
+    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
     "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -187,6 +187,28 @@ def following(tensor: Tensor, value: Value) -> Any:
     return cast(Any, tensor._followed_by(value))
 
 
+def write_all(tensors: list[Tensor], values: list[Value], tokens: list[object]) -> bool:
+    """:func:`write` for several tensors, in order.
+
+    Args:
+        tokens: of each tensor, what its new contents are a leaf of the tape for
+            (:meth:`Value.as_leaf`), None for contents as they are.
+
+    Returns:
+        False, with nothing written, where a value has not exactly its tensor's type.
+    """
+    for k, t in enumerate(tensors):
+        if values[k].type is not t.tensor_type:
+            return False
+    for k, t in enumerate(tensors):
+        value = values[k]
+        token = tokens[k]
+        if token is not None:
+            value = value.detach().as_leaf(token)
+        write(t, value)
+    return True
+
+
 @final
 class Update:
     """An op that writes its results over tensors, as an optimizer's step does at every call.
@@ -311,5 +333,5 @@ __all__ = [
     "index_key", "loop_steps", "number_of", "operators_of", "read_apart", "read_parts",
     "read_through", "reread", "same_objects", "same_storage", "same_view", "set_operators",
     "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
-    "view_of_storage", "view_of_type", "write",
+    "view_of_storage", "view_of_type", "write", "write_all",
 ]  # fmt: skip

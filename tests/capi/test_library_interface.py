@@ -17,7 +17,7 @@ RECORD = HERE / "interface.txt"
 def signature(name: str, file: Path) -> str:
     """A function's parameters and result, as its source has them."""
     found = re.search(
-        rf"^def {name}\((.*?)\) -> (.*?):(?:  #[^\n]*)?\n", file.read_text(), flags=re.M | re.S)
+        rf"^ *def {name}\((.*?)\) -> (.*?):(?:  #[^\n]*)?\n", file.read_text(), flags=re.M | re.S)
     assert found is not None, f"{name} is not in {file}"
     parameters = " ".join(found[1].split()).removesuffix(",")
     return f"{name}({parameters}) -> {found[2]}"
@@ -26,6 +26,10 @@ def signature(name: str, file: Path) -> str:
 def interface() -> str:
     """All of it in words, a line each."""
     recording, handles = ((build.HERE / n).read_text() for n in ("recording.c", "handles.c"))
+    # what a library does without has a list of its own
+    before, block, after = re.split(r"(} welcome\[\] = {.*?};)", recording, flags=re.S)
+    welcome = re.findall(r'{"(\w+)", +&', block)
+    recording = before + after
     taken = re.findall(r'{"(\w+)", +&', recording)
     taken += re.findall(r'GetItemString\(given, "(\w+)"', recording)
     offered = re.findall(r'^    {"(\w+)", .*METH_', handles, flags=re.M)
@@ -33,11 +37,17 @@ def interface() -> str:
     lines += sorted(header.statements((build.HERE / "entries.h").read_text()))
     lines += sorted(line for line in build._SHARED_CONSTANTS.split("\n") if line)
     lines += [f"taken from what setup is given: {name}" for name in sorted(taken)]
+    lines += [f"taken if setup is given it: {name}" for name in sorted(welcome)]
     lines += [f"offered by _lazyloom_shims: {name}" for name in sorted(offered)]
     runtime = Path(lazyloom.__file__).parent
-    for name in ("record_one", "record_two", "record_number", "record_spec"):
-        module = getattr(lazyloom, name).__module__.partition(".")[2].replace(".", "/")
-        lines.append(signature(name, runtime / f"{module}.py"))
+    for function in (
+        lazyloom.record_one, lazyloom.record_two, lazyloom.record_number, lazyloom.record_spec,
+        lazyloom.name_site, lazyloom.gradients, lazyloom.set_grad_enabled,
+        lazyloom.frontend.write_all, lazyloom.frontend.look,
+    ):  # fmt: skip
+        module = function.__module__.partition(".")[2].replace(".", "/")
+        lines.append(signature(function.__name__, runtime / f"{module}.py"))
+    lines.append(signature("run_expected", runtime / "capture" / "program.py"))
     lines += [signature(name, build.HERE / "entries.py") for name in ("start", "apply")]
     lines.append(signature("failed", build.HERE / "serving.py"))
     return "\n".join(lines) + "\n"

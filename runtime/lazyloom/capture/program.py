@@ -7,11 +7,12 @@ nothing is guarded but the inputs' types.
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Any, Final, final
+from typing import Final, final
 
 from ..errors import ArgumentError
 from ..evaluate.evaluate import blind, evaluate, held_back
 from ..interrupts import Deferred
+from ..tensor.tensor import Tensor, write
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site, user_site
@@ -167,14 +168,42 @@ class CapturedProgram:
                 return "", f"inputs[{k}] {now}, expected one that {then} as it was captured with"
         return None
 
-    def run(self, inputs: list[Value], finish: Any) -> None:
+    def run_expected(
+        self, inputs: list[Value], tensors: list[Tensor | None], tokens: list[object], results: int
+    ) -> list[Value] | None:
+        """:meth:`run`, if all is as it was captured: None, with nothing done, where
+
+        :meth:`wrong` has something to say, another number of results is expected, or a tensor that
+        is written to is missing or is another input, too.
+        """
+        if results != self.results or self.wrong(inputs) is not None:
+            return None
+        if self.writes:
+            written = self.written
+            for k, t in enumerate(tensors):
+                if not written[k]:
+                    continue
+                if t is None:
+                    return None
+                for i, other in enumerate(tensors):
+                    if other is t and i != k:
+                        return None
+        return self.run(inputs, tensors, tokens)
+
+    def run(
+        self, inputs: list[Value], tensors: list[Tensor | None], tokens: list[object]
+    ) -> list[Value]:
         """Run it; failures of the run are those of the results' readers.
 
         Args:
-            inputs: as :meth:`check` wants them. The list is emptied: memory that nothing else
-                holds, once ``finish`` has written to the inputs, is used again for the results.
-            finish: called with the results, and for each input what it is overwritten with or
-                None, before anything is handed over.
+            inputs: as :meth:`wrong` wants them. The list is emptied: memory that nothing else
+                holds, once the inputs are written to, is used again for the results.
+            tensors: of each input that a run writes to, the tensor that it is the contents of;
+                the others may be None.
+            tokens: of each of these, what its contents are a leaf of the tape for, else None.
+
+        Returns:
+            the results.
         """
         template = self._template
         _dispatch(inputs)
@@ -188,36 +217,43 @@ class CapturedProgram:
                 fed.values = []
                 inputs.clear()
                 try:
-                    self._finish(roots, finish)
+                    self._write(roots, tensors, tokens)
                 except BaseException:
                     fed.undo()
                     raise
                 fed.run()
-                return
+                return roots
             buffers = {(SOURCE, k): buffer_of(v) for k, v in enumerate(inputs)}
             for k, v in enumerate(template.constants):
                 buffers[(CONSTANT, k)] = buffer_of(v)
             roots = template.record(inputs, [])
             inputs.clear()
             nodes = [v.node for v in roots]
-            self._finish(roots, finish)
+            self._write(roots, tensors, tokens)
         plan = run_nodes(nodes, user_site())
         if plan is not None and not template.apart:
             found = Recipe(template, plan)
             if found.complete(buffers, plan):
                 self._recipe = found
+        return roots
 
-    def _finish(self, roots: list[Value], finish: Any) -> None:
-        results = roots[: self.results]
-        written = [None if p < 0 else roots[p] for p in self._places]
-        roots.clear()
-        finish(results, written)
+    def _write(
+        self, roots: list[Value], tensors: list[Tensor | None], tokens: list[object]
+    ) -> None:
+        """Write to the inputs what they are overwritten with, which leaves the results."""
+        places = self._places
+        for k, t in enumerate(tensors):
+            if places[k] >= 0:
+                assert t is not None
+                value = roots[places[k]]
+                token = tokens[k]
+                write(t, value if token is None else self._own_leaf(k, value, token))
+        del roots[self.results :]
 
-    def own_leaf(self, number: int, value: Value, token: object) -> Value:
+    def _own_leaf(self, number: int, value: Value, token: object) -> Value:
         """What an input is overwritten with, as a leaf that is reported as ``token``."""
         root = self._template.roots[self._places[number]]
         if root.ref.kind != RESULT or not self._leaves[number] or len(value.node.types) != 1:
             return value.detach().as_leaf(token)
         value.node.token = token
         return value
-

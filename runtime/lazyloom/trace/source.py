@@ -101,15 +101,19 @@ def set_site(file: str, line: int) -> Site | None:
     For bindings of other languages, whose frames Python cannot see. Returns what was named before,
     for :func:`clear_site` where calls nest.
     """
-    return _name(Site(None, 0, file, line))
+    return name_site(Site(None, 0, file, line))
 
 
 def clear_site(before: Site | None = None) -> None:
     """Take the place from the Python stack again, or from what was named ``before``."""
-    _name(before)
+    name_site(before)
 
 
-def _name(site: Site | None) -> Site | None:
+def name_site(site: Site | None) -> Site | None:
+    """:func:`set_site` for a place that is at hand, or :func:`clear_site` with None.
+
+    Returns what was named before.
+    """
     before: Site | None = getattr(_thread, "site", None)
     _thread.site = site
     if (before is None) != (site is None):
