@@ -4,8 +4,9 @@
 beside it, or before any other thread can know the object. Reading needs no lock unless several
 fields must agree. What is not in the table needs none, each for its reason:
 
-- ``Node.handles`` and ``out_handles`` go down in ``Value.__del__`` by one subtraction, which
-  nothing interrupts; whoever sees zero looks again under the lock (:mod:`lazyloom.trace.graph`).
+- ``Node.handles``, ``carried`` and ``out_handles`` go down in ``Value.__del__`` by one subtraction,
+  which nothing interrupts; whoever sees zero looks again under the lock
+  (:mod:`lazyloom.trace.graph`).
 - ``Trace.released`` is a list to which that adds, and appending to a list is one step.
 - ``Buffer.host`` and ``array`` are written by the run that computes them, before it says that it is
   dispatched, by uploads, one at a time (``backends/data.py``), and emptied where no node or plan

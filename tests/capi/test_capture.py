@@ -143,9 +143,9 @@ def test_memory_of_what_is_overwritten_is_used_again(client: Client) -> None:
         copies = ll.stats()["donated_copies"]
         step.run(network.inputs(*pair))
         ll.sync(wait=True)
-        # one that is alive is not donated, or a copy of it is
-        given = donated() - (ll.stats()["donated_copies"] - copies)
-        assert given == 2 * len(SHAPES) - (k == 3)
+        # one that is alive is not donated, but perhaps a copy of it is
+        assert donated() == 2 * len(SHAPES) - (k == 3)
+        assert ll.stats()["donated_copies"] - copies <= (k == 3)
     assert kept is not None and np.array_equal(kept.read(), expected)
 
 

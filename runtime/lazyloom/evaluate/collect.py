@@ -198,7 +198,9 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
         n = nodes[slot]
         outside = n.handles > 0 or n.refs > n.uses
         kept = False
-        tape = n.tracked and not n.freed and (outside or needed[slot])
+        # a handle that no gradient flows through, as a detached loss is, has no use for the tape
+        tape = n.tracked and not n.freed and (
+            n.carried > 0 or n.refs > n.uses or needed[slot])
         if outside:
             kept = True
             counts = n.out_handles

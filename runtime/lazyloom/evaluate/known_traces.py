@@ -63,19 +63,23 @@ class Ending:
 
 def seen(n: Node, uses: int) -> int:
     """By whom beside those that use it in its program a node's results can be seen: 0 by nobody,
-    1 all of them, or a bit for each that a handle is left of, from the second bit on."""
+    1 all of them, or a bit for each that a handle is left of, from the second bit on.
+
+    Negative where its tape can be seen by none of them.
+    """
     if n.refs > uses:
         return 1
     if n.handles == 0:
         return 0
+    bits = 0
     counts = n.out_handles
     if counts is None:
-        return 1
-    bits = 0
-    for index in range(len(n.types)):
-        if counts.of(index) > 0:
-            bits |= 2 << index
-    return bits
+        bits = 1
+    else:
+        for index in range(len(n.types)):
+            if counts.of(index) > 0:
+                bits |= 2 << index
+    return -bits if n.tracked and n.carried == 0 and not n.freed else bits
 
 
 def learn(

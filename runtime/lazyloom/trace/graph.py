@@ -4,8 +4,9 @@ Invariants, all under ``trace.lock`` (:mod:`lazyloom.locks` says which fields it
 
 - ``node.refs`` is the number of operand positions, of pending nodes and of executed
   nodes that keep their history, which refer to the node; ``node.handles`` the number of
-  live :class:`Value` objects. A node with neither is dead and is taken apart at once,
-  iteratively, so releasing a chain of any length needs no stack.
+  live :class:`Value` objects, ``node.carried`` of those among them that require a gradient. A
+  node with neither refs nor handles is dead and is taken apart at once, iteratively, so
+  releasing a chain of any length needs no stack.
 - Pending nodes that share data are in one :class:`Component`; an edge that crosses a
   boundary node does not join.
 - An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
@@ -152,7 +153,7 @@ class Node:
 
     __slots__ = (
         "spec", "inputs", "indices", "types", "seq", "place", "offset", "component", "refs",
-        "handles", "out_handles", "state", "buffers", "evaluation", "error", "tracked",
+        "handles", "carried", "out_handles", "state", "buffers", "evaluation", "error", "tracked",
         "grad_mask", "token", "rule", "boundary", "depth", "cut_history", "mapping", "slot",
         "epoch", "uses", "freed",
     )  # fmt: skip
@@ -173,6 +174,8 @@ class Node:
         self.component: Component | None = None
         self.refs: int = 0
         self.handles: int = 0
+        #: handles that a gradient flows through: without any, nobody outside can ask for its tape
+        self.carried: int = 0
         #: handles of each result; None where there is one result
         self.out_handles: Handles | None = None
         self.state: int = PENDING
@@ -363,6 +366,8 @@ class Value:
     def __del__(self) -> None:
         node = self.node
         node.handles -= 1
+        if self.requires_grad:
+            node.carried -= 1
         counts = node.out_handles
         if counts is not None:
             counts.add(self.index, -1)
@@ -440,6 +445,8 @@ class Value:
 def hold(node: Node, index: int, requires_grad: bool) -> Value:
     """A new handle of a node's result; the caller holds the lock."""
     node.handles += 1
+    if requires_grad:
+        node.carried += 1
     counts = node.out_handles
     if counts is not None:
         counts.add(index, 1)

@@ -238,6 +238,7 @@ def _known(step: Step, left: Node, right: Node | None, site: Site | None) -> Val
     tracked = step.mask != 0
     if tracked:
         node.tracked = True
+        node.carried = 1
         node.grad_mask = step.mask
     go_on_with(step, node)
     return Value(node, 0, tracked)
@@ -297,6 +298,7 @@ def _append(
         for t in results:
             if t.dtype.is_inexact:
                 node.tracked = True
+                node.carried += 1
                 node.grad_mask = mask
     if _ALONE and not trace.released and not trace.locked():
         component = _link(node)
