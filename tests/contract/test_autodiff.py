@@ -275,6 +275,60 @@ def test_complex_gradients_of_a_real_loss() -> None:
     np.testing.assert_allclose(np.abs(g.imag), np.abs(z0.real), rtol=1e-6)
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["new", "followed"])
+def test_a_detached_value_keeps_no_tape(again: bool) -> None:
+    leaf = host(A).as_leaf("w")
+
+    def step(keep: bool) -> tuple[Any, Any]:
+        middle = rec("exp", rec("sin", leaf))
+        loss = total(rec("multiply", middle, middle))
+        gradient = one(ll.gradients([loss], [leaf]))
+        detached = loss.detach()
+        seen = loss if keep else detached
+        del loss, middle
+        gradient.read()
+        return seen, gradient.read()
+
+    for _ in range(4 if again else 1):
+        seen, first = step(False)
+        evaluation = ll.last_evaluation()
+        # the gradient and the detached loss, and nothing that a gradient would need
+        assert evaluation is not None and evaluation.bytes_out == A.nbytes + 4
+        assert not seen.requires_grad and seen.read() is not None
+    for keep in (True, False, True):
+        seen, gradient = step(keep)
+        assert np.array_equal(gradient, first)
+        if keep:
+            # after the run, as often as one likes
+            for _ in range(2):
+                np.testing.assert_allclose(one(ll.gradients([seen], [leaf])).read(), first,
+                                           rtol=1e-6)
+        else:
+            with pytest.raises(GradientError, match="requires one"):
+                ll.gradients([seen], [leaf])
+
+
+def test_what_is_on_the_tape_above_a_detached_value_keeps_its_history() -> None:
+    leaf = host(A).as_leaf("w")
+    middle = rec("exp", rec("sin", leaf))
+    loss = total(rec("multiply", middle, middle))
+    middle = middle.detach()
+    assert np.allclose(middle.read(), np.exp(np.sin(A)))
+    expected = 2 * np.exp(2 * np.sin(A)) * np.cos(A)
+    np.testing.assert_allclose(one(ll.gradients([loss], [leaf])).read(), expected, rtol=1e-6)
+
+
+def test_results_of_one_op_are_detached_apart() -> None:
+    leaf = host(A).as_leaf("w")
+    values, places = rec("top_k", leaf, k=2)
+    kept, dropped = values, values.detach()
+    del values
+    assert places.read().tolist() == [2, 0] and not places.requires_grad
+    assert one(ll.gradients([total(kept)], [leaf])).read().tolist() == [1, 0, 1]
+    del kept
+    assert dropped.read().tolist() == [A[2], A[0]]
+
+
 def test_a_training_loop_leaves_no_tape_behind() -> None:
     import gc
 
