@@ -38,6 +38,8 @@ static uint32_t epoch = 1;
 static bool opened_here = false;         /* the library opened the interpreter itself */
 static PyObject *handle_error = NULL;    /* lazyloom.errors.HandleError */
 
+/* what recording an op consists of stays a part of it, from wherever else it is called */
+#define INLINED static inline __attribute__((always_inline))
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 
 static slot *slot_at(uint32_t index) {
@@ -112,7 +114,7 @@ static uint32_t new_slots(void) {
 }
 
 /* A new handle for an object, of which it keeps a reference; 0 where there is no room. */
-static uint64_t give(int kind, PyObject *object, bool pending) {
+INLINED uint64_t give(int kind, PyObject *object, bool pending) {
   uint32_t index = free_slots;
   uint32_t generation;
   slot *s;
@@ -143,7 +145,7 @@ typedef struct entered {
 
 /* Takes the interpreter's lock, for a thread of any origin that is ready(); leave() gives it
    back. */
-static loom_status enter(entered *e) {
+INLINED loom_status enter(entered *e) {
   environment_set(&e->floats);
   if (PyGILState_GetThisThreadState() == NULL) {
     /* what cffi makes for a thread lasts as long as the thread; PyGILState_Ensure() alone would
@@ -159,7 +161,7 @@ static loom_status enter(entered *e) {
   return LOOM_OK;
 }
 
-static void leave(entered *e) {
+INLINED void leave(entered *e) {
   PyGILState_Release(e->gil);
   environment_restore(&e->floats);
 }

@@ -219,7 +219,7 @@ static struct {
 
 /* The Site of the calling thread's source location, a new reference. Without a file it is
    None in a process of Python's, where the innermost line of Python counts. */
-static PyObject *site_here(void) {
+INLINED PyObject *site_here(void) {
   const char *file = source_file;
   const int line = source_line;
   size_t i;
@@ -306,7 +306,7 @@ static PyObject *scalar_of(const loom_operand *o, int dtype, bool bake) {
 }
 
 /* The value of a tensor, a new reference, or NULL with no exception. */
-static PyObject *value_of(uint64_t bits) {
+INLINED PyObject *value_of(uint64_t bits) {
   PyObject *found = object_of(LOOMP_TENSOR, bits), *value;
   if (found == NULL) return NULL;
   Py_INCREF(found);
