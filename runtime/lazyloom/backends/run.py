@@ -16,6 +16,18 @@ from .launch import compare, dispatch, feed, wait
 from .pieces import run_pieces
 from .selection import backend
 
+#: :mod:`.forms`, which is slow to import, from the first program on that does not run whole; an
+#: import in each run asks interpreted code whether it was done
+_forms: Any = None
+
+
+def _late() -> Any:
+    global _forms
+    from . import forms
+
+    _forms = forms
+    return forms
+
 
 def run(plan: Plan, donate: bool) -> None:
     """Dispatch the plan's program; fills ``plan.results``. Raises what goes wrong.
@@ -45,8 +57,7 @@ def run(plan: Plan, donate: bool) -> None:
 
 def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
     """Whether the plan was to run in pieces for the sake of a trial, and has."""
-    from . import forms, trials
-
+    forms = _forms or _late()
     if entry.calm:
         entry.calm -= 1
         if entry.calm == 0:
@@ -55,18 +66,17 @@ def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> 
     if settings.reproducible():
         return False
     form = forms.next_form(entry, plan)
-    if form == trials.WHOLE:
+    if form == forms.WHOLE:
         return False
-    threads = Threads.AS_THEY_ARE if form == trials.THREADS else forms.threads_for(entry, plan)
+    threads = Threads.AS_THEY_ARE if form == forms.THREADS else forms.threads_for(entry, plan)
     _run_in_pieces(entry, plan, donate, started, threads)
     return True
 
 
 def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
     """Whether the plan was to run padded or in pieces, and has."""
-    from . import forms
-
-    pieces = forms.in_pieces(entry, plan, donate)
+    forms = _forms or _late()
+    pieces: bool = forms.in_pieces(entry, plan, donate)
     # where its own program is slower than pieces, one for larger extents is, too
     if not entry.stays and (pieces or entry.program is None):
         from .padded import choice
@@ -116,8 +126,7 @@ def _run_in_pieces(
     entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads
 ) -> None:
     """Run the plan op by op, and count what that costs."""
-    from . import forms
-
+    forms = _forms or _late()
     evaluation: Evaluation = plan.evaluation
     evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
     evaluation.backend = backend().name
