@@ -15,6 +15,7 @@ import lazyloom as ll
 from lazyloom.backends import background, forms, pieces, trials
 from lazyloom.backends.blas_threads import Threads, using
 from lazyloom.backends.selection import backend
+from lazyloom.cache import memory
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -386,6 +387,17 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
         np.testing.assert_allclose(product().read(), wanted, rtol=1e-4, atol=1e-4)
         now += seconds[used[0] if used else "whole"]
     assert used == [Threads.AS_THEY_ARE]
+    entry = max(memory.entries(), key=lambda e: e.used)
+    assert entry.threaded and 0.0 < entry.alone < 1.0
+    # as if others wanted the processors, now and then
+    for k in range(forms.LATE):
+        entry.alone = 0.0 if k % 2 else math.inf
+        product().read()
+    assert used[-1] == Threads.AS_THEY_ARE and entry.threaded
+    entry.alone = 0.0
+    for _ in range(forms.LATE + 1):
+        product().read()
+    assert used[-1] == Threads.ONE and not entry.threaded
 
 
 def test_a_run_that_fails_on_trial_fails_where_it_is_read(

@@ -25,7 +25,7 @@ from ..trace.specs import Spec
 from . import background, programs
 from .blas_threads import LONG, SHORT, Threads, several
 from .selection import backend
-from .trials import THREADS, WHOLE, Trial
+from .trials import PIECES, THREADS, WHOLE, Trial
 
 #: seconds that an op takes in pieces beside its work: a call of NumPy, and the way there
 PER_OP: Final = 2e-6
@@ -67,7 +67,9 @@ FAR = 2.0
 BRIEF = 0.003
 #: estimated seconds of a program's products from which several threads may be worth it for them
 WORTH_THREADS: Final = 5e-5
-#: and is compared again after so many runs, and four times as many each time
+#: after so many runs more that took longer with several threads than with one has a program one
+LATE: Final = 8
+#: and all of it is compared again after so many runs, and four times as many each time
 AGAIN = 100
 
 
@@ -90,6 +92,15 @@ def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
     if entry.member is not None:
         entry.member.ran_in_pieces(seconds)
     entry.ran_in_pieces(seconds)
+    trial: Trial | None = entry.trial
+    if trial is not None:
+        if trial.form == PIECES:
+            trial.alone = min(trial.alone, seconds)
+    elif entry.threaded:
+        entry.late = entry.late + 1 if seconds > entry.alone else max(0, entry.late - 1)
+        if entry.late == LATE:
+            # somebody else wants the processors: threads that wait for each other take long then
+            entry.threaded = False
 
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
@@ -208,6 +219,7 @@ def next_form(entry: memory.Entry, plan: Plan) -> int:
     else:
         demote(entry)
         entry.threaded = best == THREADS
+        entry.alone, entry.late = trial.alone, 0
     return best
 
 

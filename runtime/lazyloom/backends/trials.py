@@ -36,7 +36,7 @@ class Trial:
     Threads that run the program at once share its turns.
     """
 
-    __slots__ = ("form", "count", "started", "turns", "seconds")
+    __slots__ = ("form", "count", "started", "turns", "seconds", "alone")
 
     def __init__(self, forms: int) -> None:
         self.form = WHOLE
@@ -45,6 +45,8 @@ class Trial:
         self.turns = 0
         #: of a run in each form
         self.seconds = [math.inf] * forms
+        #: of the quickest run in pieces with one thread, by itself
+        self.alone = math.inf
 
     def next(self, plan: Plan) -> int:
         """The form of the next run, of this plan."""

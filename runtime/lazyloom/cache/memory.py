@@ -113,6 +113,8 @@ class Entry:
         trial: finds out by turns in which form the loop around it goes round more quickly, a
             :class:`~lazyloom.backends.trials.Trial`, or None.
         threaded: products in its pieces use as many threads as NumPy's do, which was quicker.
+        alone: seconds of the quickest run in pieces with one thread, as they were found then.
+        late: how many runs more with several threads took longer than that than did not.
         accepted, calm: how often that was as a whole, and after how many runs it is tried again.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
@@ -124,8 +126,8 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "trial", "threaded", "accepted", "calm", "searched", "member", "unpadded",
-                 "choice")
+                 "trial", "threaded", "alone", "late", "accepted", "calm", "searched", "member",
+                 "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -154,6 +156,8 @@ class Entry:
         self.demotions = 0
         self.trial: Any = None
         self.threaded = False
+        self.alone = 0.0
+        self.late = 0
         self.accepted = 0
         self.calm = 0
         self.searched = False
