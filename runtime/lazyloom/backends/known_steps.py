@@ -71,13 +71,13 @@ class Steps:
         scalars: of each dtype the places of its run-time scalars, in order.
         results: as int32, of each wanted result its place and whether its memory is shared.
         size: bytes of the wanted results.
-        given, converted: the numbers of the last run that had others than the one before it, and
-            (place, value) of each.
+        last: the numbers of the last run that had others than the one before it, and (place, value)
+            of each; one object, as threads may run the steps at once.
         runs: how often they ran.
     """
 
-    __slots__ = ("code", "table", "scalars", "wanted", "results", "size", "runs", "given",
-                 "converted", "_count", "_kept")
+    __slots__ = ("code", "table", "scalars", "wanted", "results", "size", "runs", "last", "_count",
+                 "_kept")
 
     def __init__(
         self, code: list[int], table: list[Any], scalars: dict[DType, tuple[int, ...]],
@@ -92,8 +92,7 @@ class Steps:
         self.wanted: Final[list[tuple[int, int]]] = wanted
         self.results: Final[bytes] = array("i", results).tobytes()
         self.size: Final[int] = size
-        self.given: Any = None
-        self.converted: list[tuple[int, Any]] = []
+        self.last: tuple[Any, list[tuple[int, Any]]] | None = None
         # at the end of the process the module's names may be gone before this is
         self._kept: Final[_Kept] = _kept
         _kept.count += len(code)
@@ -227,8 +226,9 @@ def values_of(known: Steps, plan: Plan) -> list[Any]:
         # an upload fills the one before it empties the other
         host: Any = leaf.host
         table[k] = backend().host_view(leaf.array) if host is None else host
-    if plan.scalars is known.given:
-        for place, value in known.converted:
+    last = known.last
+    if last is not None and last[0] is plan.scalars:
+        for place, value in last[1]:
             table[place] = value
     elif known.scalars:
         converted: list[tuple[int, Any]] = []
@@ -236,7 +236,7 @@ def values_of(known: Steps, plan: Plan) -> list[Any]:
             for place, number in zip(places, plan.scalars[dtype], strict=True):
                 value = table[place] = scalar_of(number, dtype)
                 converted.append((place, value))
-        known.given, known.converted = plan.scalars, converted
+        known.last = (plan.scalars, converted)
     found: list[Any] = _run_calls(known.code, _kept.kernels, table, len(leaves), known.results)
     return found
 
