@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms, pieces, trials
-from lazyloom.backends.blas_threads import Threads, using
+from lazyloom.backends import background, blas_threads, forms, trials
 from lazyloom.backends.selection import backend
 from lazyloom.cache import memory
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
@@ -361,17 +360,13 @@ def test_a_program_that_won_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> N
 def test_products_use_the_threads_that_the_loop_is_quickest_with(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    used: list[Threads] = []
+    calls: list[int] = []
     monkeypatch.setattr(forms, "SLOWER", 1.0)
     monkeypatch.setattr(forms, "NEAR", 0.0)
     monkeypatch.setattr(forms, "FAR", math.inf)
-    monkeypatch.setattr(forms, "several", lambda: True)
-
-    def noting(threads: Threads) -> Any:
-        used.append(threads)
-        return using(threads)
-
-    monkeypatch.setattr(pieces, "using", noting)
+    assert blas_threads.several() in (True, False)  # it has looked for the library
+    monkeypatch.setattr(blas_threads._library, "get", lambda: 2)
+    monkeypatch.setattr(blas_threads._library, "set", calls.append)
     now = 0.0
     monkeypatch.setattr(trials, "clock", lambda: now)
     x = np.random.default_rng(0).uniform(0.5, 1.0, (96, 96)).astype(np.float32)
@@ -380,24 +375,30 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
     def product() -> Any:
         return rec("matmul", host(x), host(x))
 
-    becomes_whole(product, wanted)
-    seconds = {"whole": 3.0, Threads.ONE: 2.0, Threads.AS_THEY_ARE: 1.0}
-    for _ in range(COMPARED + 3 * trials.TURNS * trials.RUNS + 20):
-        used.clear()
+    def form() -> str:
+        """In which form it ran: how many threads are set, and set back, tells the pieces' apart."""
+        calls.clear()
         np.testing.assert_allclose(product().read(), wanted, rtol=1e-4, atol=1e-4)
-        now += seconds[used[0] if used else "whole"]
-    assert used == [Threads.AS_THEY_ARE]
+        record = ll.last_evaluation()
+        assert record is not None
+        return record.form if record.form == "whole" else "one" if calls == [1, 2] else "several"
+
+    becomes_whole(product, wanted)
+    seconds = {"whole": 3.0, "one": 2.0, "several": 1.0}
+    for _ in range(COMPARED + 3 * trials.TURNS * trials.RUNS + 20):
+        now += seconds[form()]
+    assert form() == "several"
     entry = max(memory.entries(), key=lambda e: e.used)
     assert entry.threaded and 0.0 < entry.alone < 1.0
     # as if others wanted the processors, now and then
     for k in range(forms.LATE):
         entry.alone = 0.0 if k % 2 else math.inf
-        product().read()
-    assert used[-1] == Threads.AS_THEY_ARE and entry.threaded
+        form()
+    assert form() == "several" and entry.threaded
     entry.alone = 0.0
-    for _ in range(forms.LATE + 1):
-        product().read()
-    assert used[-1] == Threads.ONE and not entry.threaded
+    for _ in range(forms.LATE):
+        form()
+    assert form() == "one" and not entry.threaded
 
 
 def test_a_run_that_fails_on_trial_fails_where_it_is_read(
