@@ -20,6 +20,8 @@ from tests.ops.checks import type_of
 
 #: samples of an op whose vjp is compared
 VJPS = 4
+#: and in how many without ``--thorough``
+VJPS_AT_ONE = 2
 #: units in the last place of the largest result (and 1), times the op's own tolerance
 ULPS = 16
 #: the vjp of a sum of products cancels more

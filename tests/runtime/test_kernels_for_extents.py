@@ -34,6 +34,7 @@ from tests.runtime.kernel_cases import (
     ULPS,
     VJP_ULPS,
     VJPS,
+    VJPS_AT_ONE,
     Case,
     by_definition,
     by_kernel,
@@ -47,7 +48,6 @@ pytestmark = pytest.mark.xla
 #: samples of an op that are varied, spread over all, and how many of their vjps; all of them at
 #: every variant of the extents, or fewer at one each
 SAMPLES, SAMPLES_AT_ONE = 6, 3
-VJPS_AT_ONE = 2
 #: kernels of an op that are compared with its definition, compiled by XLA
 DEFINITIONS = 3
 
