@@ -64,14 +64,19 @@ def device_array(buffer: Buffer) -> Any:
     return found
 
 
-def host_view(buffer: Buffer) -> Any:
-    """The buffer's data as a NumPy array that nobody may write to, or a scalar; waits for it.
+def host_memory(buffer: Buffer) -> Any:
+    """The buffer's data as a NumPy array that nobody may write to; waits for it.
 
     It is not kept: the memory may be the device's own, which a later run writes over.
     """
     # an upload fills the one before it empties the other
     host = buffer.host
-    found: Any = backend().host_view(buffer.array) if host is None else host
+    return backend().host_view(buffer.array) if host is None else host
+
+
+def host_view(buffer: Buffer) -> Any:
+    """:func:`host_memory`, or a scalar where it has no dimensions."""
+    found: Any = host_memory(buffer)
     # NumPy computes with scalars in a tenth of the time
     return found[()] if found.ndim == 0 else found
 

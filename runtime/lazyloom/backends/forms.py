@@ -67,7 +67,7 @@ FAR = 2.0
 BRIEF = 0.003
 #: estimated seconds of a program's products from which several threads may be worth it for them
 WORTH_THREADS: Final = 5e-5
-#: after so many runs more that took longer with several threads than with one has a program one
+#: a program goes back to one thread once so many runs more than not took longer with several
 LATE: Final = 8
 #: and all of it is compared again after so many runs, and four times as many each time
 AGAIN = 100

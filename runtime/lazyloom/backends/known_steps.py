@@ -16,8 +16,7 @@ import numpy as np
 from ..dtypes import DType
 from ..extension import in_c
 from ..program.plan import Plan
-from .data import scalar_of
-from .selection import backend
+from .data import host_memory, scalar_of
 
 #: integers that the steps of all structures together may have, four bytes each
 MOST: Final = 16_000_000
@@ -223,9 +222,7 @@ def values_of(known: Steps, plan: Plan) -> list[Any]:
     table = list(known.table)
     leaves = plan.leaves
     for k, leaf in enumerate(leaves):
-        # an upload fills the one before it empties the other
-        host: Any = leaf.host
-        table[k] = backend().host_view(leaf.array) if host is None else host
+        table[k] = host_memory(leaf)
     last = known.last
     if last is not None and last[0] is plan.scalars:
         for place, value in last[1]:

@@ -6,7 +6,7 @@ at itself, at the call.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -39,7 +39,8 @@ def check_indices(
 
 
 #: what is recorded; nothing where the dtype holds no index out of range
-_specs: Final[dict[Any, tuple[Spec, ...]]] = {}
+_specs: Final[
+    dict[tuple[int, int | None, str, bool, int | None, str], tuple[Spec, ...]]] = {}
 
 
 def _specs_for(
