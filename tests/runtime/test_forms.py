@@ -357,6 +357,36 @@ def test_a_program_that_won_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> N
     assert delta.demotions == 1
 
 
+def test_a_whole_program_that_grows_slower_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "AGAIN", 1 << 20)
+    loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
+    loop.run(COMPARED + TRIAL)
+    soon = forms.LOOK * (forms.LATE_LOOKS + 2)
+    assert loop.run(soon) == ["whole"] * soon
+    # now and then it waits for something else
+    for k in range(2 * forms.LATE_LOOKS):
+        loop.now += 1000.0 * (k % 2)
+        assert loop.run(forms.LOOK) == ["whole"] * forms.LOOK
+    # somebody else wants the processors
+    loop.seconds["whole"] = 2.0
+    found = loop.run(soon + TRIAL)
+    assert "pieces" in found[:soon] and found[-forms.LOOK :] == ["pieces"] * forms.LOOK
+
+
+def test_a_loop_that_is_slow_in_any_form_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "AGAIN", 1 << 20)
+    loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
+    loop.run(COMPARED + TRIAL)
+    loop.seconds = {"whole": 3.0, "pieces": 4.0}
+    soon = forms.LOOK * (forms.LATE_LOOKS + 2)
+    found = loop.run(soon + TRIAL)
+    assert found.count("pieces") == TRIAL // 2
+    loop.seconds = {"whole": 9.0, "pieces": 12.0}
+    assert loop.run(2 * soon) == ["whole"] * 2 * soon
+
+
 def test_products_use_the_threads_that_the_loop_is_quickest_with(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from ..counters import counters
 from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
-from . import background, programs
+from . import background, programs, trials
 from .blas_threads import LONG, SHORT, Threads, several
 from .selection import backend
 from .trials import PIECES, THREADS, WHOLE, Trial
@@ -69,8 +69,13 @@ BRIEF = 0.003
 WORTH_THREADS: Final = 5e-5
 #: a program goes back to one thread once so many runs more than not took longer with several
 LATE: Final = 8
-#: and all of it is compared again after so many runs, and four times as many each time
+#: the loop around one that runs whole is timed for so many runs at a time, a power of two, and
+#: compared again once so many times more than not were longer than with the next best form
+LOOK: Final = 32
+LATE_LOOKS: Final = 8
+#: and all of it is compared again after so many runs, and four times as many each time, so often
 AGAIN = 100
+LESS_OFTEN: Final = 3
 
 
 @final
@@ -100,7 +105,7 @@ def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
         entry.late = entry.late + 1 if seconds > entry.alone else max(0, entry.late - 1)
         if entry.late == LATE:
             # somebody else wants the processors: threads that wait for each other take long then
-            entry.threaded = False
+            entry.threaded, entry.late = False, 0
 
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
@@ -165,7 +170,7 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), 10):
+    if entry.stays and entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), LESS_OFTEN):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
         entry.try_again()
@@ -212,15 +217,34 @@ def next_form(entry: memory.Entry, plan: Plan) -> int:
     if not trial.done():
         return form
     entry.trial = None
-    best = trial.best()
+    best, other = trial.best()
     if best == WHOLE:
-        entry.calm = AGAIN << 2 * min(entry.accepted, 10)
+        # where this was found out because the loop was slow, it is slow in any form
+        entry.alone = math.inf if entry.late == LATE_LOOKS else other
+        entry.calm = AGAIN << 2 * min(entry.accepted, LESS_OFTEN)
         entry.accepted += 1
     else:
         demote(entry)
         entry.threaded = best == THREADS
-        entry.alone, entry.late = trial.alone, 0
+        entry.alone = trial.alone
+    entry.late, entry.since = 0, 0.0
     return best
+
+
+def went_whole(entry: memory.Entry) -> None:
+    """Look at how long the loop around an entry's whole program took for :data:`LOOK` runs.
+
+    It was quicker than in pieces when that was tried; if somebody else wants the processors by
+    now, a program that runs beside the recording of the next step may be the slower one.
+    """
+    now: float = trials.clock()
+    if entry.since:
+        late = now - entry.since > LOOK * entry.alone
+        entry.late = entry.late + 1 if late else max(0, entry.late - 1)
+        if entry.late == LATE_LOOKS:
+            entry.calm = 0
+            try_forms(entry)
+    entry.since = now
 
 
 def threads_for(entry: memory.Entry, plan: Plan) -> Threads:

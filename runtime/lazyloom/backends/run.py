@@ -62,6 +62,8 @@ def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> 
         entry.calm -= 1
         if entry.calm == 0:
             forms.try_forms(entry)
+        elif entry.calm & (forms.LOOK - 1) == 0:
+            forms.went_whole(entry)
         return False
     if settings.reproducible():
         return False

@@ -9,6 +9,7 @@ timed, from when nothing is under way to when nothing is again.
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from typing import Final
 
@@ -22,10 +23,10 @@ WHOLE: Final = 0
 PIECES: Final = 1
 THREADS: Final = 2
 #: runs of a turn, of which the first ones are not timed: their operands have to change places
-RUNS: Final = 10
-WARM: Final = 2
-#: turns of each form, the quickest of which counts
-TURNS: Final = 3
+RUNS: Final = 12
+WARM: Final = 3
+#: turns of each form, whose median counts: a form whose turns differ much is not to win by its best
+TURNS: Final = 5
 #: seconds (no constant, as tests have a clock of their own)
 clock = time.perf_counter
 
@@ -43,8 +44,8 @@ class Trial:
         self.count = 0
         self.started = -1.0
         self.turns = 0
-        #: of a run in each form
-        self.seconds = [math.inf] * forms
+        #: of a run, for each form those of its turns
+        self.seconds: list[list[float]] = [[] for _ in range(forms)]
         #: of the quickest run in pieces with one thread, by itself
         self.alone = math.inf
 
@@ -53,7 +54,7 @@ class Trial:
         if self.count >= RUNS:
             _wait(plan)
             seconds = (clock() - self.started) / (RUNS - WARM)
-            self.seconds[self.form] = min(self.seconds[self.form], seconds)
+            self.seconds[self.form].append(seconds)
             self.turns += 1
             self.form = self.turns % len(self.seconds)
             self.count = 0
@@ -68,9 +69,11 @@ class Trial:
         """Whether each form has had its turns."""
         return self.turns >= TURNS * len(self.seconds)
 
-    def best(self) -> int:
-        """The quickest form."""
-        return self.seconds.index(min(self.seconds))
+    def best(self) -> tuple[int, float]:
+        """The quickest form, and the seconds that the loop goes round in with the next best."""
+        medians = [statistics.median(turns) for turns in self.seconds]
+        best = medians.index(min(medians))
+        return best, min(medians[:best] + medians[best + 1 :])
 
 
 def _wait(plan: Plan) -> None:

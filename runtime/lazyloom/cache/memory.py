@@ -113,8 +113,11 @@ class Entry:
         trial: finds out by turns in which form the loop around it goes round more quickly, a
             :class:`~lazyloom.backends.trials.Trial`, or None.
         threaded: products in its pieces use as many threads as NumPy's do, which was quicker.
-        alone: seconds of the quickest run in pieces with one thread, as they were found then.
-        late: how many runs more with several threads took longer than that than did not.
+        alone: as found then, seconds of the quickest run in pieces with one thread, or, of one that
+            is whole, those of the loop in the next best form.
+        late: how many runs more with several threads took longer than that than did not, or how
+            many times more the loop around runs as a whole did.
+        since: when the newest of these times began, 0 before the first.
         accepted, calm: how often that was as a whole, and after how many runs it is tried again.
         searched: its loops were looked for, for the estimate.
         member: what it is among structures that differ in extents alone, a
@@ -126,8 +129,8 @@ class Entry:
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
                  "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
-                 "trial", "threaded", "alone", "late", "accepted", "calm", "searched", "member",
-                 "unpadded", "choice")
+                 "trial", "threaded", "alone", "late", "accepted", "calm", "since", "searched",
+                 "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -158,6 +161,7 @@ class Entry:
         self.threaded = False
         self.alone = 0.0
         self.late = 0
+        self.since = 0.0
         self.accepted = 0
         self.calm = 0
         self.searched = False
