@@ -106,6 +106,10 @@ def jax_jit(model: str, size: dict[str, Any]) -> Turn:
     return by_hand(transformer.jax_program(**size), 3)
 
 
+def jax_with_gradients(model: str, size: dict[str, Any]) -> Turn:
+    return by_hand(mlp.jax_program(with_gradients=True), 2)
+
+
 def jax_channels_last(model: str, size: dict[str, Any]) -> Turn:
     return by_hand(resnet.jax_program("NHWC", **size), 3)
 
@@ -114,6 +118,7 @@ TORCH = "lazyloom, torch-like"
 TORCH_XLA = "lazyloom, torch-like, XLA alone"
 NUMPY = "lazyloom, NumPy-like"
 JAX = "jax.jit, donated"
+GRADIENTS = "jax.jit, donated, gradients returned"
 NHWC = "jax.jit, NHWC, donated"
 FIRST, LAST = "MLP, zero_grad first", "MLP, zero_grad last"
 TRANSFORMER, TINY = "transformer, width 256, 4 x 128 tokens", "transformer, width 32"
@@ -127,7 +132,8 @@ WORKLOAD = Workload(
         "*ResNet-50*, called with arrays that are ready and waited for: no recording, collecting "
         "or frontend. Arguments whose memory a run takes are the results of the run before. Both "
         "are called through `jax.jit`'s C++ dispatch with a flat list of arrays. With `zero_grad` "
-        "first the gradients are alive when the loss is read, and are results of the program."
+        "first the gradients are alive when the loss is read, and are results of the program: one "
+        "of `jax.jit`'s gives them too."
     ),
     cases=[
         Case(LAST, {"model": "mlp", "size": {}}, warm=200, rounds=41, budget=15),
@@ -145,6 +151,7 @@ WORKLOAD = Workload(
                   environment={"LAZYLOOM_CODEGEN": "xla"}),
         Contender(NUMPY, "lazyloom", lazyloom_numpy, only=[LAST, TRANSFORMER, TINY]),
         Contender(JAX, "jax", jax_jit),
+        Contender(GRADIENTS, "jax", jax_with_gradients, only=[FIRST]),
         Contender(NHWC, "jax", jax_channels_last, only=[RESNET]),
     ],
     base=TORCH,

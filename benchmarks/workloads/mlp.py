@@ -205,8 +205,8 @@ def lazyloom_c_captured(read: bool) -> Turn:
     return lazyloom_c(read, "captured")
 
 
-def jax_program() -> tuple[Any, list[Any]]:
-    """The hand-written step, and its arguments."""
+def jax_program(with_gradients: bool = False) -> tuple[Any, list[Any]]:
+    """The hand-written step, and its arguments; its last results may be the gradients."""
     import jax
     import jax.numpy as jnp
 
@@ -222,7 +222,8 @@ def jax_program() -> tuple[Any, list[Any]]:
     def update(parameters: Any, momenta: Any, x: Any, y: Any) -> Any:
         loss, gradients = jax.value_and_grad(loss_of)(parameters, x, y)
         momenta = [m * MOMENTUM + g for m, g in zip(momenta, gradients)]
-        return loss, [p - m * RATE for p, m in zip(parameters, momenta)], momenta
+        updated = loss, [p - m * RATE for p, m in zip(parameters, momenta)], momenta
+        return (*updated, gradients) if with_gradients else updated
 
     parameters = [jnp.asarray(w) for w in weights]
     momenta = [jnp.zeros_like(p) for p in parameters]
