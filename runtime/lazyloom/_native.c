@@ -487,6 +487,8 @@ static PyMethodDef methods[] = {
      "A copy of an array with a dtype, row by row, whose memory begins at a multiple of 64 bytes."},
     {"run_calls", (PyCFunction)(void (*)(void))run_calls, METH_FASTCALL,
      "Make the calls of kernels that were written down; the results."},
+    {"of_types", (PyCFunction)(void (*)(void))of_types, METH_FASTCALL,
+     "Whether arrays have the dtypes and shapes that are given."},
     {"level", level, METH_NOARGS,
      "The level of x86-64's instructions that this processor has, 1 to 4; 0 on others."},
     {NULL},

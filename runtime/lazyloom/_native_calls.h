@@ -162,3 +162,41 @@ static PyObject *run_calls(PyObject *Py_UNUSED(self), PyObject *const *given, Py
     }
     return found;
 }
+
+/* Whether an array is one of a dtype and a shape, a tuple of integers. */
+static int is_of(PyObject *value, PyObject *dtype, PyObject *shape)
+{
+    if (!PyArray_Check(value) || !PyArray_DescrCheck(dtype)) return 0;
+    PyArrayObject *x = (PyArrayObject *)value;
+    const int dimensions = PyArray_NDIM(x);
+    if (dimensions != PyTuple_GET_SIZE(shape)) return 0;
+    if ((PyObject *)PyArray_DESCR(x) != dtype
+        && !PyArray_EquivTypes(PyArray_DESCR(x), (PyArray_Descr *)dtype))
+        return 0;
+    for (int k = 0; k < dimensions; k++) {
+        const Py_ssize_t extent = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, k));
+        if (extent == -1 && PyErr_Occurred()) return -1;
+        if (extent != PyArray_DIM(x, k)) return 0;
+    }
+    return 1;
+}
+
+/* of_types(arrays, types) says whether the arrays, in a list, are of types, a tuple that has of each
+   array its dtype and its shape. */
+static PyObject *of_types(PyObject *Py_UNUSED(self), PyObject *const *given, Py_ssize_t number)
+{
+    if (number != 2 || !PyList_CheckExact(given[0]) || !PyTuple_CheckExact(given[1])
+        || PyTuple_GET_SIZE(given[1]) != 2 * PyList_GET_SIZE(given[0])) {
+        PyErr_SetString(PyExc_TypeError,
+                        "of_types: expected a list, and a tuple with a dtype and a shape of each");
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(given[0]); k++) {
+        PyObject *shape = PyTuple_GET_ITEM(given[1], 2 * k + 1);
+        const int fits = PyTuple_CheckExact(shape) ? is_of(
+            PyList_GET_ITEM(given[0], k), PyTuple_GET_ITEM(given[1], 2 * k), shape) : 0;
+        if (fits < 0) return NULL;
+        if (!fits) Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from lazyloom.backends.known_steps import of_types
 from lazyloom.backends.known_steps import run_calls as in_python
 from lazyloom.extension import NATIVE
 
@@ -142,3 +143,32 @@ def test_random_calls_give_the_same_both_ways(seed: int) -> None:
     found = NATIVE.run_calls(ints(*code), kernels, list(table), leaves, ints(*wanted))
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_array_equal(a, b, strict=True)
+
+
+@pytest.mark.parametrize("of", [
+    pytest.param(of_types, id="python"),
+    pytest.param(getattr(NATIVE, "of_types", None), id="c", marks=pytest.mark.skipif(
+        NATIVE is None, reason="the extension in C was not compiled"))])  # fmt: skip
+def test_types_of_results(of: Any) -> None:
+    def types(*arrays: Any) -> tuple[Any, ...]:
+        return tuple(part for x in arrays for part in (np.dtype(x.dtype.str), x.shape))
+
+    some = [np.ones((2, 3), np.float32), np.array(1), np.ones((0, 4), np.bool_), np.ones(5)]
+    assert of(some, types(*some)) and of([], ())
+    half = [np.ones(3, ml_dtypes.bfloat16)]
+    assert of(half, (np.dtype(ml_dtypes.bfloat16), (3,)))
+    assert not of(half, (np.dtype(np.float16), (3,)))
+    for other in (np.ones((2, 3)), np.ones((3, 2), np.float32), np.ones((2, 3, 1), np.float32),
+                  np.ones(2, np.float32), np.float32(1), None, [1, 2]):
+        assert not of([other, *some[1:]], types(*some))
+    assert not of([np.ones(3, ">f8")], (np.dtype("<f8"), (3,)))
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the extension in C was not compiled")
+@pytest.mark.parametrize("given", [
+    (), ([], (), ()), ((), ()), ([1], ()), ([np.ones(2)], (np.dtype(float),)), ([], []),
+    ([np.ones(2)], (np.dtype(float), (1 << 80,))),
+])  # fmt: skip
+def test_types_that_are_none_are_errors(given: Any) -> None:
+    with pytest.raises((TypeError, OverflowError)):
+        NATIVE.of_types(*given)

@@ -69,18 +69,19 @@ class Steps:
         table: the values before a run: constants in their places, None elsewhere.
         scalars: of each dtype the places of its run-time scalars, in order.
         results: as int32, of each wanted result its place and whether its memory is shared.
+        types: of each wanted result the dtype and the shape, one after the other.
         size: bytes of the wanted results.
         last: the numbers of the last run that had others than the one before it, and (place, value)
             of each; one object, as threads may run the steps at once.
         runs: how often they ran.
     """
 
-    __slots__ = ("code", "table", "scalars", "wanted", "results", "size", "runs", "last", "_count",
-                 "_kept")
+    __slots__ = ("code", "table", "scalars", "wanted", "results", "types", "size", "runs", "last",
+                 "_count", "_kept")
 
     def __init__(
         self, code: list[int], table: list[Any], scalars: dict[DType, tuple[int, ...]],
-        wanted: list[tuple[int, int]], results: list[int], size: int,
+        wanted: list[tuple[int, int]], results: list[int], types: tuple[Any, ...], size: int,
     ) -> None:  # fmt: skip
         #: nothing once they were given up
         self.code: bytes = array("i", code).tobytes()
@@ -90,6 +91,7 @@ class Steps:
         self.scalars: Final[dict[DType, tuple[int, ...]]] = scalars
         self.wanted: Final[list[tuple[int, int]]] = wanted
         self.results: Final[bytes] = array("i", results).tobytes()
+        self.types: Final[tuple[Any, ...]] = types
         self.size: Final[int] = size
         self.last: tuple[Any, list[tuple[int, Any]]] | None = None
         # at the end of the process the module's names may be gone before this is
@@ -207,13 +209,28 @@ def written_down(
                 code.append(-1)
                 code.append(where)
     results: list[int] = []
+    types: list[Any] = []
     size = 0
     for slot, index in plan.wanted:
+        t = nodes[slot].types[index]
         results.append(place[first[slot] + index])
         results.append(int(shared[slot][index]))
-        size += nodes[slot].types[index].nbytes
+        types += (t.dtype.numpy, t.shape)
+        size += t.nbytes
     places = {dtype: tuple(found) for dtype, found in scalars.items()}
-    return Steps(code, table, places, list(plan.wanted), results, size)
+    return Steps(code, table, places, list(plan.wanted), results, tuple(types), size)
+
+
+def fit(known: Steps, arrays: list[Any]) -> bool:
+    """Whether arrays have the types of the steps' results."""
+    found: bool = _of_types(arrays, known.types)
+    return found
+
+
+def of_types(arrays: list[Any], types: tuple[Any, ...]) -> bool:
+    """Whether the arrays have these dtypes and shapes, which are given one after the other."""
+    return all(isinstance(x, np.ndarray) and x.dtype == dtype and x.shape == shape
+               for x, dtype, shape in zip(arrays, types[::2], types[1::2], strict=True))
 
 
 def values_of(known: Steps, plan: Plan) -> list[Any]:
@@ -273,6 +290,7 @@ def run_calls(
 
 #: the same in C, where that was compiled: 0.1 us a call less
 _run_calls: Final = in_c("run_calls", run_calls)
+_of_types: Final = in_c("of_types", of_types)
 
 
 def owned(value: Any, shared: bool) -> Any:

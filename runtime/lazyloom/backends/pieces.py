@@ -26,7 +26,7 @@ from ..types import TensorType, tensor_type
 from .backend import HostKernel, NotLowered
 from .blas_threads import Threads, using
 from .data import host_view, scalar_of, scalar_vector
-from .known_steps import Steps, owned, values_of, written_down
+from .known_steps import Steps, fit, owned, values_of, written_down
 from .once import values_once
 from .reuse import LARGE, call, exclusive, may_write
 from .selection import backend
@@ -145,7 +145,7 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
         if known is not None:
             try:
                 arrays = values_of(known, plan)
-                if known.runs == 1:
+                if not fit(known, arrays):
                     _check(plan, arrays)
                 _attach(plan, arrays, known.size)
                 return
