@@ -96,6 +96,130 @@ def test_two_places_with_one_tensor():
     assert run().tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("when", ["first", "later"])
+def test_one_tensor_in_two_places_of_which_one_gets_another(when):
+    """What the call replaces stands in another place, too, now and then."""
+    def outcome(captured):
+        places = SimpleNamespace(a=full(0), b=full(1))
+
+        def f():
+            places.a = places.b + places.a
+
+        run = torch.compile(f) if captured else f
+        found = []
+        for k in range(14):
+            if k % 4 == 0 and (when == "first" or k):
+                places.a = places.b
+            if k % 6 == 5:
+                places.b = places.a
+            run()
+            found.append((places.a.tolist(), places.b.tolist(), places.a is places.b))
+        return found, run
+
+    found, run = outcome(True)
+    assert found == outcome(False)[0]
+    assert run.explain().runs > 3, run.explain()
+
+
+def test_states_that_begin_as_one_tensor():
+    """``h`` and ``c`` of a cell are one tensor of zeros at the start of each sequence."""
+    def outcome(captured):
+        torch.manual_seed(0)
+        cell = nn.LSTMCell(3, 4)
+        state = SimpleNamespace(h=None, c=None)
+
+        def f(x):
+            with torch.no_grad():
+                state.h, state.c = cell(x, (state.h, state.c))
+            return state.h.sum()
+
+        run = torch.compile(f) if captured else f
+        found = []
+        for k in range(20):
+            if k % 5 == 0:
+                state.h = state.c = torch.zeros(2, 4)
+            found.append(run(torch.full((2, 3), k / 7)).item())
+        return found, run
+
+    found, run = outcome(True)
+    assert found == outcome(False)[0]
+    assert run.explain().runs > 8 and not run.explain().refused, run.explain()
+
+
+def test_counts_of_steps_that_were_one_and_are_several():
+    """Adam's counts of parameters, one of which is left out for some steps."""
+    def outcome(captured):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+
+        def f(x):
+            optimizer.zero_grad()
+            loss = model(x).square().sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run = torch.compile(f) if captured else f
+        found = []
+        for k in range(16):
+            model[0].requires_grad_(not 5 <= k < 8)
+            found.append(run(torch.full((2, 3), 0.5)).item())
+        counts = [float(optimizer.state[p]["step"]) for p in model.parameters()]
+        return found, counts, run
+
+    found, counts, run = outcome(True)
+    assert (found, counts) == outcome(False)[:2] and counts == [13.0, 13.0, 16.0, 16.0]
+    assert run.explain().runs > 3, run.explain()
+
+
+def test_what_is_replaced_was_written_before():
+    """Whoever else holds the tensor sees what the call wrote to it."""
+    def outcome(captured):
+        place = SimpleNamespace(t=full(0))
+
+        def f():
+            place.t.add_(1)
+            place.t = place.t * 2
+
+        run = torch.compile(f) if captured else f
+        held = [place.t]
+        for _ in range(8):
+            run()
+            held.append(place.t)
+        return [t.tolist() for t in held], run
+
+    found, run = outcome(True)
+    assert found == outcome(False)[0]
+    assert run.explain().runs > 3, run.explain()
+
+
+def test_gradients_that_are_clipped_and_dropped():
+    def outcome(captured):
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def f():
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            optimizer.zero_grad()
+            return norm
+
+        run = torch.compile(f) if captured else f
+        found = []
+        for k in range(8):
+            for _ in range(2):
+                model(torch.full((4, 3), float(k))).sum().backward()
+            kept = model.weight.grad
+            found += [run().item(), kept.tolist(), model.weight.grad is None]
+        return found, model.weight.tolist(), run
+
+    *found, run = outcome(True)
+    assert tuple(found) == outcome(False)[:2]
+    assert run.explain().runs > 3, run.explain()
+
+
 def test_what_is_in_a_place_is_written_and_returned():
     place = SimpleNamespace(t=full(0))
 
@@ -316,6 +440,37 @@ def test_one_list_that_is_returned_twice():
 
 
 # -- at random ---------------------------------------------------------------------------------
+
+BODIES = ["p.a = p.b + x", "p.b = p.a * 0.5", "p.a, p.b = p.b, p.a", "p.a.add_(x)", "p.b.mul_(0.5)",
+          "p.items[0] = p.items[1] + p.a", "p.items[1] = p.a", "p.items[0].add_(p.items[1])",
+          "p.a = x", "p.b[0] = p.a[1]", "p.a = p.b = p.b + p.a", "p.items.reverse()"]
+EDITS = ["p.a = p.b", "p.b = p.items[0]", "p.items[0] = p.items[1]", "p.items[1] = p.a",
+         "p.a = full(k)", "p.items = [full(k), full(2)]", "p.b = p.a[:]", "p.a = p.a.detach()"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_moves_of_what_places_hold(seed):
+    """Steps of a few moves, between which the program makes places hold one tensor or others."""
+    def outcome(captured):
+        choose = random.Random(seed)
+        p = SimpleNamespace(a=full(3), b=full(4), items=[full(1), full(2)])
+        moves = choose.sample(BODIES, choose.randint(1, 3))
+        space = {"p": p, "full": full}
+        exec("def f(x):\n" + "".join(f"    {m}\n" for m in moves)
+             + "    return p.a * 64 + p.b * 8 + p.items[0] - p.items[1]\n", space)
+        run = torch.compile(space["f"]) if captured else space["f"]
+        found = [moves]
+        for k in range(14):
+            if k > 2 and choose.random() < 0.35:
+                edit = choose.choice(EDITS)
+                exec(edit, space, {"k": k})
+                found.append(edit)
+            held = [run(full(k % 3)), p.a, p.b, *p.items]
+            found.append([t.tolist() for t in held])
+            found.append([i for i, j in itertools.combinations(range(5), 2) if held[i] is held[j]])
+        return found
+
+    assert outcome(True) == outcome(False)
 
 
 class Machine:

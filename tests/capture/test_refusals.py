@@ -356,8 +356,44 @@ def test_failures_of_a_run_are_those_of_its_values():
     run = torch.compile(lambda i: table[i] * 2)
     for _ in range(5):
         assert run(torch.tensor([1, 2])).tolist() == [2.0, 4.0]
-    bad = run(torch.tensor([1, 9]))
+    bad = run(torch.tensor([1, 8]) + 1)
     with pytest.raises(IndexError):
         bad.tolist()
+    # the host knows these, as where the call is recorded
+    for wrong in ([1, 9], [-5, 0]):
+        with pytest.raises(IndexError, match="out of bounds for dimension 0 with size 4"):
+            run(torch.tensor(wrong))
     assert run(torch.tensor([3])).tolist() == [6.0]
+    assert run(torch.tensor([-4, 3])).tolist() == [0.0, 6.0]
     assert run(torch.tensor([1, 2])).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y[1:].reshape(-1)])
+def test_a_label_out_of_range_leaves_a_captured_step_as_it_was(part):
+    """The call raises, and nothing was written."""
+    F = torch.nn.functional
+    model = torch.nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @torch.compile
+    def step(x, y):
+        y = part(y)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x)[: len(y)], y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    x = torch.ones(3, 4)
+    for _ in range(5):
+        step(x, torch.tensor([0, 1, 2])).item()
+    runs = step.explain().runs
+    assert runs > 0
+    for wrong in ([0, 1, 3], [0, -1, 1], [1, 2, -200]):
+        before = model.weight.tolist()
+        with pytest.raises(IndexError, match="cross_entropy: index .* is out of bounds"):
+            step(x, torch.tensor(wrong))
+        assert model.weight.tolist() == before
+        for right in ([0, -100, 2], [1, 1, 1]):
+            assert step(x, torch.tensor(right)).item() > 0
+    assert step.explain().runs > runs and not step.explain().refused

@@ -215,13 +215,13 @@ class Recording:
         arguments = tensor_arguments([*self.given, *self.named.values()])
         left = Left([(t, s.base) for s, t in self.known], arguments, self.result, root)
         self.alive = left.alive
-        rebound, replaced, gone = self._compare(after, left.replacement)
+        rebound, gone = self._compare(after, left.replacement)
         left.gone = gone
         elsewhere = dict(gone)
         written: list[tuple[int, int]] = []
         stored: set[int] = set()
         for k, (s, t) in enumerate(self.known):
-            if t.view_steps and not s.base or id(t) in gone:
+            if t.view_steps and not s.base:
                 continue
             if t.shared is not None:
                 if id(t.shared) in stored:
@@ -287,7 +287,7 @@ class Recording:
         order = sorted(used)
         renumber = {old: new_number for new_number, old in enumerate(order)}
         anywhere = self._anywhere(gone)
-        slot_of = {k: places for places, k in replaced}
+        slot_of = self._places_of(gone)
         for check, i, key, t in anywhere:
             slot_of[self.mine[id(t)]] = [(check, key)]
             self.slots.append((check, i))
@@ -300,6 +300,7 @@ class Recording:
                 if k in slot_of:
                     check, name = slot_of[k][0]
                     source = Source(SLOT, 0, None, check, name)
+                    source.also = slot_of[k][1:]
                 source.requires_grad = self.held[k].requires_grad
                 if source.base and source.kind == ARGUMENT:
                     arguments[source.number].steps = t.view_steps
@@ -310,6 +311,7 @@ class Recording:
             source.writes = max(1, self.known[k][1].version - self.versions[k])
         _renumber(template, renumber)
         _renumber_output(output, renumber)
+        found.indices = template.indices()
         found.equal = [(renumber[a], renumber[b]) for a, b in equal
                        if a in renumber and b in renumber]
         found.made = left.made
@@ -385,7 +387,7 @@ class Recording:
 
     def _compare(
         self, after: Snapshot, new: Callable[[Tensor], int]
-    ) -> tuple[list[Any], list[Any], dict[int, int]]:
+    ) -> tuple[list[Any], dict[int, int]]:
         """What the call changed: places with new tensors, and the tensors that stood there."""
         self.stayed: list[tuple[Check, Any, Tensor]] = []
         by_tensor: dict[int, list[tuple[Check, int, Any]]] = {}
@@ -407,18 +409,18 @@ class Recording:
             for i, (a, b) in enumerate(zip(check.values, values)):
                 if a is b or same(b, a):
                     continue
-                if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shared is not None and (
-                    a.shared is b.shared and not a.view_steps and not b.view_steps
-                    and type(a) is type(b) and not attributes_of(a) and not attributes_of(b)
-                    and id(a) in self.mine
-                ):
-                    # another tensor of the same memory: the one that was there does as well
-                    self.stayed.append((check, keys[i], a))
-                    continue
                 if (a is None or isinstance(a, Tensor)) and isinstance(b, Tensor) and (
                     id(b) in self.mine
                 ):
                     self.placed.append((check, keys[i], self.mine[id(b)]))
+                    continue
+                if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shared is not None and (
+                    a.shared is b.shared and not a.view_steps and not b.view_steps
+                    and type(a) is type(b) and a.detached == b.detached
+                    and not attributes_of(a) and not attributes_of(b) and id(a) in self.mine
+                ):
+                    # a new tensor of the same memory: the one that was there does as well
+                    self.stayed.append((check, keys[i], a))
                     continue
                 if a is None and self._is_new(b):
                     if attributes_of(b) or b.view_steps or b.slow_path:
@@ -456,7 +458,6 @@ class Recording:
         if missing and not created and not self.stayed:
             raise NotCapturable(f"it makes the host's state grow: {missing[0]}", None, True)
         rebound: list[Any] = []
-        replaced: list[Any] = []
         gone: dict[int, int] = {}
         self.slots: list[tuple[Check, int]] = []
         for key, places in by_tensor.items():
@@ -466,14 +467,29 @@ class Recording:
             old = self.mine[old_of[key]]
             gone[old_of[key]] = old
             rebound.append(([(c, k) for c, _, k in places], new(created[key]), old))
-            replaced.append(([(c, k) for c, _, k in places], old))
-            self.slots += [(c, i) for c, i, _ in places]
         self.dropped = [(check, key) for check, _, key, _ in dropped]
-        for check, i, key, a in dropped:
+        for _, _, _, a in dropped:
             gone[id(a)] = self.mine[id(a)]
-            replaced.append(([(check, key)], gone[id(a)]))
-            self.slots.append((check, i))
-        return rebound, replaced, gone
+        return rebound, gone
+
+    def _places_of(self, gone: dict[int, int]) -> dict[int, list[tuple[Check, Any]]]:
+        """All places of the tensors in whose place there are others now, by their numbers.
+
+        Raises NotCapturable where one is reached in a way that no check can tell again.
+        """
+        found: dict[int, list[tuple[Check, Any]]] = {}
+        for check in self.before.checks.values():
+            for i, (key, t) in enumerate(zip(check.keys, check.values)):
+                if id(t) in gone:
+                    found.setdefault(gone[id(t)], []).append((check, key))
+                    self.slots.append((check, i))
+        again = self.before.again
+        for identity, k in gone.items():
+            if len(found.get(k, ())) != 1 + again.get(identity, 0):
+                raise NotCapturable(
+                    f"{self.paths[identity]} becomes another tensor, and the one that it was is "
+                    "part of something that does not change", None, True)
+        return found
 
     def _is_new(self, x: Any) -> bool:
         """Whether an object is a tensor that was not there before the call."""

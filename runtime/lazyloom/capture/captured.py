@@ -7,6 +7,7 @@ from typing import Any, Final
 from ..evaluate.evaluate import evaluate
 from ..frontend import following, write
 from ..interrupts import Deferred
+from ..tensor.host import known_range
 from ..tensor.tensor import Storage, Tensor
 from ..trace.graph import PENDING, Buffer, Value
 from ..trace.source import user_site
@@ -15,7 +16,7 @@ from .arguments import Argument
 from .guards import Check, Guards, same
 from .outputs import Made, MadeView, Output
 from .recipe import REASON, Recipe, buffer_of, run_nodes
-from .template import CONSTANT, SOURCE, Template
+from .template import CONSTANT, SOURCE, Indices, Template
 
 #: which tensor a source is
 ARGUMENT: Final = 0
@@ -31,14 +32,15 @@ class Source:
 
     Attributes:
         kind: ARGUMENT (by number), FIXED (the tensor), SLOT (of a check, by key) or KEY.
+        also: (check, key) of the other places that hold the very tensor of a SLOT.
         base: the contents are those of the storage that the tensor is a view of.
         requires_grad: of the contents.
         written: the number of the root that it is overwritten with, -1 for none.
         writes: how many writes that stands for.
     """
 
-    __slots__ = ("kind", "number", "tensor", "check", "key", "base", "requires_grad", "written",
-                 "writes")
+    __slots__ = ("kind", "number", "tensor", "check", "key", "also", "base", "requires_grad",
+                 "written", "writes")
 
     def __init__(self, kind: int, number: int = 0, tensor: Any = None, check: Any = None,
                  key: Any = None, base: bool = False) -> None:  # fmt: skip
@@ -47,6 +49,7 @@ class Source:
         self.tensor = tensor
         self.check: Check | None = check
         self.key = key
+        self.also: list[tuple[Check, Any]] = []
         self.base = base
         self.requires_grad = False
         self.written = -1
@@ -81,14 +84,21 @@ def buffers_of(template: Template, values: list[Value]) -> dict[tuple[int, int],
 
 
 class Prepared:
-    """A call that fits a capture: its tensors and their contents."""
+    """A call that fits a capture: its tensors and their contents.
 
-    __slots__ = ("tensors", "values", "numbers")
+    ``fails`` says that it does, but for an index that is out of range as the host knows: where the
+    function uses that, the call is to raise.
+    """
 
-    def __init__(self, tensors: list[Any], values: list[Value], numbers: list[Any]) -> None:
+    __slots__ = ("tensors", "values", "numbers", "fails")
+
+    def __init__(
+        self, tensors: list[Any], values: list[Value], numbers: list[Any], fails: bool = False
+    ) -> None:
         self.tensors = tensors
         self.values = values
         self.numbers = numbers
+        self.fails = fails
 
 
 class Rebound:
@@ -124,6 +134,8 @@ class Captured:
         self.groups: list[Any] = []
         self.numbers: Any = None
         self.template: Template = Template()
+        #: sources of which the host may know that they are out of range
+        self.indices: list[Indices] = []
         self.made: list[Made | MadeView] = []
         self.rebound: list[Rebound] = []
         #: of what is made, the number of the source whose place it takes, or -1
@@ -203,6 +215,9 @@ class Captured:
                 check = source.check
                 assert check is not None
                 t = check.get(source.key)
+                for other, key in source.also:
+                    if other.get(key) is not t:
+                        return None
                 slots.append(t)
             value = contents(t, source.base)
             if value.requires_grad != source.requires_grad or source.written >= 0 and (
@@ -218,6 +233,10 @@ class Captured:
             groups_of(slots) != self.slot_groups or not self._alone(slots, given)
         ):
             return None
+        for indices in self.indices:
+            known: Any = known_range(values[indices.source])
+            if known is not None and not (indices.has(known[0]) and indices.has(known[1])):
+                return Prepared([], [], [], True)
         for generator, how, draws in self.generators:
             # where the count comes round the generator takes another key
             if (how.number(generator) & _ROUND) + draws >= _ROUND:
@@ -273,7 +292,9 @@ class Captured:
         found = self.guards.why()
         if not found and self.numbers is not None:
             found = self.numbers.why(args, kwargs)
-        return found or "tensors share memory, require gradients or hold one value otherwise"
+        return found or (
+            "tensors share memory, require gradients, hold one value or stand in several places "
+            "otherwise")
 
     # -- running ------------------------------------------------------------------------------
 

@@ -128,6 +128,8 @@ class Jitted:
             found = fitting(captures, args, kwargs)
             if found is not None:
                 k, prepared = found
+                if prepared.fails:
+                    return self._function(*args, **kwargs)
                 captured = captures[k]
                 self._runs += 1
                 if k:

@@ -49,10 +49,13 @@ LIMIT: Final = 50_000
 #: bytes of a NumPy array up to which its contents are compared at every call
 SMALL: Final = 256
 
+#: an attribute of a named tuple's class
+_Field: Final = type(vars(collections.namedtuple("_Pair", "first second"))["first"])  # noqa: PYI024
+
 IMMUTABLE: Final = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range,
     slice, types.CodeType, DType, TensorType, Spec, enum.Enum, re.Pattern, np.generic, np.dtype,
-    np.ufunc, types.GenericAlias, property, types.GetSetDescriptorType,
+    np.ufunc, types.GenericAlias, property, _Field, types.GetSetDescriptorType,
     types.MemberDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType, types.MethodWrapperType, types.UnionType)
 
@@ -89,9 +92,13 @@ def _ignored_of(cls: type) -> frozenset[str]:
     return found
 
 
+#: the names of code that Lazyloom writes and compiles as the program runs
+_WRITTEN: Final = frozenset({"<host kernel>", "<size>"})
+
+
 def is_library(file: str) -> bool:
     """Whether a file is Lazyloom's or a frontend's."""
-    return is_internal(file) and not file.startswith("<frozen")
+    return file in _WRITTEN or is_internal(file) and not file.startswith("<frozen")
 
 
 def _library_module(name: str | None) -> bool:
@@ -161,7 +168,7 @@ class Snapshot:
         opaque: what is not understood, as (path, object), among what executed code names.
         generators: sources of random numbers met.
         functions: code objects of functions met.
-        again: the identities of objects that were met on several paths.
+        again: of objects that were met on several paths, by identity, how often more than once.
     """
 
     def __init__(self) -> None:
@@ -171,7 +178,7 @@ class Snapshot:
         self.opaque: list[tuple[str, Any]] = []
         self.generators: list[Any] = []
         self.functions: set[types.CodeType] = set()
-        self.again: set[int] = set()
+        self.again: dict[int, int] = {}
 
 
 #: tells whether an object is a source of random numbers (:mod:`lazyloom.capture.randomness`)
@@ -207,7 +214,7 @@ class Walk:
             if isinstance(x, IMMUTABLE) and not isinstance(x, property):
                 continue
             if id(x) in self.seen:
-                self.found.again.add(id(x))
+                self.found.again[id(x)] = self.found.again.get(id(x), 0) + 1
                 continue
             self.seen[id(x)] = x
             if len(self.seen) > LIMIT:

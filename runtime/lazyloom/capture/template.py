@@ -95,6 +95,23 @@ class Number:
         return Scalar(numbers[self.position], self.dtype, bake=self.bakes)
 
 
+@mypyc_attr(acyclic=True)
+@final
+class Indices:
+    """What a source's integers have to be: at least ``least``, below ``size``, or ``ignored``."""
+
+    __slots__ = ("source", "least", "size", "ignored")
+
+    def __init__(self, source: int, least: int, size: int, ignored: int) -> None:
+        self.source: Final[int] = source
+        self.least: Final[int] = least
+        self.size: Final[int] = size
+        self.ignored: Final[int] = ignored
+
+    def has(self, number: int) -> bool:
+        return self.least <= number < self.size or number == self.ignored
+
+
 @final
 class Root:
     """A value that the call left behind.
@@ -196,6 +213,33 @@ class Template:
                 for k in self.freed:
                     made[k][0].node.freed = True
         return [self._root(root, made, sources) for root in self.roots]
+
+    def indices(self) -> list[Indices]:
+        """The sources that are positions, or parts of which are, as their ops check."""
+        found: list[Indices] = []
+        for k, shell in enumerate(self.shells):
+            spec = shell.spec
+            assert spec is not None
+            name = spec.op.name
+            if name != "first_out_of_range" and name != "first_invalid_label":
+                continue
+            item = self.operands[k][0]
+            while isinstance(item, Ref) and item.kind == RESULT:
+                spec = self.shells[item.number].spec
+                assert spec is not None
+                if not spec.op.data_movement or not self.operands[item.number]:
+                    break
+                item = self.operands[item.number][0]
+            if isinstance(item, Ref) and item.kind == SOURCE:
+                spec = shell.spec
+                assert spec is not None
+                attributes = spec.attrs
+                size: int = attributes["size"]
+                labels = name == "first_invalid_label"
+                found.append(Indices(
+                    item.number, -size if not labels and attributes["negative"] else 0, size,
+                    attributes["ignore_index"] if labels else 0))
+        return found
 
     def _root(self, root: Root, made: list[list[Value]], sources: list[Value]) -> Value:
         ref = root.ref

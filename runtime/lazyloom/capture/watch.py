@@ -173,9 +173,14 @@ def _of_library(frame: types.FrameType) -> bool:
     at: types.FrameType | None = frame
     while at is not None:
         file = at.f_code.co_filename
-        if is_library(file) or str(at.f_globals.get("__name__")).split(".")[0] in LIBRARIES:
+        module = str(at.f_globals.get("__name__"))
+        if is_library(file) or module.split(".")[0] in LIBRARIES:
             return True
-        if not is_borrowed(file):
+        if file.startswith("<"):
+            # what a module makes as it runs, such as the methods of a data class, is that module's
+            file = str(at.f_globals.get("__file__", file))
+        # what makes a named tuple is compiled by its class, in a namespace of this name
+        if not is_borrowed(file) and not module.startswith("namedtuple_"):
             return False
         at = at.f_back
     return False

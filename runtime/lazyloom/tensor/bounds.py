@@ -10,10 +10,12 @@ from typing import Final
 
 import numpy as np
 
+from ..errors import IndexRangeError
 from ..ops.spec import lookup
 from ..trace.graph import Value
 from ..trace.recording import record_one, record_spec
 from ..trace.specs import Spec, spec_of
+from .host import hidden_range
 
 
 def check_indices(
@@ -27,7 +29,16 @@ def check_indices(
     given they are labels, which may be that or in ``0 .. size - 1``. It is the value itself
     where its dtype holds no other number. ``size`` is positive; ``axis`` (None: of the flattened
     tensor) and ``of``, the name of the op, are for the error.
+
+    Raises IndexRangeError at once where it is known of a call that is recorded to run again.
     """
+    known = hidden_range(value)
+    if known is not None:
+        least = -size if negative and ignore_index is None else 0
+        for end in known:
+            if not least <= end < size and end != ignore_index:
+                place = "" if axis is None else f"dimension {axis} with "
+                raise IndexRangeError(f"{of}: index {end} is out of bounds for {place}size {size}")
     key = (size, axis, of, negative, ignore_index, value.type.dtype.name)
     specs = _specs.get(key)
     if specs is None:

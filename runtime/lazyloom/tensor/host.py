@@ -186,9 +186,19 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
     return _range_of(node, index)
 
 
+def hidden_range(value: Value) -> tuple[int, int] | None:
+    """:func:`known_range` where a call is recorded to run again, which must not rest on it.
+
+    None elsewhere.
+    """
+    return _known(value.node, value.index) if blind and get_ident() in blind else None
+
+
 def _range_of(node: Node, index: int) -> tuple[int, int] | None:
-    if blind and get_ident() in blind:
-        return None
+    return None if blind and get_ident() in blind else _known(node, index)
+
+
+def _known(node: Node, index: int) -> tuple[int, int] | None:
     spec = node.spec
     type = node.types[index]
     if spec is not None and spec.op.positions == index and type.size:
