@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 from ..compiled import mypyc_attr
 from ..dtypes import DType
+from ..tensor.host import rearranges
 from ..trace import graph
 from ..trace.following import following, settle
 from ..trace.graph import DEAD, PENDING, Node, Value
@@ -215,7 +216,7 @@ class Template:
         return [self._root(root, made, sources) for root in self.roots]
 
     def indices(self) -> list[Indices]:
-        """The sources that are positions, or parts of which are, as their ops check."""
+        """The sources that are positions, in any order and shape, as their ops check."""
         found: list[Indices] = []
         for k, shell in enumerate(self.shells):
             spec = shell.spec
@@ -227,7 +228,7 @@ class Template:
             while isinstance(item, Ref) and item.kind == RESULT:
                 spec = self.shells[item.number].spec
                 assert spec is not None
-                if not spec.op.data_movement or not self.operands[item.number]:
+                if not rearranges(spec):
                     break
                 item = self.operands[item.number][0]
             if isinstance(item, Ref) and item.kind == SOURCE:

@@ -27,6 +27,7 @@ from ..trace.graph import (
     leaf_value,
     trace,
 )
+from ..trace.specs import Spec
 from ..types import tensor_type
 from .tensor import Tensor, let_go
 
@@ -160,10 +161,10 @@ _HOST: Final = 1
 def known_range(value: Value) -> tuple[int, int] | None:
     """The least and the largest of integers that are known without running anything, or None.
 
-    Those that were given from the host are known, and pending positions in a sorted array. None
-    where only the device knows, or there are none.
+    Those that were given from the host are known, also in another order or shape, and pending
+    positions in a sorted array. None where only the device knows, or there are none.
     """
-    return _range_of(value.node, value.index)
+    return None if blind and get_ident() in blind else _known_range(value)
 
 
 def known_bounds(value: Value) -> tuple[int, int] | None:
@@ -172,18 +173,7 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
     As :func:`known_range`, and what was chosen from such integers has their bounds, which none
     of the chosen ones need reach.
     """
-    node = value.node
-    index = value.index
-    for _ in range(tuning.moves_traced):
-        spec = node.spec
-        if spec is None or not spec.op.data_movement or not node.inputs:
-            break
-        source = node.inputs[0]
-        if not isinstance(source, Node):
-            break
-        index = node.indices[0] if node.indices is not None else 0
-        node = source
-    return _range_of(node, index)
+    return None if blind and get_ident() in blind else _known(*_origin(value, False))
 
 
 def hidden_range(value: Value) -> tuple[int, int] | None:
@@ -191,11 +181,40 @@ def hidden_range(value: Value) -> tuple[int, int] | None:
 
     None elsewhere.
     """
-    return _known(value.node, value.index) if blind and get_ident() in blind else None
+    return _known_range(value) if blind and get_ident() in blind else None
 
 
-def _range_of(node: Node, index: int) -> tuple[int, int] | None:
-    return None if blind and get_ident() in blind else _known(node, index)
+#: ops whose result has every element of their operand, and no others
+_REARRANGES: Final = frozenset({
+    "identity", "copy", "positive", "reshape", "transpose", "moveaxis", "swapaxes", "squeeze",
+    "expand_dims", "flip", "roll"})
+
+
+def rearranges(spec: Spec) -> bool:
+    """Whether an op's result has every element of its operand, and no others."""
+    return spec.op.name in _REARRANGES
+
+
+def _origin(value: Value, whole: bool) -> tuple[Node, int]:
+    """What a value was moved from, in part or as a ``whole``: a node and the number of a result."""
+    node = value.node
+    index = value.index
+    for _ in range(tuning.moves_traced):
+        spec = node.spec
+        if spec is None or not node.inputs or not (
+            rearranges(spec) if whole else spec.op.data_movement
+        ):
+            break
+        source = node.inputs[0]
+        if not isinstance(source, Node):
+            break
+        index = node.indices[0] if node.indices is not None else 0
+        node = source
+    return node, index
+
+
+def _known_range(value: Value) -> tuple[int, int] | None:
+    return _known(*_origin(value, True))
 
 
 def _known(node: Node, index: int) -> tuple[int, int] | None:
