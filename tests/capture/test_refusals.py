@@ -368,7 +368,7 @@ def test_failures_of_a_run_are_those_of_its_values():
     assert run(torch.tensor([1, 2])).tolist() == [2.0, 4.0]
 
 
-@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.reshape(1, 3).flip(1).view(-1)])
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y.reshape(1, 3).T.view(-1)])
 def test_a_label_out_of_range_leaves_a_captured_step_as_it_was(part):
     """The call raises, and nothing was written."""
     F = torch.nn.functional

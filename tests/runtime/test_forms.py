@@ -15,7 +15,6 @@ import lazyloom as ll
 from lazyloom.backends import background, blas_threads, forms, trials
 from lazyloom.backends.selection import backend
 from lazyloom.cache import memory
-from lazyloom.errors import ExecutionError
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -245,28 +244,6 @@ def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch)
         x = np.full((5, 1, 3), 0.25, np.float32)
         np.testing.assert_allclose(rec("sinh", host(x)).read(), np.sinh(x), rtol=1e-6)
     assert delta.host_kernels_failed == 1
-
-
-def test_a_kernel_that_gives_another_type_in_a_later_run_is_told(
-    monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lazyloom.backends.backend import HostKernel
-
-    wanted: list[Any] = [np.float32]
-
-    def changing(x: Any) -> Any:
-        return np.sinh(x).astype(wanted[-1])
-
-    monkeypatch.setattr(backend(), "host_kernel", lambda *_: HostKernel(changing, (False,)))
-    # at types that no other test asks for
-    x = np.full((7, 1, 2), 0.25, np.float32)
-    for _ in range(4):
-        np.testing.assert_allclose(rec("sinh", host(x)).read(), np.sinh(x), rtol=1e-6)
-    wanted.append(np.float64)
-    with pytest.raises(
-        ExecutionError, match=r"host_kernel .* returned float64\[7,1,2\], expected float32"
-    ):
-        rec("sinh", host(x)).read()
 
 
 def test_kernels_are_given_none_for_operands_that_are_absent() -> None:

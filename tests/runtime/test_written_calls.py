@@ -11,9 +11,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from lazyloom.backends.backend import HostKernel
 from lazyloom.backends.known_steps import of_types
 from lazyloom.backends.known_steps import run_calls as in_python
+from lazyloom.backends.selection import backend
+from lazyloom.errors import ExecutionError
 from lazyloom.extension import NATIVE
+from tests.contract.helpers import host, rec
 
 RUNS: list[Any] = [
     pytest.param(in_python, id="python"),
@@ -172,3 +176,25 @@ def test_types_of_results(of: Any) -> None:
 def test_types_that_are_none_are_errors(given: Any) -> None:
     with pytest.raises((TypeError, OverflowError)):
         NATIVE.of_types(*given)
+
+
+@pytest.mark.pieces
+@pytest.mark.xla
+def test_a_kernel_that_gives_another_type_in_a_later_run_is_told(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[Any] = [np.float32]
+
+    def changing(x: Any) -> Any:
+        return np.sinh(x).astype(wanted[-1])
+
+    monkeypatch.setattr(backend(), "host_kernel", lambda *_: HostKernel(changing, (False,)))
+    # at types that no other test asks for
+    x = np.full((7, 1, 2), 0.25, np.float32)
+    for _ in range(4):
+        np.testing.assert_allclose(rec("sinh", host(x)).read(), np.sinh(x), rtol=1e-6)
+    wanted.append(np.float64)
+    with pytest.raises(
+        ExecutionError, match=r"host_kernel .* returned float64\[7,1,2\], expected float32"
+    ):
+        rec("sinh", host(x)).read()

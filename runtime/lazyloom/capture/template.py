@@ -13,7 +13,7 @@ from typing import Any, Final, final
 
 from ..compiled import mypyc_attr
 from ..dtypes import DType
-from ..tensor.host import rearranges
+from ..ops.spec import lookup
 from ..trace import graph
 from ..trace.following import following, settle
 from ..trace.graph import DEAD, PENDING, Node, Value
@@ -216,19 +216,20 @@ class Template:
         return [self._root(root, made, sources) for root in self.roots]
 
     def indices(self) -> list[Indices]:
-        """The sources that are positions, in any order and shape, as their ops check."""
+        """The sources that are positions, also reshaped or transposed, as their ops check."""
         found: list[Indices] = []
+        out_of_range, invalid = lookup("first_out_of_range"), lookup("first_invalid_label")
         for k, shell in enumerate(self.shells):
             spec = shell.spec
             assert spec is not None
-            name = spec.op.name
-            if name != "first_out_of_range" and name != "first_invalid_label":
+            labels = spec.op is invalid
+            if not labels and spec.op is not out_of_range:
                 continue
             item = self.operands[k][0]
             while isinstance(item, Ref) and item.kind == RESULT:
                 spec = self.shells[item.number].spec
                 assert spec is not None
-                if not rearranges(spec):
+                if not spec.op.layout:
                     break
                 item = self.operands[item.number][0]
             if isinstance(item, Ref) and item.kind == SOURCE:
@@ -236,7 +237,6 @@ class Template:
                 assert spec is not None
                 attributes = spec.attrs
                 size: int = attributes["size"]
-                labels = name == "first_invalid_label"
                 found.append(Indices(
                     item.number, -size if not labels and attributes["negative"] else 0, size,
                     attributes["ignore_index"] if labels else 0))

@@ -27,7 +27,6 @@ from ..trace.graph import (
     leaf_value,
     trace,
 )
-from ..trace.specs import Spec
 from ..types import tensor_type
 from .tensor import Tensor, let_go
 
@@ -161,7 +160,7 @@ _HOST: Final = 1
 def known_range(value: Value) -> tuple[int, int] | None:
     """The least and the largest of integers that are known without running anything, or None.
 
-    Those that were given from the host are known, also in another order or shape, and pending
+    Those that were given from the host are known, also reshaped or transposed, and pending
     positions in a sorted array. None where only the device knows, or there are none.
     """
     return None if blind and get_ident() in blind else _known_range(value)
@@ -184,17 +183,6 @@ def hidden_range(value: Value) -> tuple[int, int] | None:
     return _known_range(value) if blind and get_ident() in blind else None
 
 
-#: ops whose result has every element of their operand, and no others
-_REARRANGES: Final = frozenset({
-    "identity", "copy", "positive", "reshape", "transpose", "moveaxis", "swapaxes", "squeeze",
-    "expand_dims", "flip", "roll"})
-
-
-def rearranges(spec: Spec) -> bool:
-    """Whether an op's result has every element of its operand, and no others."""
-    return spec.op.name in _REARRANGES
-
-
 def _origin(value: Value, whole: bool) -> tuple[Node, int]:
     """What a value was moved from, in part or as a ``whole``: a node and the number of a result."""
     node = value.node
@@ -202,7 +190,7 @@ def _origin(value: Value, whole: bool) -> tuple[Node, int]:
     for _ in range(tuning.moves_traced):
         spec = node.spec
         if spec is None or not node.inputs or not (
-            rearranges(spec) if whole else spec.op.data_movement
+            spec.op.layout if whole else spec.op.data_movement
         ):
             break
         source = node.inputs[0]
