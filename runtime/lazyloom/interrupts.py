@@ -51,20 +51,26 @@ class Deferred:
 
     def __enter__(self) -> None:
         if self._needed and threading.get_ident() == _MAIN:
-            for number in _SIGNALS:
-                handler = _getsignal(number)
-                if callable(handler):
-                    self._before.append((number, handler))
-                    _signal(number, self._note)
+            try:
+                for number in _SIGNALS:
+                    handler = _getsignal(number)
+                    if callable(handler):
+                        self._before.append((number, handler))
+                        # a signal that has arrived before is handled here, and may raise
+                        _signal(number, self._note)
+            except BaseException:
+                _set(list(self._before))
+                raise
 
     def __exit__(self, *exc: object) -> None:
         if not self._before:
             return
-        for number, handler in self._before:
-            _signal(number, handler)
-        if self._arrived:
-            handlers = dict(self._before)
-            self._pass_on([(handlers[n], n) for n in dict.fromkeys(self._arrived)])
+        try:
+            _set(list(self._before))
+        finally:
+            if self._arrived:
+                handlers = dict(self._before)
+                self._pass_on([(handlers[n], n) for n in dict.fromkeys(self._arrived)])
 
     def _pass_on(self, arrived: list[tuple[Any, int]]) -> None:
         _call(arrived)
@@ -78,6 +84,40 @@ def start(thread: threading.Thread) -> None:
     """
     with Deferred(True):
         thread.start()
+
+
+def _set(handlers: list[tuple[int, Any]]) -> None:
+    """Set the handlers of signals, all of them, the last one first, whatever one raises."""
+    try:
+        while handlers:
+            number, handler = handlers[-1]
+            _signal(number, handler)
+            handlers.pop()
+    finally:
+        if handlers:
+            _set(handlers)
+
+
+def uninterrupted(function: Callable[[], None]) -> None:
+    """Call a function to its end, once, in a :class:`Deferred` block.
+
+    For what puts things in order after an interrupt, which another may follow at once. What
+    signals' handlers raise is raised afterwards.
+    """
+    begun = False
+    raised: BaseException | None = None
+    while not begun:
+        try:
+            with Deferred(True):
+                begun = True
+                function()
+        except BaseException as error:
+            if begun:
+                raise
+            # before the block: there nothing was done yet
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _call(arrived: list[tuple[Any, int]]) -> None:

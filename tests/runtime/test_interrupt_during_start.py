@@ -1,7 +1,12 @@
-"""Ctrl-C while the first program of a process starts JAX."""
+"""Ctrl-C while the first program of a process starts JAX, and twice in a row."""
 
+import os
 import subprocess
 import sys
+
+import pytest
+
+from lazyloom.compiled import COMPILED
 
 PROGRAM = """
 import signal, sys
@@ -33,3 +38,66 @@ def test_the_interrupted_read_can_be_repeated():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.strip() == "[2.0, 3.0]", done.stderr
+
+
+TWICE = """
+import faulthandler, random, signal
+import numpy as np
+import lazyloom
+from lazyloom.backends.selection import backend
+
+faulthandler.dump_traceback_later(60, exit=True)
+
+
+def arrived(number, frame):
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGALRM, arrived)
+draw = random.Random(0)
+kernel = backend().host_kernel
+
+
+def interrupted(*arguments):
+    # the second one comes while what did not run is made pending again
+    signal.setitimer(signal.ITIMER_REAL, draw.random() * 2e-4)
+    raise KeyboardInterrupt
+
+
+interrupts = 0
+for trial in range(300):
+    # neither the program nor its kernels are known
+    x = lazyloom.from_host(np.full((trial + 2, 1 + trial % 7), 0.5, np.float32))
+    y = x
+    for k in range(draw.randrange(1, 9)):
+        y = lazyloom.record("add", [y, lazyloom.record("tanh", [x])])
+    count, expected = 0, np.tanh(np.float32(0.5))
+    backend().host_kernel = interrupted
+    try:
+        y.read()
+    except KeyboardInterrupt:
+        interrupts += 1
+    while True:
+        try:
+            # the second may be on its way
+            for _ in range(2000):
+                pass
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            backend().host_kernel = kernel
+            found = y.read()
+            break
+        except KeyboardInterrupt:
+            pass
+    assert found.shape == x.type.shape and np.isfinite(found).all() and (found > 0.5).all(), found
+    assert signal.getsignal(signal.SIGALRM) is arrived
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+print(interrupts)
+"""
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is interpreted: the second may come anywhere")
+def test_two_interrupts_in_a_row_lose_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "0"})  # the interrupt is in a run in pieces
+    assert done.returncode == 0 and int(done.stdout) > 250, done.stderr + done.stdout

@@ -416,7 +416,8 @@ class Recording:
                     continue
                 if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shared is not None and (
                     a.shared is b.shared and not a.view_steps and not b.view_steps
-                    and type(a) is type(b) and a.detached == b.detached
+                    and type(a) is type(b)
+                    and (a.detached == b.detached or not a.value.requires_grad)
                     and not attributes_of(a) and not attributes_of(b) and id(a) in self.mine
                 ):
                     # a new tensor of the same memory: the one that was there does as well

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..evaluate.evaluate import evaluate
 from ..frontend import following, write
-from ..interrupts import Deferred
+from ..interrupts import Deferred, uninterrupted
 from ..tensor.host import known_range
 from ..tensor.tensor import Storage, Tensor
 from ..trace.graph import PENDING, Buffer, Value
@@ -320,7 +320,7 @@ class Captured:
                         roots.clear()
                         prepared.tensors.clear()
                     except BaseException:
-                        fed.undo()
+                        uninterrupted(fed.undo)
                         raise
                     fed.run()
                     return result

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from ..errors import ArgumentError
 from ..evaluate.evaluate import blind, evaluate, held_back
-from ..interrupts import Deferred
+from ..interrupts import Deferred, uninterrupted
 from ..tensor.tensor import Tensor, write
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
@@ -219,7 +219,7 @@ class CapturedProgram:
                 try:
                     self._write(roots, tensors, tokens)
                 except BaseException:
-                    fed.undo()
+                    uninterrupted(fed.undo)
                     raise
                 fed.run()
                 return roots

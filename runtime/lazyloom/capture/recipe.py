@@ -7,6 +7,7 @@ from typing import Any, Final, final
 from ..dtypes import DType
 from ..evaluate import checks, collect
 from ..evaluate.evaluate import Batch, run_batch, run_prepared, schedule_component
+from ..interrupts import uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
@@ -264,9 +265,17 @@ class Prepared:
                     i for i, b in enumerate(plan.leaves) if b.owners == 0 and not b.shared]
             run_prepared(plan)
         except BaseException:
-            if not plan.attached:
-                self.undo()
+            uninterrupted(self._put_back)
             raise
+
+    def _put_back(self) -> None:
+        plan = self.plan
+        if not plan.attached:
+            self.undo()
+            return
+        with graph.trace.lock:
+            collect.finish(plan)
+        plan.evaluation.dispatched.set()
 
     def undo(self) -> None:
         """Make the results pending: the plan never ran."""

@@ -29,7 +29,7 @@ from ..errors import (
     ReadForbiddenError,
     reraised,
 )
-from ..interrupts import Deferred, reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Leaf, Program, Result, ScalarSlot
@@ -67,6 +67,17 @@ class Batch:
     def choose(self) -> None:
         """Add the plans; the caller holds the lock."""
         raise AssertionError("a batch says what it schedules")
+
+    def put_back(self) -> None:
+        """Make pending again what did not run."""
+        with graph.trace.lock:
+            for plan in self.plans:
+                if plan.attached:
+                    collect.finish(plan)
+            collect.restore([p for p in self.plans if not p.attached])
+            collect.adopt(self.taken)
+        for plan in self.plans:
+            plan.evaluation.dispatched.set()
 
 
 class _OfNode(Batch):
@@ -129,14 +140,7 @@ def run_batch(batch: Batch) -> None:
         for plan in batch.plans:
             _dispatch(plan)
     except BaseException:
-        with Deferred(), graph.trace.lock:
-            for plan in batch.plans:
-                if plan.attached:
-                    collect.finish(plan)
-            collect.restore([p for p in batch.plans if not p.attached])
-            collect.adopt(batch.taken)
-        for plan in batch.plans:
-            plan.evaluation.dispatched.set()
+        uninterrupted(batch.put_back)
         raise
 
 
