@@ -390,11 +390,12 @@ class Recording:
     ) -> tuple[list[Any], dict[int, int]]:
         """What the call changed: places with new tensors, and the tensors that stood there."""
         self.stayed: list[tuple[Check, Any, Tensor]] = []
-        by_tensor: dict[int, list[tuple[Check, int, Any]]] = {}
+        by_tensor: dict[int, list[tuple[Check, Any]]] = {}
         created: dict[int, Tensor] = {}
         old_of: dict[int, int] = {}
         self.placed: list[tuple[Check, Any, int]] = []
-        dropped: list[tuple[Check, int, Any, Tensor]] = []
+        self.dropped: list[tuple[Check, Any]] = []
+        gone: dict[int, int] = {}
         before = self.before
         for path, check in before.checks.items():
             keys, values = check.now()
@@ -428,7 +429,7 @@ class Recording:
                         raise NotCapturable(
                             f"{check.name_of(keys[i])} becomes {shown(b)} with attributes or of "
                             "another tensor's memory", None, True)
-                    by_tensor.setdefault(id(b), []).append((check, i, keys[i]))
+                    by_tensor.setdefault(id(b), []).append((check, keys[i]))
                     created[id(b)] = b
                     if old_of.setdefault(id(b), 0):
                         raise NotCapturable(
@@ -437,7 +438,8 @@ class Recording:
                 if b is None and isinstance(a, Tensor) and id(a) in self.mine and not (
                     attributes_of(a) or a.view_steps or a.slow_path
                 ):
-                    dropped.append((check, i, keys[i], a))
+                    self.dropped.append((check, keys[i]))
+                    gone[id(a)] = self.mine[id(a)]
                     continue
                 if isinstance(a, Tensor) and self._is_new(b):
                     if attributes_of(a) or a.view_steps or a.slow_path or b.slow_path or (
@@ -446,7 +448,7 @@ class Recording:
                         raise NotCapturable(
                             f"{check.name_of(keys[i])} was {shown(a)} and is another kind of "
                             "tensor afterwards", None, True)
-                    by_tensor.setdefault(id(b), []).append((check, i, keys[i]))
+                    by_tensor.setdefault(id(b), []).append((check, keys[i]))
                     created[id(b)] = b
                     if old_of.setdefault(id(b), id(a)) != id(a):
                         raise NotCapturable(
@@ -459,18 +461,14 @@ class Recording:
         if missing and not created and not self.stayed:
             raise NotCapturable(f"it makes the host's state grow: {missing[0]}", None, True)
         rebound: list[Any] = []
-        gone: dict[int, int] = {}
         self.slots: list[tuple[Check, int]] = []
         for key, places in by_tensor.items():
             if not old_of[key]:
-                rebound.append(([(c, k) for c, _, k in places], new(created[key]), -1))
+                rebound.append((places, new(created[key]), -1))
                 continue
             old = self.mine[old_of[key]]
             gone[old_of[key]] = old
-            rebound.append(([(c, k) for c, _, k in places], new(created[key]), old))
-        self.dropped = [(check, key) for check, _, key, _ in dropped]
-        for _, _, _, a in dropped:
-            gone[id(a)] = self.mine[id(a)]
+            rebound.append((places, new(created[key]), old))
         return rebound, gone
 
     def _places_of(self, gone: dict[int, int]) -> dict[int, list[tuple[Check, Any]]]:

@@ -37,7 +37,7 @@ def check_indices(
         least = -size if negative and ignore_index is None else 0
         for end in known:
             if not least <= end < size and end != ignore_index:
-                place = "" if axis is None else f"dimension {axis} with "
+                place = "" if axis is None else f"axis {axis} with "
                 raise IndexRangeError(f"{of}: index {end} is out of bounds for {place}size {size}")
     key = (size, axis, of, negative, ignore_index, value.type.dtype.name)
     specs = _specs.get(key)
