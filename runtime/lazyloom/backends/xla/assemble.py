@@ -10,9 +10,10 @@ from ...dtypes import DType, int64
 from ...program.loops import Loops
 from ...program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
 from ...trace.scalars import Baked
-from ...types import TensorType, tensor_type
+from ...types import TensorType, scalar_type, tensor_type
 from . import jax_compat
 from .fusion_barriers import barriers
+from .kept_values import hidden, kept, rounded
 from .layout_assignment import Assigned, assign_layouts, in_row_major
 from .layouts import Layout, identity, relayout
 from .lowering import lower
@@ -67,6 +68,15 @@ def module_text(
         # what one iteration must keep apart, the body must
         ends |= {loop.start + loop.period + (n - loop.start) % loop.period
                  for n in apart if loop.start <= n < loop.end}
+    written = [found.lowered for found in assigned]
+    values = kept(instructions, written, [int(n in dynamic) for n in range(len(instructions))])
+    #: results that are handed on through something, and whether that rounds them
+    through = dict.fromkeys(values.hidden, False) | dict.fromkeys(values.rounded, True)
+    for loop in program.loops:
+        for (n, r), rounds in list(through.items()):
+            if loop.start <= n < loop.end:
+                place = (loop.start + loop.period + (n - loop.start) % loop.period, r)
+                through[place] = rounds or through.get(place, False)
     extents = "" if structure.padding is None else f"tensor<{len(structure.padding.bucket)}xi64>"
     #: values that were transposed into another layout, by name and layout
     transposed: dict[tuple[str, Layout], str] = {}
@@ -107,10 +117,23 @@ def module_text(
         return (f"    {name} = func.call @{stop}({value}) {{mhlo.frontend_attributes"
                 f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
 
+    def handed_on(n: int, r: int, name: str, type_: str) -> str:
+        """Add the line that hands a result on, if any does; the name that it has then."""
+        if (n, r) not in through:
+            return name
+        then = re.sub(r"\W", "_", name[1:])
+        if through[n, r]:
+            line, function, text = rounded(f"%kept_{then}", name, type_)
+            functions[function] = text
+        else:
+            line = hidden(f"%kept_{then}", name, type_)
+        lines.append(line)
+        return f"%kept_{then}"
+
     def plain(item: Operand, t: TensorType) -> str:
         return operand(item, t, identity(t.ndim))
 
-    loops = LoopWriter(program, lowerings, stopped, ends, plain, lines.append)
+    loops = LoopWriter(program, lowerings, stopped, ends, handed_on, plain, lines.append)
     begins = {loop.start: loop for loop in program.loops}
     for number, i in enumerate(instructions):
         lowered, layouts, _ = assigned[number]
@@ -132,7 +155,8 @@ def module_text(
         line, names = call(
             lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
         lines.append(line)
-        results.append(names)
+        results.append([handed_on(number, r, name, type_) for r, (name, type_) in enumerate(
+            zip(names, lowered.results, strict=True))])
         if number in ends:
             for r, type_ in enumerate(lowered.results):
                 name = f"%stop{number}_{r}"
@@ -150,7 +174,13 @@ def module_text(
     parameters += [f"%in{len(structure.leaf_types) + k}: {t.mlir}"
                    for k, t in enumerate(leaf_types[len(structure.leaf_types):])]
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
-    head += [constant(name, c.number, c.dtype) for c, name in constants.items()]
+    for c, name in constants.items():
+        if c.dtype.kind in "fc":
+            # as a run-time scalar: what XLA knows, it takes together with others
+            head.append(constant(f"{name}_", c.number, c.dtype))
+            head.append(hidden(name, f"{name}_", scalar_type(c.dtype).mlir))
+        else:
+            head.append(constant(name, c.number, c.dtype))
     out = [instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
     returned = ", ".join(

@@ -60,14 +60,19 @@ class LoopWriter:
 
     def __init__(
         self, program: Loops, lowered: Sequence[Lowered], stopped: Callable[[str, str, str], str],
-        ends: set[int], name_of: Callable[[Operand, TensorType], str],
-        add: Callable[[str], None],
+        ends: set[int], handed_on: Callable[[int, int, str, str], str],
+        name_of: Callable[[Operand, TensorType], str], add: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """``stopped`` is a line that ends a fusion, ``add`` takes a line of the program."""
+        """``stopped`` is a line that ends a fusion, ``add`` takes a line of the program.
+
+        ``handed_on`` adds the line through which a result is handed on, if there is one, and gives
+        the name that it has then.
+        """
         self.program: Final = program
         self.lowered: Final = lowered
         self.stopped: Final = stopped
         self.ends: Final = ends
+        self.handed_on: Final = handed_on
         self.name_of: Final = name_of
         self.add: Final = add
         #: names of results outside of their loop
@@ -190,8 +195,10 @@ class LoopWriter:
                 [t.mlir for t in i.operand_types if t is not None],
                 f"{at + number}:{i.spec.op.name}", inside=True)
             self.add(line)
-            made.append(names)
             # as in the second iteration, which has one before it
+            made.append([
+                self.handed_on(at + loop.period + number, r, name, type_) for r, (name, type_)
+                in enumerate(zip(names, self.lowered[at + number].results, strict=True))])
             if at + loop.period + number in self.ends:
                 for r, type_ in enumerate(self.lowered[at + number].results):
                     stop = f"%bodystop{at + number}_{r}"

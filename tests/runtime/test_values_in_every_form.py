@@ -1,0 +1,188 @@
+"""Values are of the same class in every form: op by op on the host, and compiled whole.
+
+XLA takes two steps together where that is right for real numbers; what is infinite, a zero with a
+sign, or not a number is then something else. Of small arrays nothing is ever compiled, so that what
+is asked of the compiled form is asked with ``reproducible``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from tests.contract.helpers import number, rec
+
+pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+
+NUMBERS = [
+    0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.7, 7.0, -33.0, 89.0, -89.0, 100.0, -100.0, 1e-5, -1e-5,
+    1e-10, -1e-10, 1e10, -1e10, 1e19, 1e20, -1e20, 1e30, -1e30, 3e38, -3e38, 1e-19, -1e-20, 1e-30,
+    2e-38, -2e-38, np.inf, -np.inf, np.nan,
+]  # fmt: skip
+#: where double precision ends
+LARGE = [1e160, -1e160, 1e300, 1e-160, -1e-300, 710.0, -750.0]
+
+
+def host(data: np.ndarray) -> ll.Value:
+    """A value with that data."""
+    return ll.from_host(data)
+
+
+def _mask(x: Any) -> Any:
+    return rec("cast", rec("greater", x, number(0.0, x.type.dtype)), dtype=x.type.dtype)
+
+
+def _of(name: str, *operands: Any, **attributes: Any) -> Callable[..., Any]:
+    return lambda x, y: rec(name, *[o(x, y) if callable(o) else o for o in operands], **attributes)
+
+
+def chains(dtype: ll.DType) -> dict[str, Callable[[Any, Any], Any]]:
+    """Programs of two operands in which XLA takes steps together."""
+    one, zero, minus = number(1.0, dtype), number(0.0, dtype), number(-1.0, dtype)
+
+    def x(a: Any, b: Any) -> Any:
+        return a
+
+    def y(a: Any, b: Any) -> Any:
+        return b
+
+    exp_x, exp_y, mask = _of("exp", x), _of("exp", y), lambda a, b: _mask(b)
+    return {
+        "log(exp(x))": _of("log", exp_x),
+        "log2(exp2(x))": _of("log2", _of("exp2", x)),
+        "log(exp(x)) of another shape": lambda a, b: rec("log", rec("transpose", rec(
+            "reshape", rec("exp", a), shape=(1, a.type.size)), axes=(1, 0))),
+        "asinh(exp(x))": _of("asinh", exp_x),
+        "exp(x) * exp(y)": _of("multiply", exp_x, exp_y),
+        "exp(x) / exp(y)": _of("divide", exp_x, exp_y),
+        "x / exp(y)": _of("divide", x, exp_y),
+        "exp(x) ** y": _of("power", exp_x, y),
+        "exp(x) - exp(y)": _of("subtract", exp_x, exp_y),
+        "x + exp(y)": _of("add", x, exp_y),
+        "sqrt(exp(x))": _of("sqrt", exp_x),
+        "sqrt(x * x)": _of("sqrt", _of("multiply", x, x)),
+        "sqrt(square(x))": _of("sqrt", _of("square", x)),
+        "log(sqrt(x))": _of("log", _of("sqrt", x)),
+        "log(rsqrt(x))": _of("log", _of("rsqrt", x)),
+        "1 / (1 / x)": _of("reciprocal", _of("reciprocal", x)),
+        "x / (1 / y)": _of("divide", x, _of("reciprocal", y)),
+        "(x / y) / x": _of("divide", _of("divide", x, y), x),
+        "x / (y / x)": _of("divide", x, _of("divide", y, x)),
+        "x / sqrt(y)": _of("divide", x, _of("sqrt", y)),
+        "(x + 1) - 1": _of("subtract", _of("add", x, one), one),
+        "(1 - x) - 1": _of("subtract", _of("subtract", one, x), one),
+        "x + 0": _of("add", x, zero),
+        "0 - x": _of("subtract", zero, x),
+        "x * 0 * -1 + 0": _of("add", _of("multiply", _of("multiply", x, zero), minus), zero),
+        "x * mask": _of("multiply", x, mask),
+        "x / mask": _of("divide", x, mask),
+        "-mask": _of("negative", mask),
+        "abs(x) >= 0": _of("greater_equal", _of("abs", x), zero),
+        "exp(x) >= 0": _of("greater_equal", exp_x, zero),
+        "square(x) >= 0": _of("greater_equal", _of("square", x), zero),
+        "x * y - x * y": _of("subtract", _of("multiply", x, y), lambda a, b: rec(
+            "multiply", rec("negative", a), rec("negative", b))),
+        "x * y + x": _of("add", _of("multiply", x, y), x),
+        "x - x * y": _of("subtract", x, _of("multiply", x, y)),
+        "-(x * y) + x": _of("add", _of("negative", _of("multiply", x, y)), x),
+        "0 - x * y": _of("subtract", zero, _of("multiply", x, y)),
+        "(x * y == x) - x": _of("equal", _of("subtract", _of("multiply", x, y), x), zero),
+    }
+
+
+def classes(x: np.ndarray) -> np.ndarray:
+    """NaN, infinite, zero and normal numbers with their sign, subnormal ones."""
+    if x.dtype == bool:
+        return x.astype(int)
+    tiny = np.finfo(x.dtype).tiny
+    kind = np.select([np.isnan(x), np.isinf(x), x == 0, np.abs(x) < tiny], [0, 1, 2, 3], 4)
+    return np.where(kind == 0, 0, 2 * kind + np.signbit(x))
+
+
+def same(name: str, found: np.ndarray, expected: np.ndarray, given: Sequence[np.ndarray]) -> None:
+    wrong = np.flatnonzero((classes(found) != classes(expected)).reshape(-1))
+    at = wrong[:3]
+    assert not wrong.size, (name, [x[at] for x in given], found.reshape(-1)[at],
+                            expected.reshape(-1)[at])
+
+
+def pairs(dtype: ll.DType) -> list[np.ndarray]:
+    numbers = np.array(NUMBERS + (LARGE if dtype is ll.dtypes.float64 else []), dtype.numpy)
+    return [np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))]
+
+
+def op_by_op(chain: Callable[[Any, Any], Any], given: Sequence[np.ndarray]) -> np.ndarray:
+    before = ll.stats()["executions"]
+    found = np.asarray(chain(*map(host, given)).read())
+    assert ll.stats()["executions"] == before, "it was to run in pieces"
+    return found
+
+
+@pytest.mark.parametrize("dtype", [ll.dtypes.float32, ll.dtypes.float64], ids=lambda d: d.name)
+def test_steps_that_xla_would_take_together(dtype: ll.DType) -> None:
+    given = pairs(dtype)
+    pieces = {name: op_by_op(chain, given) for name, chain in chains(dtype).items()}
+    with ll.options(reproducible=True):
+        operands = [host(x) for x in given]
+        whole = {name: chain(*operands) for name, chain in chains(dtype).items()}
+        ll.sync(*whole.values())
+        for name, found in whole.items():
+            same(name, np.asarray(found.read()), pieces[name], given)
+    alone = chains(dtype)
+    assert np.isinf(pieces["log(exp(x))"]).any() and len(alone) == len(pieces)
+
+
+def test_alone_each_is_computed_so_too() -> None:
+    """Where nothing else uses the first step's result."""
+    # of other extents, for which nothing is compiled yet
+    given = [x[1:] for x in pairs(ll.dtypes.float32)]
+    for name in ("log(exp(x))", "exp(x) * exp(y)", "sqrt(x * x)", "(x + 1) - 1", "x + 0",
+                 "x * mask", "abs(x) >= 0", "x - x * y"):
+        chain = chains(ll.dtypes.float32)[name]
+        expected = op_by_op(chain, given)
+        with ll.options(reproducible=True):
+            found = np.asarray(chain(*map(host, given)).read())
+        same(name, found, expected, given)
+
+
+def test_products_are_rounded_before_they_are_added() -> None:
+    """Equal to the last bit, as what is computed of four operations is in NumPy."""
+    rng = np.random.default_rng(3)
+    x, y = (rng.standard_normal(4099).astype(np.float32) for _ in "xy")
+    z = x * y
+
+    def program(x: Any, y: Any, z: Any) -> Any:
+        return rec("subtract", rec("multiply", x, y), z)
+
+    assert not np.asarray(program(host(x), host(y), host(z)).read()).any()
+    with ll.options(reproducible=True):
+        assert not np.asarray(program(host(x), host(y), host(z)).read()).any()
+    a, b = (x + 1j * y).astype(np.complex64), (z - 1j * x).astype(np.complex64)
+    with ll.options(reproducible=True):
+        product = np.asarray(rec("multiply", host(a), host(b)).read())
+        found = np.asarray(
+            rec("subtract", rec("multiply", host(a), host(b)), host(product)).read())
+    assert not found.any()
+
+
+def test_in_the_body_of_a_loop() -> None:
+    """A chain that repeats becomes a while loop, whose body has the same pairs."""
+    start = np.array([1.0, 1e-10, -0.0, 5.0, 100.0, np.inf, np.nan], np.float32)
+
+    def program(x: Any) -> Any:
+        for _ in range(60):
+            x = rec("log", rec("exp", x))
+            x = rec("subtract", rec("add", x, number(1.0)), number(1.0))
+        return x
+
+    expected = np.asarray(program(host(start)).read())
+    with ll.options(reproducible=True):
+        found = program(host(start))
+        ll.sync(found)
+        record = ll.last_evaluation()
+        assert record is not None and "loops" in record.text()
+        same("a loop", np.asarray(found.read()), expected, [start])
