@@ -122,7 +122,8 @@ def native_extensions() -> list[Any]:
         return found
     found.append(Extension(
         NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
-        depends=[f"runtime/lazyloom/_native_{part}.h" for part in ("calls", "guards")],
+        depends=[f"runtime/lazyloom/_native_{part}.h"
+                 for part in ("calls", "guards", "subnormals")],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib

@@ -11,7 +11,8 @@
 
    copied(array, dtype) is a copy, row by row, whose memory begins at a multiple of 64 bytes.
 
-   run_calls() is in _native_calls.h, changed() in _native_guards.h. */
+   run_calls() is in _native_calls.h, changed() in _native_guards.h, flush_subnormals() in
+   _native_subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -479,6 +480,7 @@ static PyObject *copied(PyObject *Py_UNUSED(self), PyObject *const *given, Py_ss
 
 #include "_native_calls.h"
 #include "_native_guards.h"
+#include "_native_subnormals.h"
 
 static PyMethodDef methods[] = {
     {"changed", (PyCFunction)(void (*)(void))changed, METH_FASTCALL,
@@ -489,6 +491,9 @@ static PyMethodDef methods[] = {
      "Make the calls of kernels that were written down; the results."},
     {"of_types", (PyCFunction)(void (*)(void))of_types, METH_FASTCALL,
      "Whether arrays have the dtypes and shapes that are given."},
+    {"flush_subnormals", flush_subnormals, METH_NOARGS,
+     "Have this thread take subnormal numbers for zeros; the processor's mode from before."},
+    {"restore_mode", restore_mode, METH_O, "Put this thread's processor back into a mode."},
     {"level", level, METH_NOARGS,
      "The level of x86-64's instructions that this processor has, 1 to 4; 0 on others."},
     {NULL},

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..interrupts import start
+from .subnormals import flush_subnormals
 
 Work = Callable[[int, int], Any]
 
@@ -46,6 +47,8 @@ class _Helpers:
 
 
 def _help(waiting: queue.SimpleQueue[Callable[[], None]]) -> None:
+    # as the thread that wants a part
+    flush_subnormals()
     with np.errstate(all="ignore"):
         while True:
             part = waiting.get()

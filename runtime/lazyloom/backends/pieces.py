@@ -30,6 +30,7 @@ from .known_steps import Steps, fit, owned, values_of, written_down
 from .once import values_once
 from .reuse import LARGE, call, exclusive, may_write
 from .selection import backend
+from .subnormals import flushing
 
 
 class OpFailed(Exception):
@@ -144,7 +145,8 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
             entry.steps = known
         if known is not None:
             try:
-                arrays = values_of(known, plan)
+                with flushing():
+                    arrays = values_of(known, plan)
                 if not fit(known, arrays):
                     _check(plan, arrays)
                 _attach(plan, arrays, known.size)
@@ -161,8 +163,9 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
 def _ran_once(plan: Plan, pieces: list[Piece]) -> bool:
     """Run ready pieces; False if one failed, and which one is to be found out one by one."""
     try:
-        found = values_once(
-            plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
+        with flushing():
+            found = values_once(
+                plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
     except Exception as error:
         reraise_from_handler(error)
         return False
@@ -296,7 +299,8 @@ def _run(plan: Plan, donate: bool) -> None:
                 continue
         try:
             if kernel is not None and piece.proven:
-                result = kernel(*arguments)
+                with flushing():
+                    result = kernel(*arguments)
             else:
                 result = _first(piece, n, arguments)
         except Exception as error:
@@ -381,7 +385,8 @@ def _over(
                     arrays.append(found)
     over = list(arrays)
     try:
-        result = call(piece.kernel, arguments, arrays)
+        with flushing():
+            result = call(piece.kernel, arguments, arrays)
     except Exception as error:
         raise OpFailed(slot, error) from error
     for x in over:
@@ -395,7 +400,8 @@ def _first(piece: Piece, n: Node, arguments: list[Any]) -> Any:
     """Run a kernel whose results nobody has looked at, or an executable."""
     if piece.kernel is None:
         return _execute(piece, arguments)
-    result = piece.kernel(*arguments)
+    with flushing():
+        result = piece.kernel(*arguments)
     results = result if piece.count > 1 else (result,)
     for r, t in zip(results, n.types, strict=True):
         if r.dtype != t.dtype.numpy or r.shape != t.shape:

@@ -21,6 +21,7 @@ from ....trace.scalars import Baked
 from ....types import TensorType
 from ...backend import NotLoaded
 from ...selection import backend
+from ...subnormals import flushing
 from ..c_source.library import CompilerError
 from ..jax_compat import know_call
 from .c_compiler import library_of
@@ -179,7 +180,7 @@ class _Fallback:
                    for x, layout in zip(arrays, region.layouts, strict=True)]
         _falling_back.on = True
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), flushing():
                 results = by_kernels(self.called, logical[:count])
         finally:
             _falling_back.on = False

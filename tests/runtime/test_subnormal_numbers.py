@@ -1,0 +1,150 @@
+"""Subnormal numbers count as zeros in every form, and nowhere in what is the user's.
+
+XLA's threads run in the processor's mode for that; kernels of the host are run in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from lazyloom.backends import parts, pieces
+from lazyloom.backends.subnormals import flushing
+from tests.contract.helpers import host, number, rec
+
+pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+
+TINY = np.array([1e-39, -1e-39, 1e-45, -1e-45, 1.1e-38, 0.0, -0.0, 1.2e-38, 1.0, -1.0, 3.0, np.inf,
+                 -np.inf, np.nan], np.float32)  # fmt: skip
+#: functions that compute with their operands; those that are about the operand itself near 0, as
+#: ``sin`` is, may hand it on
+ONE = ["abs", "negative", "sign", "sqrt", "rsqrt", "reciprocal", "exp", "log", "log1p", "square",
+       "floor", "isnan", "isfinite", "signbit", "relu", "erf", "sigmoid", "cos"]
+TWO = ["add", "subtract", "multiply", "divide", "copysign", "nextafter", "remainder", "fmod",
+       "hypot", "equal", "less", "greater_equal"]
+
+
+def flushed() -> bool:
+    """Whether this thread takes subnormal numbers for zeros."""
+    return bool((np.full(1, 1e-39, np.float32) * np.float32(1) == 0).all())
+
+
+def works() -> bool:
+    with flushing():
+        return flushed()
+
+
+needed = pytest.mark.skipif(not works(), reason="this processor has no such mode")
+
+
+def of_each(data: np.ndarray) -> dict[str, np.ndarray]:
+    """The results of the functions above on numbers and on pairs of them."""
+    x, y = np.repeat(data, len(data)), np.tile(data, len(data))
+    found = {name: rec(name, ll.from_host(data)) for name in ONE}
+    found |= {name: rec(name, ll.from_host(x), ll.from_host(y)) for name in TWO}
+    ll.sync(*found.values())
+    return {name: np.asarray(value.read()) for name, value in found.items()}
+
+
+def kinds(x: np.ndarray) -> list[Any]:
+    if x.dtype.kind != "f":
+        return x.tolist()
+    tiny = float(np.finfo(x.dtype).tiny)
+    wide = x.astype(np.float64)
+    return [*zip(np.isnan(wide), np.signbit(wide) & ~np.isnan(wide), wide == 0, abs(wide) < tiny,
+                 np.isinf(wide), strict=True)]
+
+
+@needed
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_they_are_the_same_op_by_op_and_compiled(dtype: Any) -> None:
+    data = TINY.astype(dtype)
+    if dtype is np.float64:
+        data[:5] = [1e-310, -1e-310, 5e-324, -5e-324, 2.2e-308]
+    op_by_op = of_each(data)
+    with ll.options(reproducible=True):
+        whole = of_each(data)
+    for name, found in op_by_op.items():
+        assert kinds(found) == kinds(whole[name]), name
+
+
+@needed
+def test_what_is_subnormal_is_zero_in_every_form() -> None:
+    x = np.full(4096, 1.0, np.float32)
+
+    def zeros(x: Any) -> Any:
+        return rec("sum", rec("cast", rec("equal", rec("multiply", x, number(1e-39)), number(0.0)),
+                              dtype=ll.dtypes.int64))
+
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            assert int(zeros(host(x)).read()) == 4096
+            assert np.isinf(rec("rsqrt", host([1e-39])).read()).all()
+            wide = ll.from_host(np.array([1e-39, -1e-39, 1e-30]))
+            narrow = np.asarray(rec("cast", wide, dtype=ll.dtypes.float32).read())
+            assert narrow.tolist() == [0.0, -0.0, np.float32(1e-30)]
+            assert np.signbit(narrow).tolist() == [False, True, False]
+
+
+def test_what_only_moves_is_as_it_was() -> None:
+    bits = TINY.view(np.uint32)
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            x = host(TINY)
+            for moved in (rec("reshape", x, shape=(2, 7)), rec("concatenate", x, x, axis=0),
+                          rec("negative", rec("negative", x)),
+                          rec("where", ll.from_host(np.ones(14, bool)), x, x)):
+                found = np.asarray(moved.read()).reshape(-1)[:14]
+                assert (found.view(np.uint32)[:-1] == bits[:-1]).all()
+
+
+@needed
+def test_the_users_thread_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not flushed()
+    x = host(np.arange(6.0))
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            for _ in range(3):
+                rec("add", rec("multiply", x, x), x).read()
+                assert not flushed()
+
+    seen: list[bool] = []
+
+    def broken(*arguments: Any) -> Any:
+        seen.append(flushed())
+        raise KeyboardInterrupt
+
+    piece = pieces.piece_of(ll.spec_of(ll.ops.lookup("multiply"), {}, 2), (x.type, x.type))
+    monkeypatch.setattr(piece, "kernel", broken)
+    with pytest.raises(KeyboardInterrupt):
+        rec("subtract", rec("multiply", x, x), rec("exp", x)).read()
+    assert seen == [True] and not flushed()
+
+
+@needed
+def test_threads_for_parts_are_in_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[tuple[bool, bool]] = []
+    both = threading.Barrier(2, timeout=60)
+
+    def work(start: int, end: int) -> None:
+        both.wait()
+        found.append((threading.current_thread() is threading.main_thread(), flushed()))
+
+    monkeypatch.setattr(parts.allowed, "threads", 2)
+    with flushing():
+        parts.in_parts(2, work)
+    assert sorted(found) == [(False, True), (True, True)]
+    assert not flushed()
+
+
+@needed
+def test_blocks_within_blocks() -> None:
+    with flushing():
+        with flushing():
+            assert flushed()
+        assert flushed()
+    assert not flushed()
