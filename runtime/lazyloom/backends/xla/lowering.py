@@ -16,6 +16,7 @@ from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
 from .. import fingerprint
 from . import jax_compat
+from .expansions import expanded
 from .kept_values import kept_inside
 from .layouts import Layout
 from .lowered import Lowered, Placed
@@ -209,5 +210,5 @@ def text_of(
         new = name if symbol == "main" else f"{name}.{symbol}"
         body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
     body = body.replace("func.func public", "func.func private")
-    return kept_inside(body), tuple(
+    return kept_inside(expanded(body)), tuple(
         tensor_type(shape, dtype_named(dtype)).mlir for shape, dtype in results)
