@@ -56,6 +56,38 @@ def choose(which: Array, x: Array, y: Array) -> Array:
     return (((x ^ y) & mask) ^ y).view(dtype)
 
 
+#: so many numbers at most are added to one sum one by one
+SERIAL: Final = 128
+
+
+def sum_over(x: Array, axes: tuple[int, ...], dtype: Any) -> Array:
+    """add.reduce over axes, whose error does not grow with the extents of these.
+
+    NumPy adds in pairs along the axis that lies side by side in memory, but row after row to one
+    row along others.
+    """
+    rows = x.size // max(1, x.shape[-1]) if axes[-1] == x.ndim - 1 else x.size
+    if rows <= SERIAL:
+        return np.add.reduce(x, axes, dtype)
+    for before, axis in enumerate(axes):
+        x = _sum_along(x, axis - before, dtype)
+    return x
+
+
+def _sum_along(x: Array, axis: int, dtype: Any) -> Array:
+    count = x.shape[axis]
+    if count <= SERIAL or axis == x.ndim - 1:
+        return np.add.reduce(x, axis, dtype)
+    blocks = count // SERIAL
+    lead = (slice(None),) * axis
+    whole = x[(*lead, slice(blocks * SERIAL))].reshape(
+        *x.shape[:axis], blocks, SERIAL, *x.shape[axis + 1 :])
+    found = _sum_along(np.add.reduce(whole, axis + 1, dtype), axis, dtype)
+    if blocks * SERIAL < count:
+        found = found + np.add.reduce(x[(*lead, slice(blocks * SERIAL, None))], axis, dtype)
+    return found
+
+
 #: rows from which, and elements of a row up to which, these are better turned into columns
 _ROWS: Final = 64
 _ROW: Final = 64
@@ -280,7 +312,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     **{f.__name__: f for f in (
-        broadcast, choose, along_rows, rsqrt, logistic, float_sign, round_away, integer_power,
+        broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign, round_away, integer_power,
         int_divide, int_remainder, logical_right_shift, population_count, float_to_int,
         make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter,
         scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,

@@ -11,6 +11,7 @@ import numpy as np
 from ..jaxprs import positive
 from .elementwise import call, converted
 from .patterns import Part, Parts, apart
+from .routines import SERIAL
 from .transforms import fft
 from .writer import (
     CONSTANT,
@@ -240,11 +241,24 @@ def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value 
     where: Any = axes[0] if len(axes) == 1 else axes
     left = tuple(n for d, n in enumerate(x.shape) if d not in axes)
     text = f"{function}.reduce({x.text}, {where}{extra})"
+    if name == "reduce_sum" and x.dtype.kind in "fc" and _one_by_one(x.shape, axes):
+        text = f"sum_over({x.text}, {axes}{extra})"
     if name in ("reduce_max", "reduce_min") and left and axes == (len(x.shape) - 1,) and not extra:
         text = f"along_rows({function}, {x.text})"
     found = w.let(text, left, x.dtype)
     found = w.local(found, "reduce", [x], axes)
     return w.reshaped(found, shape, shape)
+
+
+def _one_by_one(shape: Sequence[Any], axes: Sequence[int]) -> bool:
+    """Whether NumPy would add many numbers to one sum, one by one, along other axes than the last.
+
+    So it does not where all is one sum.
+    """
+    if len(axes) == len(shape):
+        return False
+    numbers = [shape[a] for a in axes if a != len(shape) - 1]
+    return not all(isinstance(n, int) for n in numbers) or math.prod(numbers) > SERIAL
 
 
 def _arg(name: str) -> Emit:
