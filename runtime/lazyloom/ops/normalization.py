@@ -242,8 +242,7 @@ def _standardized(x: Array, axes: Any, eps: float) -> tuple[Array, Array, Array]
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]
     def f(x: Array) -> tuple[Array, Array, Array]:
-        mean = _mean(x, axes)
-        centred = lax.sub(x, _spread(mean, x.shape, axes))
+        mean, centred = _centred(x, axes)
         variance = _mean(lax.square(centred), axes)
         return lax.mul(centred, _spread(_inverse(variance, eps), x.shape, axes)), mean, variance
 
@@ -260,6 +259,20 @@ def _standardized(x: Array, axes: Any, eps: float) -> tuple[Array, Array, Array]
         return (normal, mean, variance), (t_normal, t_mean, _t_variance(along, scale))
 
     return f(x)  # type: ignore[no-any-return]
+
+
+def _centred(x: Array, axes: Any) -> tuple[Array, Array]:
+    """The mean and the distances from it.
+
+    A sum of many numbers that are far from 0 is off by more than their distances are large; the
+    mean of these says by how much.
+    """
+    mean = _mean(x, axes)
+    centred = lax.sub(x, _spread(mean, x.shape, axes))
+    # no more where there is no such number
+    off = _mean(centred, axes)
+    off = lax.select(lax.is_finite(off), off, _like(off, 0.0))
+    return lax.add(mean, off), lax.sub(centred, _spread(off, x.shape, axes))
 
 
 def _batch_norm(eps: float, weighted: bool) -> Any:

@@ -161,6 +161,12 @@ def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     """The variance of x (float32 at least) over axes, of the real dtype."""
     centre = lax.expand_dims(_mean(x, axes), sorted(axes))
     gap = lax.sub(x, lax.broadcast_in_dim(centre, x.shape, range(x.ndim)))
+    # by how much the mean is off, which is no part of the derivative: it is 0 but for rounding
+    if kind(x) != "c":
+        off = lax.stop_gradient(_mean(gap, axes))
+        off = lax.select(lax.is_finite(off), off, constant(off, 0))
+        gap = lax.sub(gap, lax.broadcast_in_dim(
+            lax.expand_dims(off, sorted(axes)), x.shape, range(x.ndim)))
     if kind(x) == "c":
         squares = lax.add(lax.square(lax.real(gap)), lax.square(lax.imag(gap)))
     else:

@@ -1,0 +1,154 @@
+"""Sums, statistics and functions keep their bounds op by op and compiled whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyloom as ll
+from tests.contract.helpers import rec
+
+pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+
+EPS = float(np.finfo(np.float32).eps)
+
+
+@pytest.fixture(params=[False, True], ids=["pieces", "whole"], autouse=True)
+def form(request: pytest.FixtureRequest) -> Iterator[None]:
+    with ll.options(reproducible=request.param):
+        yield
+
+
+def read(value: Any) -> np.ndarray:
+    return np.asarray(value.read())
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((200_003, 2), (0,)), ((2, 100_003, 3), (1,)), ((500, 500, 3), (0, 1)), ((3001, 5, 7), (0, 2)),
+     ((400_003,), (0,)), ((129, 5), (0,)), ((3, 70_000), (1,)), ((256, 1, 300), (0, 1))],
+    ids=str)  # fmt: skip
+def test_sums_do_not_lose_more_with_more_numbers(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    x = np.random.default_rng(2).random(shape).astype(np.float32)
+    for name in ("sum", "mean"):
+        expected = getattr(np, name)(x.astype(np.float64), axes)
+        found = read(rec(name, ll.from_host(x), axes=axes))
+        assert found.shape == expected.shape
+        assert np.max(abs(found / expected - 1)) < 8 * EPS, name
+
+
+def test_sums_of_little_are_what_they_were() -> None:
+    """Of few, of none, of complex numbers and of integers, in any layout."""
+    rng = np.random.default_rng(4)
+    z = (rng.random((1000, 3)) + 1j * rng.random((1000, 3))).astype(np.complex64)
+    np.testing.assert_allclose(read(rec("sum", ll.from_host(z), axes=(0,))), z.sum(0), rtol=1e-5)
+    for shape in ((0, 3), (300, 0)):
+        nothing = read(rec("sum", ll.from_host(np.zeros(shape, np.float32)), axes=(0,)))
+        assert nothing.tolist() == [0] * shape[1]
+    n = rng.integers(-9, 9, (1000, 3))
+    assert (read(rec("sum", ll.from_host(n), axes=(0,))) == n.sum(0)).all()
+    x = rng.random((3, 1000)).astype(np.float32)
+    found = rec("sum", rec("transpose", ll.from_host(x), axes=(1, 0)), axes=(0,))
+    np.testing.assert_allclose(read(found), x.sum(1), rtol=1e-6)
+    specials = np.ones((300, 3), np.float32)
+    specials[5, 0], specials[200, 1], specials[201, 1] = np.nan, np.inf, -np.inf
+    assert np.isnan(read(rec("sum", ll.from_host(specials), axes=(0,)))).tolist() == [
+        True, True, False]
+
+
+def far_from_zero(shape: tuple[int, ...]) -> np.ndarray:
+    return (1000 + np.random.default_rng(6).standard_normal(shape)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((64, 512), (1,)), ((4096, 16), (0,)), ((70_003,), (0,))], ids=str)
+def test_variances_of_what_is_far_from_zero(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = far_from_zero(shape)
+    wide = x.astype(np.float64)
+    for name, expected in (("var", wide.var(axes)), ("std", wide.std(axes))):
+        found = read(rec(name, ll.from_host(x), axes=axes))
+        assert np.max(abs(found / expected - 1)) < 32 * EPS, name
+
+
+def norms() -> dict[str, Callable[[np.ndarray], tuple[Any, np.ndarray]]]:
+    """Normalisations, each with its axes: the recorded result, and the exact one."""
+
+    def exact(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        wide = x.astype(np.float64)
+        return (wide - wide.mean(axes, keepdims=True)) / np.sqrt(
+            wide.var(axes, keepdims=True) + 1e-5)
+
+    def of_groups(x: np.ndarray) -> tuple[Any, np.ndarray]:
+        parts = x.reshape(x.shape[0], 2, -1)
+        return rec("group_norm", ll.from_host(x), None, None, groups=2), exact(
+            parts, (2,)).reshape(x.shape)
+
+    def of_batches(x: np.ndarray) -> tuple[Any, np.ndarray]:
+        found = rec("batch_norm_train", ll.from_host(x), None, None)[0]
+        return found, exact(x, (0, *range(2, x.ndim)))
+
+    return {
+        "layer_norm": lambda x: (
+            rec("layer_norm", ll.from_host(x), None, None), exact(x, (x.ndim - 1,))),
+        "batch_norm_train": of_batches, "group_norm": of_groups,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "batch_norm_train", "group_norm"])
+@pytest.mark.parametrize("shape", [(700, 4, 96), (8, 512)], ids=str)
+def test_normalisations_of_what_is_far_from_zero(name: str, shape: tuple[int, ...]) -> None:
+    found, expected = norms()[name](far_from_zero(shape))
+    assert np.max(abs(read(found) - expected)) < 128 * EPS
+
+
+def test_gradients_of_normalisations_far_from_zero() -> None:
+    """The same as of data near zero that has as much precision."""
+    near = np.random.default_rng(8).integers(-64, 64, (40, 300)).astype(np.float32) / 16
+    weight = np.random.default_rng(9).standard_normal((40, 300)).astype(np.float32)
+
+    def of(name: str, *operands: Any, **attributes: Any) -> Any:
+        return ll.apply(name, operands, attributes)
+
+    def loss(x: Any) -> Any:
+        normal = of("layer_norm", x, None, None)
+        spread = of("sum", of("var", x, axes=(1,)))
+        return of("add", of("sum", of("multiply", normal, ll.Tensor(ll.from_host(weight)))), spread)
+
+    gradients = [read(ll.grad(loss)(ll.Tensor(ll.from_host(x)))) for x in (near, near + 1024)]
+    np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-3, atol=2e-5)
+
+
+def test_what_is_constant_or_infinite_has_the_variance_that_it_had() -> None:
+    x = np.full((3, 1000), 1000.1, np.float32)
+    assert (read(rec("var", ll.from_host(x), axes=(1,))) == 0).all()
+    assert (read(rec("std", ll.from_host(x), axes=(1,))) == 0).all()
+    x[0, 3], x[1, 5] = np.inf, np.nan
+    assert np.isnan(read(rec("var", ll.from_host(x), axes=(1,)))).tolist() == [True, True, False]
+    assert np.isnan(read(rec("layer_norm", ll.from_host(x), None, None))).any(1).tolist() == [
+        True, True, False]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="needs wider numbers")
+@pytest.mark.parametrize("name", ["log1p", "atanh"])
+def test_logarithms_near_one(name: str) -> None:
+    rng = np.random.default_rng(10)
+    x = np.concatenate([
+        rng.uniform(-1, 1, 4000), rng.uniform(-0.42, -0.40, 500),
+        -(10.0 ** rng.uniform(-300, 0, 500)),
+        10.0 ** rng.uniform(-300, 0 if name == "atanh" else 300, 500)])  # fmt: skip
+    exact = {"log1p": np.log1p, "atanh": np.arctanh}[name](x.astype(np.longdouble))
+    found = read(rec(name, ll.from_host(x)))
+    units = abs(found - exact) / np.spacing(abs(exact.astype(np.float64)))
+    assert np.max(units) < 4
+    edges = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, np.inf, -np.inf, np.nan])
+    with np.errstate(all="ignore"):
+        expected = {"log1p": np.log1p, "atanh": np.arctanh}[name](edges)
+    ends = read(rec(name, ll.from_host(edges)))
+    np.testing.assert_array_equal(ends, expected)
+    numbers = ~np.isnan(expected)
+    assert (np.signbit(ends) == np.signbit(expected))[numbers].all()
