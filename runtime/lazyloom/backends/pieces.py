@@ -30,7 +30,7 @@ from .known_steps import Steps, fit, owned, values_of, written_down
 from .once import values_once
 from .reuse import LARGE, call, exclusive, may_write
 from .selection import backend
-from .subnormals import flushing
+from .subnormals import flush_subnormals, flushing, restore_mode
 
 
 class OpFailed(Exception):
@@ -145,8 +145,12 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
             entry.steps = known
         if known is not None:
             try:
-                with flushing():
+                # two calls of C where the core is compiled, which a block is not
+                mode: Any = flush_subnormals()
+                try:
                     arrays = values_of(known, plan)
+                finally:
+                    restore_mode(mode)
                 if not fit(known, arrays):
                     _check(plan, arrays)
                 _attach(plan, arrays, known.size)
