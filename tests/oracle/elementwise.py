@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 
 from .shades import (
+    BFLOAT16,
     FUNCTION,
     SIMPLE,
     Shade,
@@ -35,6 +36,20 @@ def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _power(x: Any, y: Any) -> Any:
+    """Of arrays of one shape: NumPy takes roots for the exponent 0.5, which are not IEEE's powers."""
+    return np.float_power(*np.broadcast_arrays(np.atleast_1d(x), y)).reshape(
+        np.broadcast_shapes(np.shape(x), np.shape(y)))
+
+
+def _erf_inv(x: Any) -> Any:
+    return np.where(x == 0, x, scipy.special.erfinv(x))
+
+
+def _lgamma(x: Any) -> Any:
+    return np.where(np.isinf(x), np.inf, scipy.special.gammaln(x))
+
+
 def _logistic(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -54,7 +69,7 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
         "atan": "arctan", "atan2": "arctan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
         "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "cbrt": "cbrt",
     }.items()},
-    "pow": (lambda x, y: np.power(x, y), FUNCTION),
+    "pow": (_power, FUNCTION),
     "rsqrt": (lambda x: 1 / np.sqrt(x), FUNCTION),
     "logistic": (_logistic, FUNCTION),
     "sqrt": (np.sqrt, SIMPLE),
@@ -64,8 +79,8 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     "erf": (_in_double(scipy.special.erf), FUNCTION),
     "erfc": (_in_double(scipy.special.erfc), FUNCTION),
     # its polynomial is of a logarithm
-    "erf_inv": (_in_double(scipy.special.erfinv), 8 * FUNCTION),
-    "lgamma": (_in_double(scipy.special.gammaln), 4 * FUNCTION),
+    "erf_inv": (_in_double(_erf_inv), 8 * FUNCTION),
+    "lgamma": (_in_double(_lgamma), 4 * FUNCTION),
     "digamma": (_in_double(scipy.special.psi), 4 * FUNCTION),
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
@@ -185,6 +200,19 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         far = xs[0].e > (0.5 if name == "tan" else 1.5)
         found = Shade(found.dtype, found.v, np.where(
             far, np.inf if name == "tan" else np.fmax(found.e, 2), found.e))
+    if name in ("add", "add_any", "sub"):
+        # a product that is subnormal counts where the sum is taken with it at once
+        at = limits(found.dtype)
+        size = np.abs(found.v).astype(np.float64)
+        small = at.flushes and (size > 0) & (size < float(at.least) * 2.0**25)
+        found = Shade(found.dtype, found.v, np.where(
+            small & (found.e > 0), found.e + float(at.least), found.e))
+    elif roundings > 2 * SIMPLE:
+        # what a function computes on its way may be subnormal
+        at = limits(found.dtype)
+        size = np.abs(found.v).astype(np.float64)
+        small = at.flushes and (size > 0) & (size < 8 * float(at.least))
+        found = Shade(found.dtype, found.v, np.where(small, found.e + size, found.e))
     if name == "div":
         crosses = (np.abs(xs[1].v) <= xs[1].e) & (xs[1].e > 0)
         found = Shade(found.dtype, found.v, np.where(crosses, np.inf, found.e))
@@ -347,7 +375,13 @@ def _convert(p: Any, xs: list[Shade], aval: Any) -> Shade:
         return decision(convert, [x], new)
     narrower = limits(new).unit > limits(x.dtype).unit or (
         float(limits(new).largest) < float(limits(x.dtype).largest))
-    return pointwise(lambda v: v.astype(wide(new)), [x], new, SIMPLE if narrower else 0)
+    found = pointwise(lambda v: v.astype(wide(new)), [x], new, SIMPLE if narrower else 0)
+    if BFLOAT16 in (x.dtype, new) and limits(new).flushes:
+        # it has the exponents of float32, to which it is moved
+        size = np.abs(x.v).astype(np.float64)
+        small = (size > 0) & (size < 2 * float(limits(new).least))
+        return Shade(new, found.v, np.where(small, np.fmax(found.e, size), found.e))
+    return found
 
 
 def _reduce_precision(p: Any, xs: list[Shade], aval: Any) -> Shade:
@@ -390,7 +424,11 @@ def _nextafter(p: Any, xs: list[Shade], aval: Any) -> Shade:
     given = [x.rounded() for x in xs]
     if given[0].dtype.kind != "f":
         return Shade(aval.dtype, np.broadcast_to(xs[0].v, aval.shape), np.nan)
-    return _either(shade_of(np.nextafter(*given)))
+    small = [np.abs(x.v) < limits(aval.dtype).least for x in xs]
+    found = shade_of(np.nextafter(*given))
+    # zeros and what is subnormal may be taken for each other
+    return Shade(aval.dtype, found.v, np.where(
+        small[0] | small[1], 2 * float(limits(aval.dtype).least), 0))
 
 
 def _rounding(p: Any, xs: list[Shade], aval: Any) -> Shade:
