@@ -56,6 +56,10 @@ def run(program: Any, form: str) -> Results:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if form == "pieces":
+            from lazyloom.cache import memory
+
+            # what was compiled runs whole
+            memory.clear()
             with lazyloom.options(reproducible=False, compiled_beside=0):
                 return program.run()
         if form in ("whole", "again"):
