@@ -37,7 +37,7 @@ def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _power(x: Any, y: Any) -> Any:
-    """Of arrays of one shape: NumPy takes roots for the exponent 0.5, which are not IEEE's powers."""
+    """Of float_power: power takes roots for the exponent 0.5, which are not IEEE's powers."""
     return np.float_power(*np.broadcast_arrays(np.atleast_1d(x), y)).reshape(
         np.broadcast_shapes(np.shape(x), np.shape(y)))
 

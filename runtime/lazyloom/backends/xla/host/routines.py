@@ -294,11 +294,11 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     **{f.__name__: f for f in (
-        broadcast, choose, along_rows, rsqrt, logistic, float_sign, round_away, power,
-        integer_power, int_divide, int_remainder, logical_right_shift, population_count, float_to_int,
+        broadcast, choose, along_rows, rsqrt, logistic, float_sign, round_away, integer_power,
+        int_divide, int_remainder, logical_right_shift, population_count, float_to_int,
         make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather, scatter,
         scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
-        true_positions, native, transform,
+        true_positions, native, transform, power,
     )},
 }  # fmt: skip
