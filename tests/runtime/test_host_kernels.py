@@ -221,6 +221,29 @@ def test_powers_with_the_exponent_a_half_are_no_square_roots(dtype: Any, exponen
     np.testing.assert_array_equal(np.signbit(found[0]), [False] * 4)
 
 
+def test_float16_is_infinite_where_a_step_leaves_it() -> None:
+    """Though kernels compute in float32, in which the differences and squares are numbers."""
+    import jax
+
+    def steps(x: Any, y: Any) -> Any:
+        lax = jax.lax
+        return (x + (y - x) * x.dtype.type(0.25), lax.sqrt(x * x), lax.exp(x) / lax.exp(x),
+                lax.cumsum(x) - x, lax.dot(x, x) * x.dtype.type(1e-5), jax.numpy.sinh(x) * 0)
+
+    x, y = np.array([4e4, 3, 4e4, -2], np.float16), np.array([-4e4, 1, 2, 3], np.float16)
+    run, _ = load(kernel_text(trace(steps, [((4,), np.float16)] * 2)))
+    with jax.enable_x64(True):
+        expected = [f(x, y) for f in [
+            jax.jit(lambda x, y, k=k: steps(x, y)[k]) for k in (0, 3, 4, 5)]]
+    with np.errstate(all="ignore"):
+        found = run(x, y)
+    for k, wanted in zip((0, 3, 4, 5), expected, strict=True):
+        np.testing.assert_array_equal(np.isfinite(found[k]), np.isfinite(np.asarray(wanted)))
+        np.testing.assert_array_equal(np.isnan(found[k]), np.isnan(np.asarray(wanted)))
+    assert np.isneginf(found[0][0]) and np.isposinf(found[1]).tolist() == [True, False] * 2
+    np.testing.assert_array_equal(np.isnan(found[2]), [True, False, True, False])
+
+
 def test_what_a_function_of_a_kernel_uses_lasts_as_long_as_the_function() -> None:
     lines = ["    v1 = a0 + 1", "    v2 = a0 + 2", "    v3 = a0 + 3",
              "    def f4(n, b5):", "        return b5 + v1", "    def f6(n, b7):",
