@@ -37,6 +37,10 @@ What of a result is held to what (:mod:`.rules`), by the name that reports give:
               factors of matrices, gamma functions), classes are the same, and numbers alike.
 ``raises``    no form raises where another one gives a result.
 
+A multiplication may be fused into the addition of its product, which every compiler for a CPU does:
+then the product is not rounded, and not infinite either where it alone would be. So a sum with a
+product that is too large is undecided; the product itself, where it is read, is infinite.
+
 Subnormal numbers are zeros to arithmetic: an operand that is one counts as a zero of its sign, and
 a result that would be one becomes one, in every form. Moves keep them.
 

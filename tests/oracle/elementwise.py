@@ -200,7 +200,18 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         far = xs[0].e > (0.5 if name == "tan" else 1.5)
         found = Shade(found.dtype, found.v, np.where(
             far, np.inf if name == "tan" else np.fmax(found.e, 2), found.e))
+    if name in ("mul", "square", "div"):
+        # where it is fused into a sum, what is too large alone may not be so
+        finite = np.ones(found.shape, bool)
+        for x in xs:
+            finite &= np.isfinite(x.v)
+        found = Shade(found.dtype, found.v, np.where(
+            np.isinf(found.v) & finite & (found.e == 0), 1.0, found.e))
     if name in ("add", "add_any", "sub"):
+        unsure = np.zeros(found.shape, bool)
+        for x in xs:
+            unsure |= np.isinf(x.v) & (x.e > 0)
+        found = Shade(found.dtype, found.v, np.where(unsure, np.inf, found.e))
         # a product that is subnormal counts where the sum is taken with it at once
         at = limits(found.dtype)
         size = np.abs(found.v).astype(np.float64)

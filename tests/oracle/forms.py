@@ -114,7 +114,7 @@ def _padded(program: Any) -> Results:
     memory.clear()
     stored = os.environ.get("LAZYLOOM_CACHE")
     os.environ["LAZYLOOM_CACHE"] = "0"
-    largest = 24 if program.n < 24 else 2 * program.n
+    largest = 24 if program.n + 2 <= 24 else 2 * program.n
     worth, slower = forms.WORTH, forms.SLOWER
     forms.WORTH, forms.SLOWER = 0.0, float("inf")
     found: Results = []

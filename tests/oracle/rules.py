@@ -52,7 +52,7 @@ def faults(found: np.ndarray, shade: Shade, number: int, told: Counter[str]) -> 
         got = found.astype(wide(found.dtype))
         nan = np.isnan(v)
         infinite = np.isinf(v)
-        wrong_class = exact & ((np.isnan(got) != nan) | (infinite & (got != v)))
+        wrong_class = (exact & (np.isnan(got) != nan)) | (~undecided & infinite & (got != v))
         zero = exact & (v == 0)
         wrong_class |= zero & ((got != 0) | (np.signbit(got) != np.signbit(v)))
         finite = ~undecided & np.isfinite(v)
