@@ -27,9 +27,9 @@ pytestmark = pytest.mark.xla
 #: forms that need no process of their own, and start no compiler beside the program
 QUICK = ("pieces", "whole", "again", "matched", "captured")
 #: random programs, and how many of them ``--thorough`` takes
-SOME, MANY = 24, 400
+SOME, MANY = 16, 400
 #: every so manyeth op, one sample of each
-OPS = 9
+OPS = 12
 #: what is compared in its own way: the factors of a matrix are not unique
 FACTORED = frozenset(
     "svd eig eigvals eigh eigvalsh qr lu schur cholesky polar pinv null_space".split())
