@@ -2,8 +2,9 @@
 
 Tests that are about compiled programs (counts, keys, records, the disk cache, donation, a frontend
 beside another bit for bit) run whole. What users see runs as it does for users, in pieces at first.
-The contract's lines about behaviour run in both forms. The markers ``whole`` and ``pieces`` decide
-for a test; ``LAZYLOOM_REPRODUCIBLE=1`` has all others run whole.
+The contract's lines about behaviour run in both forms, and with ``--thorough`` whole with all code
+generators as well. The markers ``whole``, ``pieces`` and ``generators`` decide for a test;
+``LAZYLOOM_REPRODUCIBLE=1`` has all others run whole.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ VARIABLE: Final = "LAZYLOOM_REPRODUCIBLE"
 #: what the tests' processes were started with: the form of tests that say nothing
 DEFAULT: Final = "whole" if os.environ.get(VARIABLE, "0") not in ("", "0") else "pieces"
 
+#: the forms of a test
+FORMS: Final = ("whole", "pieces", "generators")
 #: folders and modules whose tests run whole
 WHOLE: Final = (
     "capi", "contract", "ops", "repository", "runtime", "conformance/test_derivatives.py",
@@ -35,19 +38,20 @@ BOTH: Final = (
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Have a test run in both forms, if its module does and it says nothing."""
+    """Have a test run in each form, if its module does and it says nothing."""
     definition = metafunc.definition
     if _name(definition.path) in BOTH and not any(
-        definition.get_closest_marker(form) for form in ("whole", "pieces")
+        definition.get_closest_marker(form) for form in FORMS
     ):
+        chosen = FORMS if metafunc.config.getoption("--thorough") else FORMS[:2]
         metafunc.parametrize("form", [
-            pytest.param(form, marks=getattr(pytest.mark, form)) for form in ("whole", "pieces")],
+            pytest.param(form, marks=getattr(pytest.mark, form)) for form in chosen],
             indirect=True)  # fmt: skip
 
 
 def form_of(item: pytest.Item) -> str:
     """The form of a test."""
-    for form in ("whole", "pieces"):
+    for form in FORMS:
         if item.get_closest_marker(form) is not None:
             return form
     name = _name(item.path)
@@ -58,7 +62,8 @@ def use(form: str) -> None:
     """Have programs run in that form from now on, those of new processes too."""
     from lazyloom import settings
 
-    whole = form == "whole"
+    _use_generators(form == "generators")
+    whole = form != "pieces"
     os.environ[VARIABLE] = "1" if whole else "0"
     settings.FLAGS["reproducible"] = whole
     # a thread that ever set an option keeps a copy of all
@@ -67,6 +72,21 @@ def use(form: str) -> None:
     # what compiles beside short programs would take the processor from other tests
     default = settings.NUMBERS["compiled_beside"].default
     settings.tuning.compiled_beside = default if whole else 0
+
+
+def _use_generators(all_of_them: bool) -> None:
+    """Have all code generators take what they can, or those that are in use at first."""
+    global _with_generators
+    if _with_generators == all_of_them:
+        return
+    from lazyloom import codegen
+    from lazyloom.codegen import registry
+
+    codegen.use(*(codegen.available() if all_of_them else registry.at_first()))
+    _with_generators = all_of_them
+
+
+_with_generators = False
 
 
 def _name(path: Path) -> str:

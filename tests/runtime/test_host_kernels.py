@@ -199,6 +199,51 @@ def test_error_functions_of_single_precision() -> None:
             [bool(b) for b in np.signbit(found)], np.signbit(expected))
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("exponents", [0.5, [0.5], [[0.5], [0.5]], [0.5, 0.25, 0.5, -0.5]])
+def test_powers_with_the_exponent_a_half_are_no_square_roots(dtype: Any, exponents: Any) -> None:
+    """NumPy takes the root where the exponent is one number; zeros and infinities differ."""
+    import jax
+
+    x = np.array([[-0.0, -np.inf, np.inf, 0.0], [4.0, -1.0, np.nan, 0.25]], dtype)
+    given = np.asarray(exponents, dtype)
+    y = np.broadcast_to(given, x.shape)
+    run, _ = load(kernel_text(trace(
+        lambda a, b: jax.lax.pow(a, jax.numpy.broadcast_to(b, a.shape)),
+        [(x.shape, dtype), (given.shape, dtype)])))
+    with np.errstate(all="ignore"):
+        found = np.asarray(run(x, given[()]))
+        expected = [[math.nan if math.isnan(a) or a < 0 and not math.isinf(a) else
+                     math.pow(a, b) if a or b > 0 else math.inf
+                     for a, b in zip(r, s)] for r, s in zip(x.tolist(), y.tolist())]
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found, np.array(expected, dtype))
+    np.testing.assert_array_equal(np.signbit(found[0]), [False] * 4)
+
+
+def test_float16_is_infinite_where_a_step_leaves_it() -> None:
+    """Though kernels compute in float32, in which the differences and squares are numbers."""
+    import jax
+
+    def steps(x: Any, y: Any) -> Any:
+        lax = jax.lax
+        return (x + (y - x) * x.dtype.type(0.25), lax.sqrt(x * x), lax.exp(x) / lax.exp(x),
+                lax.cumsum(x) - x, lax.dot(x, x) * x.dtype.type(1e-5), jax.numpy.sinh(x) * 0)
+
+    x, y = np.array([4e4, 3, 4e4, -2], np.float16), np.array([-4e4, 1, 2, 3], np.float16)
+    run, _ = load(kernel_text(trace(steps, [((4,), np.float16)] * 2)))
+    with jax.enable_x64(True):
+        expected = [f(x, y) for f in [
+            jax.jit(lambda x, y, k=k: steps(x, y)[k]) for k in (0, 3, 4, 5)]]
+    with np.errstate(all="ignore"):
+        found = run(x, y)
+    for k, wanted in zip((0, 3, 4, 5), expected, strict=True):
+        np.testing.assert_array_equal(np.isfinite(found[k]), np.isfinite(np.asarray(wanted)))
+        np.testing.assert_array_equal(np.isnan(found[k]), np.isnan(np.asarray(wanted)))
+    assert np.isneginf(found[0][0]) and np.isposinf(found[1]).tolist() == [True, False] * 2
+    np.testing.assert_array_equal(np.isnan(found[2]), [True, False, True, False])
+
+
 def test_what_a_function_of_a_kernel_uses_lasts_as_long_as_the_function() -> None:
     lines = ["    v1 = a0 + 1", "    v2 = a0 + 2", "    v3 = a0 + 3",
              "    def f4(n, b5):", "        return b5 + v1", "    def f6(n, b7):",

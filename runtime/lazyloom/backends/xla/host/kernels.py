@@ -28,6 +28,12 @@ from .writer import dtype_of as _dtype
 
 #: steps that depend on how a number is written in memory
 _BITS: Final = ("bitcast_convert_type", "nextafter", "reduce_precision")
+#: steps of finite numbers whose result may be too large for float16
+_LEAVES: Final = frozenset([
+    "add", "add_any", "sub", "mul", "div", "square", "integer_pow", "pow", "exp", "exp2", "expm1",
+    "sinh", "cosh", "tan", "rsqrt", "reduce_sum", "reduce_prod", "cumsum", "cumprod",
+    "dot_general", "reduce_window_sum", "conv_general_dilated",
+])
 #: the sign of powers in the text of extents; that of exclusive or has spaces around
 _POWER: Final = re.compile(r"(?<=[\w)])\^(?=\d)")
 #: the first line of a kernel that is the same for large arrays, which have nothing to compute in
@@ -249,13 +255,22 @@ def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
         or scatter(w, name, p, xs, out) or windows(w, name, p, xs, out))
     if one is None:
         raise Unsupported(name)
-    if name == "convert_element_type" and is_narrow(out.aval) and not is_narrow(
-        step.invars[0].aval
-    ):
-        # rounding is what the step is for
+    if _rounds(step, name):
         text = f"{one.text}.astype(d_{out.aval.dtype}).astype(d_float32)"
-        one = w.let(text, one.shape, one.dtype, one.actual)
+        one = w.local(w.let(text, one.shape, one.dtype, one.actual), "elementwise", [one])
     return [one]
+
+
+def _rounds(step: Any, name: str) -> bool:
+    """Whether a result in half precision, computed in float32, is rounded before it is used.
+
+    A conversion is for that. And float16 ends at 65,504: what is infinite where each step is
+    rounded, as XLA does, may not come back as a number. The exponents of bfloat16 are float32's.
+    """
+    out, operands = step.outvars[0].aval, step.invars
+    if name == "convert_element_type":
+        return is_narrow(out) and not is_narrow(operands[0].aval)
+    return name in _LEAVES and str(out.dtype) == "float16"
 
 
 def _is_key(atom: Any) -> bool:

@@ -139,6 +139,20 @@ def round_away(x: Array) -> Array:
     return np.copysign(np.abs(whole) + away, x)
 
 
+def power(x: Array, y: Array) -> Array:
+    """IEEE's powers: NumPy may take the square root for the exponent 0.5.
+
+    That is -0.0 of -0.0 and NaN of -inf, of which the powers are 0.0 and inf.
+    """
+    found = np.power(x, y)
+    half = y == 0.5
+    if np.any(half):
+        kind = found.dtype.type
+        found = np.where(half & (x == 0), kind(0), found)
+        found = np.where(half & (x == -np.inf), kind(np.inf), found)
+    return found
+
+
 def integer_power(x: Array, y: int) -> Array:
     """Repeated multiplication, as XLA expands it."""
     if y == 0:
@@ -303,7 +317,7 @@ _NUMPY: Final = (
     "bitwise_and bitwise_or bitwise_xor cbrt ceil concatenate conjugate cos cosh count_nonzero "
     "divide dot empty equal exp exp2 expm1 floor fmod frombuffer greater greater_equal invert "
     "isfinite left_shift less less_equal log log1p logical_and logical_or logical_xor matmul "
-    "maximum minimum multiply negative nextafter not_equal power right_shift rint sign sin sinh "
+    "maximum minimum multiply negative nextafter not_equal right_shift rint sign sin sinh "
     "sqrt square stack subtract take tan tanh zeros"
 ).split()
 
@@ -317,6 +331,6 @@ NAMESPACE: Final[dict[str, Any]] = {
         float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather,
         scatter, scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
-        true_positions, native, transform,
+        true_positions, native, transform, power,
     )},
 }  # fmt: skip
