@@ -1,0 +1,192 @@
+"""The first use of the runtime changes nothing of the program's process, in whichever form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.helpers import script
+
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at what Linux says of a process"),
+]
+
+BEGIN = """
+    import json, os, sys, threading, time
+    import numpy as np
+    import lazyloom as ll
+    from tests.runtime.process_state import changed, state
+
+    state()  # imports
+    x = ll.Tensor(ll.from_host(np.full((8, 8), 0.5, np.float32)))
+"""
+
+#: what is done first in a process, by form
+USES = {
+    "op by op": """
+    # any extent: kernels are traced with symbols
+    for n in (3, 4, 5):
+        y = ll.Tensor(ll.from_host(np.full((n, n), 2.0, np.float64)))
+        assert ll.apply("integer_power", [y], {"exponent": 3}).read()[0, 0] == 8.0
+        assert ll.last_evaluation().form == "pieces"
+    """,
+    "whole": """
+    with ll.options(reproducible=True):
+        assert ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1
+        assert ll.last_evaluation().form != "pieces"
+    """,
+    "captured": """
+    step = ll.jit(lambda a: ll.apply("multiply", [a, a]))
+    for _ in range(5):
+        assert step(x).read()[0, 0] == 0.25
+    """,
+}
+#: what a page says of (docs/process.md)
+SAID = {"callbacks of the collector"}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_first_use_leaves_the_process_as_it_was(use: str, tmp_path: Path) -> None:
+    done = script(BEGIN + """
+    before = state()
+    """ + USES[use] + """
+    after = state()
+    # a thread of ours that waits for work, which ends without any
+    after["threads"] = {t for t in after["threads"] if not t.startswith("lazyloom-")}
+    found = changed(before, after)
+    ours = {name for name in after["open files"].values() if "lazyloom" in name}
+    if set(after["open files"].values()) - ours == set(before["open files"].values()):
+        found.pop("open files", None)  # kernels that come with the package
+    print(json.dumps(found))
+    """, cache=tmp_path, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_KERNELS="0")
+    found = json.loads(done.stdout)
+    assert not set(found) - SAID, found
+    assert not done.stderr
+
+
+@pytest.mark.parametrize("use", ["op by op", "whole"])
+def test_what_the_program_does_meanwhile_is_as_it_was(use: str, tmp_path: Path) -> None:
+    """Another thread draws, and looks at the environment, while JAX is imported."""
+    done = script(BEGIN + """
+    import random
+    drawn, uniform, seen, stop = [], [], set(), threading.Event()
+    np.random.seed(7)
+    random.seed(7)
+
+    def at_work():
+        while not stop.is_set():
+            drawn.append(np.random.rand())
+            uniform.append(random.random())
+            seen.update(os.environ)
+            os.environ["LOOKED"] = str(len(drawn))
+            time.sleep(1e-4)
+
+    before = set(os.environ)
+    worker = threading.Thread(target=at_work, daemon=True)
+    worker.start()
+    """ + USES[use] + """
+    stop.set()
+    worker.join()
+    assert "jax" in sys.modules and len(drawn) > 100
+    assert drawn == np.random.RandomState(7).rand(len(drawn)).tolist()
+    expected = random.Random(7)
+    assert uniform == [expected.random() for _ in uniform]
+    assert seen == before | {"LOOKED"}, seen - before
+    assert os.environ["LOOKED"] == str(len(drawn))
+    """, cache=tmp_path, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_KERNELS="0")
+    assert not done.stderr
+
+
+#: what may be the first to need JAX
+FIRST = {
+    "a kernel for any extent": "jax_compat.with_symbols(lambda symbols, conditions: 0, {'n': 5})",
+    "a call of another generator": "jax_compat.know_call('none', None)",
+    "the client": "jax_compat.client()",
+    "an array": "jax_compat.upload(np.ones(3))",
+    "a trace": "jax_compat.trace(lambda a: a, [((3,), np.float32)])",
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_draws_go_on_where_they_were_whatever_is_first_to_import_jax(first: str) -> None:
+    script(f"""
+    import sys
+    import numpy as np
+    import lazyloom
+    from lazyloom.backends.xla import jax_compat
+
+    assert "jax" not in sys.modules
+    np.random.seed(3)
+    drawn = np.random.rand(2)
+    try:
+        {FIRST[first]}
+    except TypeError:
+        pass  # that is no handler
+    assert "jax" in sys.modules
+    drawn = [*drawn, *np.random.rand(2)]
+    np.testing.assert_array_equal(drawn, np.random.RandomState(3).rand(4))
+    """)
+
+
+def test_a_fork_after_a_first_use_warns_of_nothing_that_the_program_does_not_know(
+    tmp_path: Path,
+) -> None:
+    done = script(BEGIN + USES["whole"] + """
+    import warnings
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+    # Python itself warns from 3.12 on where there are threads
+    assert not [w for w in said if "JAX" in str(w.message)], said
+    """, cache=tmp_path)
+    assert not done.stderr
+
+
+def test_what_a_program_that_imports_jax_itself_gets_of_it_stays(tmp_path: Path) -> None:
+    script("""
+    import os, warnings
+    import jax
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"]
+    """ + BEGIN + USES["whole"] + """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert [w for w in said if "JAX" in str(w.message)]
+    """, cache=tmp_path)
+
+
+def test_the_number_of_threads_of_products_that_a_program_sets_meanwhile_stays() -> None:
+    script("""
+    from lazyloom.backends import blas_threads
+    from lazyloom.backends.blas_threads import Threads, using
+
+    library = blas_threads._library
+    library.looked, calls = True, [4]
+    library.get, library.set = (lambda: calls[-1]), calls.append
+    with using(Threads.ONE):
+        assert calls[-1] == 1
+    assert calls == [4, 1, 4]
+    with using(Threads.ONE):
+        calls.append(3)  # the program, on another thread
+    assert calls == [4, 1, 4, 1, 3]
+    """)
+
+
+def test_the_process_wide_settings_can_be_switched_off() -> None:
+    script("""
+    from lazyloom.backends import allocation, blas_threads
+
+    assert not blas_threads.several() and blas_threads._library.get is None
+    allocation.keep_pages()
+    assert not allocation.one_heap()
+    """, LAZYLOOM_BLAS_THREADS="0", LAZYLOOM_MALLOC="0")
