@@ -40,10 +40,12 @@ _OF_C_LIBRARY = 0x04000000
 _PRCTL = (3, 30, 39, 42)
 
 
-def _signal_flags(number: int) -> int:
-    action = ctypes.create_string_buffer(256)
+def _signal_action(number: int) -> tuple[int, int]:
+    """The address of what is called at a signal, and the flags."""
+    action = ctypes.create_string_buffer(512)
     _C.sigaction(number, None, action)
-    return int.from_bytes(action.raw[_FLAGS_AT : _FLAGS_AT + 4], "little") & ~_OF_C_LIBRARY
+    flags = int.from_bytes(action.raw[_FLAGS_AT : _FLAGS_AT + 4], "little")
+    return int.from_bytes(action.raw[:8], "little"), flags & ~_OF_C_LIBRARY
 
 
 def _float_environment() -> tuple[str, int]:
@@ -131,7 +133,7 @@ def state() -> dict[str, Any]:
         "process controls": [_C.prctl(which, 0, 0, 0, 0) for which in _PRCTL],
     }
     for number in signal.valid_signals():
-        found[f"handler of {number}"] = signal.getsignal(number), _signal_flags(number)
+        found[f"handler of {number}"] = signal.getsignal(number), _signal_action(number)
     found["mask of files"] = mask = os.umask(0)
     os.umask(mask)
     found["file that signals wake"] = waking = signal.set_wakeup_fd(-1)

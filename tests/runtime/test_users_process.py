@@ -45,6 +45,19 @@ USES = {
         assert step(x).read()[0, 0] == 0.25
     """,
 }
+USES["compiled beside"] = """
+    from lazyloom.backends import background, forms
+
+    forms.WORTH, forms.SLOWER, background.IDLE = 0.0, float("inf"), 0.1
+    deadline = time.time() + 100
+    while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:
+        if ll.last_evaluation().form == "whole":
+            break
+        assert time.time() < deadline
+    ll.finish_compiling()
+    while background._compiler.thread is not None:
+        time.sleep(0.01)
+    """
 #: what a page says of (docs/process.md)
 SAID = {"callbacks of the collector"}
 
@@ -130,6 +143,26 @@ def test_draws_go_on_where_they_were_whatever_is_first_to_import_jax(first: str)
     drawn = [*drawn, *np.random.rand(2)]
     np.testing.assert_array_equal(drawn, np.random.RandomState(3).rand(4))
     """)
+
+
+def test_what_the_system_does_at_signals_stays(tmp_path: Path) -> None:
+    """C code has a handler where Python has one, and calls go on after a signal."""
+    done = script(BEGIN + """
+    import faulthandler, signal
+    arrived = []
+    for name in ("SIGALRM", "SIGUSR1", "SIGUSR2", "SIGTERM"):
+        signal.signal(getattr(signal, name), lambda number, frame: arrived.append(number))
+    signal.siginterrupt(signal.SIGALRM, False)
+    faulthandler.register(signal.SIGUSR1)  # in C, which Python does not know of
+    before = state()
+    """ + USES["op by op"] + USES["whole"] + """
+    found = changed(before, state())
+    assert not [name for name in found if "handler" in name], found
+    signal.raise_signal(signal.SIGUSR1)
+    signal.raise_signal(signal.SIGUSR2)
+    assert arrived == [signal.SIGUSR2]
+    """, cache=tmp_path, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_KERNELS="0")
+    assert "most recent call first" in done.stderr  # of faulthandler, where it was asked for
 
 
 def test_a_fork_after_a_first_use_warns_of_nothing_that_the_program_does_not_know(
