@@ -215,6 +215,17 @@ def test_damaged_files_are_errors(tmp_path: Path, damage: Any) -> None:
         torch.load(path)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_archives_with_two_files_of_one_name_are_errors() -> None:
+    whole = saved({"w": torch.ones(3)})
+    with zipfile.ZipFile(whole, "a", zipfile.ZIP_STORED) as archive:
+        (data,) = [n for n in archive.namelist() if n.endswith("/data/0")]
+        archive.writestr(data, np.zeros(3, np.float32).tobytes())
+    whole.seek(0)
+    with pytest.raises(ValueError, match="load: the archive is damaged: it has two files"):
+        torch.load(whole)
+
+
 def test_random_damage_is_an_error_or_data() -> None:
     """Whatever bytes change: a ValueError, an UnpicklingError, or something that was read."""
     random = np.random.default_rng(0)
