@@ -34,7 +34,8 @@ import json, socket, sys
 link = socket.socket(socket.AF_UNIX)
 link.connect(bytes.fromhex(sys.argv[1]))
 try:
-    sys.path.extend(json.loads(sys.argv[2]))
+    paths, sys.prefix, sys.exec_prefix = json.loads(sys.argv[2])
+    sys.path.extend(paths)
     from lazyloom.backends.compiler_service import serve
 except BaseException as error:
     text = json.dumps({"error": f"{type(error).__name__}: {error}"}).encode()
@@ -139,7 +140,9 @@ def begin() -> Started:
             listening.listen(1)
             name = listening.getsockname()
             address = name if isinstance(name, bytes) else os.fsencode(name)
-            words = [python, *_flags(), "-c", _FIRST, address.hex(), json.dumps(paths())]
+            # the prefixes are where libraries of an environment's packages are looked for
+            given = json.dumps([paths(), sys.prefix, sys.exec_prefix])
+            words = [python, *_flags(), "-c", _FIRST, address.hex(), given]
             detached.start(f"LAZYLOOM_REPRODUCIBLE=1 {shlex.join(words)}")
             connection, pid = _accepted(listening, time.monotonic() + START)
         except (OSError, ValueError) as error:
