@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lazyloom.backends import compiler_start
+from lazyloom.backends import compiler_start, detached
 from lazyloom.backends.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
@@ -221,6 +223,28 @@ def test_a_frozen_application_is_not_begun_once_more(tmp_path: Path) -> None:
     assert ll.stats()["compilers_begun"] == 0 and ll.stats()["background_failures"] == 0
     """, str(application), cache=tmp_path / "cache", LAZYLOOM_REPRODUCIBLE="0")
     assert not (tmp_path / "begun").exists()
+
+
+@pytest.mark.parametrize("cloned", [True, False])
+def test_a_command_is_started_without_a_child(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cloned: bool
+) -> None:
+    if not cloned:
+        # where the system does not let us, a shell is a child for a moment
+        monkeypatch.setattr(detached, "_cloned", lambda text: False)
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGCHLD, lambda number, frame: arrived.append(number))
+    written = tmp_path / "with a 'blank'"
+    try:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        detached.start(shlex.join(["sh", "-c", 'echo $PPID >"$1.new"; mv "$1.new" "$1"', "",
+                                   str(written)]))
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+        while not written.exists():
+            time.sleep(0.005)
+        assert len(arrived) == (0 if cloned else 1)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_the_interpreter_is_a_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -182,6 +182,21 @@ def test_a_fork_after_a_first_use_warns_of_nothing_that_the_program_does_not_kno
     assert not done.stderr
 
 
+def test_nothing_is_said_of_devices_that_jax_could_use_with_other_packages() -> None:
+    done = script("""
+    from lazyloom.backends.xla import jax_compat
+
+    jax_compat._load()
+    from jax._src import hardware_utils, xla_bridge
+
+    assert hasattr(xla_bridge, "_suggest_missing_backends")
+    hardware_utils.has_visible_nvidia_gpu = lambda: True
+    hardware_utils.num_available_tpu_chips_and_device_id = lambda: (4, "v5")
+    jax_compat.client()
+    """, JAX_PLATFORMS="")
+    assert not done.stderr
+
+
 def test_what_a_program_that_imports_jax_itself_gets_of_it_stays(tmp_path: Path) -> None:
     script("""
     import os, warnings

@@ -50,13 +50,16 @@ def _import() -> None:
 def _settle() -> None:
     """Set up a JAX that is ours alone."""
     from jax._src import xla_bridge
-    from jaxlib import utils
 
     # JAX would warn at every fork. In the child of one every call is an error (ForkError).
     xla_bridge._at_fork_handler_installed = True
+    # and of devices that it could use if other packages were installed
+    xla_bridge._suggest_missing_backends = lambda: None
     if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
         # what JAX sets the variable to, which was dropped
-        with contextlib.suppress(AttributeError):
+        with contextlib.suppress(ImportError, AttributeError):
+            from jaxlib import utils
+
             utils.absl_set_min_log_level(1)
 
 
