@@ -122,6 +122,9 @@ class _Compiler:
             # what runs in pieces goes on doing so
             entry.failure = str(error) or type(error).__name__
             entry.estimate = math.inf
+            if entry.structure.padding is not None:
+                # it would be asked for again by every program that it could serve
+                entry.unpadded = entry.failure
         finally:
             entry.queued = False
 
