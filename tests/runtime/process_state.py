@@ -64,6 +64,8 @@ def _environment_of_c() -> list[bytes]:
 
 
 def _blas_threads() -> Any:
+    if "lazyloom" not in sys.modules:
+        return None
     from lazyloom.backends.blas_threads import _Library
 
     library = _Library()

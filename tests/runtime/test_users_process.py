@@ -62,6 +62,28 @@ USES["compiled beside"] = """
 SAID = {"callbacks of the collector"}
 
 
+@pytest.mark.parametrize("name", ["lazyloom", "lazyloom_numpy", "lazyloom_torch"])
+def test_an_import_leaves_the_process_as_it_was(name: str) -> None:
+    done = script(f"""
+    import json, sys
+    from tests.runtime.process_state import changed, state
+
+    assert "lazyloom" not in sys.modules
+    state()  # imports
+    before = state()
+    finders = list(sys.meta_path)
+    import {name}
+    # modules of PyTorch that are out of scope are found there, after all others
+    assert sys.meta_path[:len(finders)] == finders
+    assert len(sys.meta_path) == len(finders) + ({name!r} == "lazyloom_torch")
+    sys.meta_path[:] = finders
+    after = state()
+    before.pop("threads of BLAS")
+    print(json.dumps(changed(before, after)))
+    """)
+    assert json.loads(done.stdout) == {} and not done.stderr
+
+
 @pytest.mark.parametrize("use", USES)
 def test_a_first_use_leaves_the_process_as_it_was(use: str, tmp_path: Path) -> None:
     done = script(BEGIN + """
@@ -112,6 +134,53 @@ def test_what_the_program_does_meanwhile_is_as_it_was(use: str, tmp_path: Path) 
     assert os.environ["LOOKED"] == str(len(drawn))
     """, cache=tmp_path, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_KERNELS="0")
     assert not done.stderr
+
+
+def test_the_main_thread_draws_on_while_others_import_jax() -> None:
+    script("""
+    import os, sys, threading
+    import numpy as np
+    from lazyloom.backends.xla import jax_compat
+
+    real, kind, drawn, order = np.random.rand, type(os.environ), [], []
+    np.random.seed(7)
+    threads = [threading.Thread(target=jax_compat._load) for _ in range(3)]
+    for thread in threads: thread.start()
+    while any(thread.is_alive() for thread in threads):
+        drawn += [*np.random.rand(2), np.random.random()]
+        order += np.random.permutation(3).tolist()
+    assert "jax" in sys.modules and np.random.rand is real and type(os.environ) is kind
+    expected = np.random.RandomState(7)
+    for k in range(len(drawn) // 3):
+        assert drawn[3 * k : 3 * k + 3] == expected.rand(3).tolist()
+        assert order[3 * k : 3 * k + 3] == expected.permutation(3).tolist()
+    """)
+
+
+def test_an_import_of_jax_that_fails_is_an_error_and_can_be_repeated() -> None:
+    script("""
+    import sys
+    import numpy as np
+    import lazyloom as ll
+    from lazyloom.backends.xla import jax_compat
+
+    real = np.random.rand
+    class Missing:
+        def find_spec(self, name, path=None, target=None):
+            if name == "jax._src.core":
+                raise ImportError("no such module just now")
+    sys.meta_path.insert(0, Missing())
+    try:
+        jax_compat.client()
+        raise SystemExit("it was imported")
+    except ImportError as error:
+        assert "just now" in str(error)
+    assert np.random.rand is real
+    sys.meta_path.pop(0)
+    for name in [name for name in sys.modules if name.split(".")[0] == "jax"]:
+        del sys.modules[name]
+    assert jax_compat.client() is not None
+    """)
 
 
 #: what may be the first to need JAX

@@ -117,6 +117,8 @@ def _flags() -> list[str]:
         found.append("-B")
     if sys.pycache_prefix:
         found += ["-X", f"pycache_prefix={os.path.abspath(sys.pycache_prefix)}"]
+    if sys.flags.utf8_mode:
+        found += ["-X", "utf8"]
     if sys.flags.optimize:
         found.append("-" + "O" * sys.flags.optimize)
     return found
