@@ -317,6 +317,21 @@ def test_only_a_process_of_this_user_is_talked_to(monkeypatch: pytest.MonkeyPatc
             connection.close()
 
 
+def test_a_message_to_a_process_that_is_gone_ends_no_program() -> None:
+    """SIGPIPE does, in C and where a program has asked for it."""
+    ours, theirs = map(Connection, socket.socketpair())
+    theirs.close()
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGPIPE, lambda number, frame: arrived.append(number))
+    try:
+        with pytest.raises(OSError):
+            ours.send(b"x" * 100)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+    assert not arrived
+    ours.close()
+
+
 def test_a_connection_tells_silence_slowness_and_ends_apart() -> None:
     ours, theirs = map(Connection, socket.socketpair())
     with pytest.raises(SilentError):

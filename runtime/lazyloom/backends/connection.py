@@ -13,6 +13,8 @@ from typing import Final
 _LENGTH: Final = struct.Struct("<Q")
 #: bytes that are asked for at a time
 _PART: Final = 1 << 24
+#: no SIGPIPE where the other is gone: it ends programs in C, and those that have set it to
+_QUIET: Final = getattr(socket, "MSG_NOSIGNAL", 0)
 #: seconds for which the system is asked to wait at a time, at most
 _WAIT: Final = 3600.0
 #: seconds within which the other has to take what it is sent
@@ -47,8 +49,8 @@ class Connection:
                 self._check()
                 self._link.settimeout(_TAKEN)
                 try:
-                    self._link.sendall(_LENGTH.pack(len(part)))
-                    self._link.sendall(part)
+                    self._link.sendall(_LENGTH.pack(len(part)), _QUIET)
+                    self._link.sendall(part, _QUIET)
                 except TimeoutError:
                     raise SilentError from None
 
