@@ -10,6 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -593,6 +594,21 @@ def test_the_group_of_a_user_alone_may_write_above(
     above.chmod(0o777)
     with pytest.raises(private.NotPrivateError):
         private.check_above(str(above / "other"))
+
+
+@pytest.mark.xla
+def test_no_library_is_loaded_from_temporary_files_that_others_can_exchange(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lazyloom.backends.xla.regions.c_compiler import library_of
+
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    with pytest.raises(private.NotPrivateError, match=f"lies below {shared}"):
+        library_of("int one(void) { return 1; }", [])
+    assert not list(shared.iterdir())
 
 
 def test_a_cache_that_others_can_exchange_is_not_used(tmp_path: Path) -> None:
