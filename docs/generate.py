@@ -260,6 +260,15 @@ def options() -> str:
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
         "installing, it comes without |",
         "| `LAZYLOOM_C_KERNELS` | `0` has these kernels call NumPy, not C |",
+        "| `LAZYLOOM_COMPILER` | the Python that "
+        "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
+        "program's own; `0` for none: a thread does |",
+        "| `LAZYLOOM_COMPILE_MESSAGES` | `0` silences what is "
+        "[said](forms.md#how-long-a-program-waits-for-a-compiler) while a compilation takes long |",
+        "| `LAZYLOOM_MALLOC` | `0` leaves the C library's allocator "
+        "[as it is](process.md#what-is-changed) |",
+        "| `LAZYLOOM_BLAS_THREADS` | `0` leaves the number of threads of NumPy's products "
+        "[as it is](process.md#what-is-changed) |",
         "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
     ]
     return "\n".join(lines) + "\n"

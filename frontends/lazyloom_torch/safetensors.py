@@ -179,15 +179,24 @@ def _parsed(data: Any) -> tuple[dict[str, str], dict[str, _Entry], memoryview]:
     (length,) = struct.unpack("<Q", whole[:8])
     if length > min(len(whole) - 8, _HEADER_LIMIT):
         raise ValueError(f"{problem}a header of {length} bytes in a file of {len(whole)}")
+    head = bytes(whole[8:8 + length])
+    if head[:1] != b"{":
+        raise ValueError(f"{problem}its header is no JSON object, which begins with a brace")
     try:
-        header = json.loads(bytes(whole[8:8 + length]))
+        # not the bytes, which could be of any encoding
+        header = json.loads(head.decode(), object_pairs_hook=_once, parse_constant=_no_number)
+    except _Malformed as error:
+        raise ValueError(f"{problem}{error}") from None
     except (ValueError, RecursionError):
         raise ValueError(f"{problem}its header is no JSON") from None
-    if not isinstance(header, dict):
-        raise ValueError(f"{problem}its header is no JSON object")
-    metadata = header.pop("__metadata__", None) or {}
+    metadata = header.pop("__metadata__", None)
+    if metadata is None:
+        metadata = {}
     if not isinstance(metadata, dict):
         raise ValueError(f"{problem}its metadata is no JSON object")
+    for key, text in metadata.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{problem}its metadata {key!r} is {text!r}, expected a string")
     body = whole[8 + length:]
     entries = {name: _entry(name, entry, len(body)) for name, entry in header.items()}
     at = 0
@@ -198,6 +207,24 @@ def _parsed(data: Any) -> tuple[dict[str, str], dict[str, _Entry], memoryview]:
     if at != len(body):
         raise ValueError(f"{problem}{len(body)} bytes of data, expected {at}")
     return metadata, entries, body
+
+
+class _Malformed(Exception):
+    """The header is JSON, and none that says one thing."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object each of whose names stands in it once."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Malformed(f"the name {name!r} stands in its header twice")
+        found[name] = value
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise _Malformed(f"its header has {text}, which is no JSON")
 
 
 def _entry(name: str, entry: Any, available: int) -> _Entry:

@@ -148,6 +148,8 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
         raise ValueError(f"load: the archive is damaged: {error}") from None
     with archive:
         names = set(archive.namelist())
+        if len(names) < len(archive.namelist()):
+            raise ValueError("load: the archive is damaged: it has two files of one name")
         stems = [n[: -len("/data.pkl")] for n in names if n.endswith("/data.pkl")]
         if len(stems) != 1:
             raise ValueError("load: the archive is none of torch.save: it has no data.pkl")

@@ -20,6 +20,9 @@ counters: Final[dict[str, int]] = {
     "host_kernels_failed": 0,  # kernels that failed, whose ops are compiled instead
     "background_compiles": 0,  # programs compiled beside the program that wants them
     "background_failures": 0,  # of these, those that could not be compiled
+    "compilers_begun": 0,  # processes that compile for this one
+    "compilers_lost": 0,  # of these, those that ended or were given up while they compiled
+    "compiler_process_us": 0,  # microseconds of processor that they took, no children of this one
     "promotions": 0,  # programs that ran in pieces and run whole since
     "demotions": 0,  # of these, those that run in pieces again, since that is quicker
     "regions_failed": 0,  # regions that another code generator failed at

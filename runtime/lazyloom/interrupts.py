@@ -8,6 +8,7 @@ inputs but not handed over its results would lose them.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import signal
 import threading
 from collections.abc import Callable
@@ -29,6 +30,35 @@ _SIGNALS: Final = tuple([
     if hasattr(signal, name)])
 
 
+
+def _sigaction() -> Any:
+    """The C library's function, None where there is none."""
+    try:
+        found: Any = ctypes.CDLL(None).sigaction
+    except (OSError, AttributeError, TypeError):
+        return None
+    found.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    return found
+
+
+_ACTION: Final[Any] = _sigaction()
+#: room for a struct sigaction, more than it has anywhere
+_Room: Final[Any] = ctypes.c_char * 512
+
+
+def _action(number: int) -> Any:
+    """What the system does at a signal, for :func:`_put_back`."""
+    if _ACTION is None:
+        return None
+    found = _Room()
+    return found if _ACTION(number, None, found) == 0 else None
+
+
+def _put_back(number: int, action: Any) -> None:
+    if action is not None:
+        _ACTION(number, action, None)
+
+
 class Deferred:
     """A ``with`` block that no signal interrupts; they are delivered at the end.
 
@@ -43,7 +73,7 @@ class Deferred:
 
     def __init__(self, interpreted: bool = False) -> None:
         self._needed = interpreted or not COMPILED
-        self._before: list[tuple[int, Any]] = []
+        self._before: list[tuple[int, Any, Any]] = []
         self._arrived: list[int] = []
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -55,7 +85,7 @@ class Deferred:
                 for number in _SIGNALS:
                     handler = _getsignal(number)
                     if callable(handler):
-                        self._before.append((number, handler))
+                        self._before.append((number, handler, _action(number)))
                         # a signal that has arrived before is handled here, and may raise
                         _signal(number, self._note)
             except BaseException:
@@ -69,7 +99,7 @@ class Deferred:
             _set(list(self._before))
         finally:
             if self._arrived:
-                handlers = dict(self._before)
+                handlers = {number: handler for number, handler, _ in self._before}
                 self._pass_on([(handlers[n], n) for n in dict.fromkeys(self._arrived)])
 
     def _pass_on(self, arrived: list[tuple[Any, int]]) -> None:
@@ -86,12 +116,13 @@ def start(thread: threading.Thread) -> None:
         thread.start()
 
 
-def _set(handlers: list[tuple[int, Any]]) -> None:
+def _set(handlers: list[tuple[int, Any, Any]]) -> None:
     """Set the handlers of signals, all of them, the last one first, whatever one raises."""
     try:
         while handlers:
-            number, handler = handlers[-1]
+            number, handler, action = handlers[-1]
             _signal(number, handler)
+            _put_back(number, action)
             handlers.pop()
     finally:
         if handlers:

@@ -395,7 +395,7 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
     monkeypatch.setattr(forms, "NEAR", 0.0)
     monkeypatch.setattr(forms, "FAR", math.inf)
     assert blas_threads.several() in (True, False)  # it has looked for the library
-    monkeypatch.setattr(blas_threads._library, "get", lambda: 2)
+    monkeypatch.setattr(blas_threads._library, "get", lambda: calls[-1] if calls else 2)
     monkeypatch.setattr(blas_threads._library, "set", calls.append)
     now = 0.0
     monkeypatch.setattr(trials, "clock", lambda: now)
@@ -499,29 +499,6 @@ def test_a_failed_compilation_is_noted_and_the_program_goes_on_in_pieces(
     assert "compiling failed" in record.text()
 
 
-@pytest.mark.slow
-def test_a_compiler_process_that_dies_is_replaced_by_a_thread() -> None:
-    code = """
-        import os, signal, numpy as np, lazyloom as ll
-        from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER = 0.0, float('inf')
-        x = ll.from_host(np.ones(4, np.float32))
-        def run():
-            y = ll.record("add", [ll.record("exp", [x]), x])
-            np.testing.assert_allclose(y.read(), np.e + 1, rtol=1e-6)
-            return ll.last_evaluation().form
-        while background._compiler.process.child is None:
-            run()
-        os.kill(background._compiler.process.child.pid, signal.SIGKILL)
-        assert background.wait(100)
-        for _ in range(10):
-            run()
-        assert background.wait(100)
-        print(run())
-        """
-    assert script(code, timeout=LONG).stdout == "whole\n"
-
-
 def test_many_programs_at_once() -> None:
     """The queue is bounded, and what gives way is asked for again."""
     def value(k: int) -> Any:
@@ -601,7 +578,8 @@ def test_an_exit_in_the_middle() -> None:
 def test_an_exit_in_the_middle_of_compiling_on_the_thread() -> None:
     assert begun("""
     assert background.wait(100)
-    background._compiler.process.failed = True
+    os.environ["LAZYLOOM_COMPILER"] = "0"
+    background._compiler.process.close()
     while background.idle():
         run(61)
     print('end')
@@ -638,9 +616,9 @@ def test_a_fork_in_the_middle() -> None:
 @pytest.mark.slow
 def test_a_forked_child_does_not_keep_the_compiler_process() -> None:
     assert begun("""
-    while background._compiler.process.child is None:
+    while not background._compiler.process.pid:
         time.sleep(0.01)
-    child = background._compiler.process.child
+    other = background._compiler.process.pid
     pid = os.fork()
     if pid == 0:
         time.sleep(100)
@@ -649,7 +627,7 @@ def test_a_forked_child_does_not_keep_the_compiler_process() -> None:
         assert background.wait(100)
         background._compiler.process.close()
         end = time.time() + 60
-        while os.waitpid(child.pid, os.WNOHANG)[0] == 0:
+        while os.path.exists(f"/proc/{other}"):
             assert time.time() < end, "it waits for the child"
             time.sleep(0.05)
     finally:

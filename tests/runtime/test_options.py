@@ -131,7 +131,12 @@ def test_the_disk_cache_is_looked_at_after_the_bytes_that_are_set(
     fresh_cache: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(disk, "trim", lambda root, size: looks.append(size))
+
+    def trim(root: str, size: int, coming: int) -> int:
+        looks.append(size)
+        return 0
+
+    monkeypatch.setattr(disk, "trim", trim)
     disk.store("program", b"first", b"x")
     looks.clear()
     disk.store("program", b"second", b"x" * 100)

@@ -14,6 +14,7 @@ import pytest
 import lazyloom as ll
 from lazyloom.backends import background, forms, memory_limits
 from lazyloom.backends.padded import members
+from lazyloom.backends.selection import backend
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
@@ -311,6 +312,27 @@ def test_what_fails_to_be_padded_where_it_would_wait_runs_at_its_extents(
             for _ in range(12):
                 value = rec("sin", value)
             rec("sum", value, axes=(1,), keepdims=False).read()
+
+
+def test_what_fails_to_be_padded_beside_the_program_is_tried_once(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is marked it is wanted at once, each time."""
+    def broken(structure: Structure, *_: Any) -> Any:
+        raise TypeError("a rule's mistake")
+
+    monkeypatch.setattr("lazyloom.backends.xla.assemble.padded_ops", broken)
+    monkeypatch.setattr(backend(), "compiles_elsewhere", lambda: False)
+    with counted() as delta:
+        for n in (5, 6, 7, 5, 6, 7, 5, 6, 7):
+            x = host(of_length(n))
+            ll.mark_dynamic(x, 1)
+            np.testing.assert_allclose(
+                attend(x, host(W)).read(), attended(of_length(n)), rtol=1e-4, atol=1e-5)
+            assert background.wait(LONG)
+    # that of its bucket, and none of a structure's own
+    assert delta.background_failures == 1
+    assert "a rule's mistake" in newest().unpadded
 
 
 def test_two_extents_change_independently() -> None:

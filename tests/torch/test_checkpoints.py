@@ -215,6 +215,17 @@ def test_damaged_files_are_errors(tmp_path: Path, damage: Any) -> None:
         torch.load(path)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_archives_with_two_files_of_one_name_are_errors() -> None:
+    whole = saved({"w": torch.ones(3)})
+    with zipfile.ZipFile(whole, "a", zipfile.ZIP_STORED) as archive:
+        (data,) = [n for n in archive.namelist() if n.endswith("/data/0")]
+        archive.writestr(data, np.zeros(3, np.float32).tobytes())
+    whole.seek(0)
+    with pytest.raises(ValueError, match="load: the archive is damaged: it has two files"):
+        torch.load(whole)
+
+
 def test_random_damage_is_an_error_or_data() -> None:
     """Whatever bytes change: a ValueError, an UnpicklingError, or something that was read."""
     random = np.random.default_rng(0)
@@ -317,6 +328,37 @@ def header(text: str, data: bytes = b"") -> bytes:
     header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]}}', b"12"),
     header('{"a": {"dtype": "U8", "shape": [1.0], "data_offsets": [0, 1]}}', b"1"),
     b"\xff" * 8 + b"{}",
+    # one name twice, in the header and in what it says of a tensor or of the whole
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},'
+           ' "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": [1], "shape": [1], "data_offsets": [0, 1]}}', b"1"),
+    header('{"__metadata__": {"x": "1", "x": "2"}}'),
+    header('{"__metadata__": {}, "__metadata__": {}}'),
+    # overlapping, the same bytes twice, a gap, bytes that belong to nothing
+    header('{"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]},'
+           ' "b": {"dtype": "U8", "shape": [2], "data_offsets": [1, 3]}}', b"123"),
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},'
+           ' "b": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},'
+           ' "b": {"dtype": "U8", "shape": [1], "data_offsets": [2, 3]}}', b"123"),
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}', b"12"),
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [1, 0]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": [true], "data_offsets": [0, 1]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1, 1]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": 1, "data_offsets": [0, 1]}}', b"1"),
+    header('{"a": {"dtype": "U8", "shape": [1]}}', b"1"),
+    header('{"a": {"dtype": "F32", "shape": [4611686018427387905], "data_offsets": [0, 4]}}',
+           b"1234"),
+    header('{"a": {"dtype": "U8", "shape": [], "data_offsets": [0, 0]}}'),
+    # metadata are strings by strings
+    header('{"__metadata__": {"x": 1}}'), header('{"__metadata__": {"x": null}}'),
+    header('{"__metadata__": {"x": {}}}'), header('{"__metadata__": []}'),
+    header('{"__metadata__": ""}'), header('{"__metadata__": 0}'),
+    # what is no JSON, or not in UTF-8
+    header('{"a": NaN}'), header('{"__metadata__": {"x": Infinity}}'), header(" {}"),
+    header("\ufeff{}"), struct.pack("<Q", 4) + "{}".encode("utf-16-le"),
+    struct.pack("<Q", 22) + b'{"__metadata__":{"\xff":""}}'[:22],
+    struct.pack("<Q", 25) + b'{"__metadata__":{"\xff":""}}',
 ])
 def test_damaged_safetensors_are_errors(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ValueError, match="load"):

@@ -6,6 +6,8 @@ That takes longer than NumPy computes what is written there, and for the tempora
 large program a good part of every run: 8 % of the processors' time of a training step of ResNet-50,
 9 % of a GPT's of width 256. Threads have heaps of their own (arenas), which hold no array of over
 64 MiB and do not share what is free.
+
+It holds for all memory of the process. ``LAZYLOOM_MALLOC=0`` leaves the C library as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import ctypes
 import os
 import sys
 from typing import Final
+
+from ..settings import switched_on
 
 #: glibc's mallopt(): the variable that says the same, the option, and values, of which the first
 #: that it takes holds. Arrays of up to 1 GiB lie in the heap (glibc before 2.35 takes 32 MiB at
@@ -44,7 +48,9 @@ def keep_pages() -> None:
     if _done:
         return
     _done = True
-    if sys.platform != "linux" or any(name in os.environ for name, _, _ in _OPTIONS):
+    if sys.platform != "linux" or any(name in os.environ for name, _, _ in _OPTIONS) or (
+        not switched_on("LAZYLOOM_MALLOC")
+    ):
         return
     try:
         mallopt = ctypes.CDLL(None).mallopt

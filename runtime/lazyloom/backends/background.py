@@ -2,7 +2,9 @@
 
 A thread keeps the queue. What compiles is another process, which neither takes turns with this
 one nor has to be waited for when it ends. Programs that another process cannot know (ops that were
-added at run time), or for a device that cannot be shared, are compiled on the thread itself.
+added at run time), or for a device that cannot be shared, are compiled on the thread itself, and so
+are all where no other process can be begun. A program that has ended the other process twice is
+not compiled in this one: it goes on op by op.
 """
 
 from __future__ import annotations
@@ -24,12 +26,19 @@ from ..settings import tuning
 from ..trace.source import Site
 from . import programs
 from .backend import NotPadded, Request
-from .compiler_process import CompilerProcess
+from .compiler_process import CompilerLost, CompilerProcess, NotCompiled, wait_for
+from .compiler_start import NoCompilerError
 from .returned import check_executable
 from .selection import backend
 
-#: seconds without work after which the other process ends
-IDLE: Final = 10.0
+#: seconds without work after which the other process ends, and the thread (no constant)
+IDLE = 10.0
+#: how often one program may end the other process
+LOSSES: Final = 2
+
+
+class _Stopped(Exception):
+    """The process ends."""
 
 
 class _Job:
@@ -73,22 +82,24 @@ class _Compiler:
         self.lowered = False
 
     def run(self) -> None:
+        self.lowered = False
         while True:
             with self.changed:
                 self.busy = False
                 self.changed.notify_all()
-                while not self.queue:
-                    if self.stopped:
-                        return
-                    if not self.changed.wait(IDLE):
-                        self.process.close()
+                self.changed.wait_for(lambda: self.queue or self.stopped, IDLE)
                 if self.stopped:
                     return
+                if not self.queue:
+                    self.thread = None
+                    ended = self.process.close()
+                    break
                 job = max(self.queue, key=_cost)
                 self.queue.remove(job)
                 self.busy = True
             self.compile(job)
             del job
+        wait_for(ended)
 
     def compile(self, job: _Job) -> None:
         entry = job.entry
@@ -103,13 +114,23 @@ class _Compiler:
             counters["promotions"] += 1
         except NotPadded as error:
             entry.unpadded = str(error)
+        except _Stopped:
+            pass
         except Exception as error:
             counters["background_failures"] += 1
-            self.errors = [*self.errors[-15:], (job.site, error)]
+            self.note(job, error)
             # what runs in pieces goes on doing so
+            entry.failure = str(error) or type(error).__name__
             entry.estimate = math.inf
+            if entry.structure.padding is not None:
+                # it would be asked for again by every program that it could serve
+                entry.unpadded = entry.failure
         finally:
             entry.queued = False
+
+    def note(self, job: _Job, error: Exception) -> None:
+        """Remember what went wrong, for :func:`failures`."""
+        self.errors = [*self.errors[-15:], (job.site, error)]
 
     def on_disk(self, job: _Job) -> bool:
         """Load the program from disk, where nobody has looked yet; whether it was there."""
@@ -125,7 +146,12 @@ class _Compiler:
             request.structure
         ) or not registry.elsewhere(request.generators):
             return False
-        code = self.process.compile(request, job.donate)
+        try:
+            code = self.by_process(job, request)
+        except NoCompilerError as error:
+            if all(known is not error for _, known in self.errors):
+                self.note(job, error)
+            return False
         if code is None:
             return False
         with self.inside:
@@ -138,6 +164,23 @@ class _Compiler:
             with job.entry.lock:
                 programs.take(job.entry, request, executable, job.site)
         return True
+
+    def by_process(self, job: _Job, request: Request) -> bytes | None:
+        """What :meth:`CompilerProcess.compile` gives, from another process if one is lost."""
+        losses = 0
+        while True:
+            with self.changed:
+                if self.changed.wait_for(lambda: self.stopped, self.process.pause()):
+                    raise _Stopped
+            try:
+                return self.process.compile(request, job.donate)
+            except CompilerLost as error:
+                if self.stopped:
+                    raise _Stopped from None
+                losses += 1
+                if losses == LOSSES:
+                    job.entry.deadly = True
+                    raise NotCompiled(f"{error}, as did the one before it") from error
 
     def here(self, job: _Job, request: Request) -> None:
         """Compile the program on this thread."""
@@ -228,7 +271,7 @@ def _after_fork() -> None:
     # the child has no such thread, and may not use the runtime if its parent did
     global _compiler
     # or the other process would live as long as the child
-    _compiler.process.close()
+    _compiler.process.close(shared=True)
     _compiler = _Compiler()
     _compiler.stopped = True
 

@@ -4,6 +4,9 @@ Each of NumPy's calls uses one; long products are computed in parts (:mod:`.part
 bring an OpenBLAS of their own; with any other library nothing is changed. To change its number of
 threads and back takes OpenBLAS up to 70 us, so that it is left alone where all products are so
 small that it uses one by itself.
+
+The number belongs to the process: products of other threads of the program use one meanwhile, too.
+``LAZYLOOM_BLAS_THREADS=0`` leaves it alone. A number that the program sets meanwhile stays.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..settings import switched_on
 from .parts import allowed
 
 #: estimated seconds of a product from which those of its run may use several threads
@@ -46,6 +50,8 @@ class _Library:
 
     def look(self) -> None:
         self.looked = True
+        if not switched_on("LAZYLOOM_BLAS_THREADS"):
+            return
         here = os.path.dirname(os.path.abspath(np.__file__))
         folders = (f"{here}.libs", os.path.join(here, ".libs"), os.path.join(here, ".dylibs"))
         for path in (p for f in folders for p in glob.glob(os.path.join(f, "lib*openblas*"))):
@@ -122,6 +128,6 @@ class using:  # noqa: N801 - used as a function
         if self._held:
             b = _library
             with _lock:
-                if b.holders == 1 and b.before > 1:
+                if b.holders == 1 and b.before > 1 and int(b.get()) == 1:
                     b.set(b.before)
                 b.holders -= 1

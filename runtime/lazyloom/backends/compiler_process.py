@@ -1,8 +1,8 @@
 """A process that compiles for this one, so that it shares neither lock nor fate with it.
 
-It runs at low priority and knows no Ctrl-C. It ends when nobody asks it for a while, or with the
-process that asks, and then still finishes and stores what it is at. Questions go to its standard
-input, answers come from its standard output: a length, then that many bytes.
+It is begun by the first request, ends when nobody asks it for a while, or with the process that
+asks, and then still finishes and stores what it is at. One that ends, or gives no sign of life, is
+replaced by another, after a while that grows with every one that is lost.
 """
 
 from __future__ import annotations
@@ -11,186 +11,177 @@ import contextlib
 import json
 import os
 import signal
-import struct
-import subprocess
-import sys
+import time
 from typing import Any, Final
 
 from ..cache import disk
 from ..codegen import verdicts
-from ..interrupts import reraise_from_handler
-from ..program.program import Structure
+from ..counters import counters
+from . import compiler_start
 from .backend import NotPadded, Request
+from .compiler_service import LIMIT, hello
+from .compiler_start import NoCompilerError
+from .connection import Connection, SilentError
 
-_LENGTH: Final = struct.Struct("<Q")
-#: seconds after which a compilation that goes on without an end is given up
-LIMIT: Final = 900
+#: seconds without a sign of life after which a process at work is given up
+SILENCE = 60.0
+#: seconds until another one is begun: after the second that was lost in a row, and at most
+PAUSE = 1.0
+LONGEST_PAUSE: Final = 60.0
+#: and after one could not be begun at all
+LONGEST_WAIT: Final = 3600.0
+#: seconds for which one that this process has adopted may take to end once it was let go
+_ENDING: Final = 5.0
 #: environment variables that a program may change while it runs, and that the process has to know
-_FOLLOWED: Final = (
-    "LAZYLOOM_CACHE", "LAZYLOOM_CACHE_DIR", "LAZYLOOM_CACHE_LIMIT", "XDG_CACHE_HOME", "HOME",
-)
-
-_START: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from lazyloom.backends.compiler_process import serve; serve()")
+_FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME")
 
 
 class NotCompiled(Exception):
     """The process could not compile a program; the text is its error."""
 
 
+class CompilerLost(Exception):
+    """The process has ended, or was given up, while it compiled a program."""
+
+
 class CompilerProcess:
-    """The process, begun by the first request."""
+    """The process, and what became of those before it.
+
+    Attributes:
+        pid: its number, 0 without one.
+        losses: how many were lost in a row.
+        refusals: how often in a row none could be begun.
+    """
 
     def __init__(self) -> None:
-        self.child: subprocess.Popen[bytes] | None = None
-        self.failed = False
-        #: those that were let go, by process id, until they have ended
-        self.closed: list[int] = []
+        self.pid = 0
+        self.losses = 0
+        self.refusals = 0
+        self._connection: Connection | None = None
+        self._adopted = False
+        self._processor = 0.0
+        self._not_before = 0.0
+        self._refused: NoCompilerError | None = None
+
+    def pause(self) -> float:
+        """Seconds for which to wait before a request."""
+        return max(0.0, self._not_before - time.monotonic()) if self._refused is None else 0.0
 
     def compile(self, request: Request, donate: bool) -> bytes | None:
         """The machine code of a program, which is on disk then too.
 
-        None if there is no process, or if a region failed there that may not fail here.
+        None if a region failed there that may not fail here.
 
-        Raises NotCompiled, NotPadded.
+        Raises NotCompiled, NotPadded, CompilerLost, NoCompilerError.
         """
-        if self.failed:
-            return None
-        child = self.child
+        connection = self._connected()
         try:
-            if child is None or child.poll() is not None:
-                self.closed = [pid for pid in self.closed if not _ended(pid)]
-                child = self.child = _begin()
-            assert child.stdin is not None and child.stdout is not None
-            head = json.dumps({
-                "outputs": request.outputs, "aliases": list(request.aliases.items()),
-                "donate": donate, "generators": request.generators,
-                "verdicts": verdicts.current().packed() if request.generators else "[]",
-                "environment": {name: os.environ.get(name) for name in _FOLLOWED}}).encode()
-            _send(child.stdin, head)
-            _send(child.stdin, request.structure.serialized)
-            answer = json.loads(_receive(child.stdout))
-            if "unpadded" in answer:
-                raise NotPadded(answer["unpadded"])
-            if "error" in answer:
-                raise NotCompiled(answer["error"])
-            if "regions" in answer:
-                return None
-            return _receive(child.stdout)
-        except (OSError, ValueError, EOFError):
-            # it was killed, say for want of memory, or none can be begun here
-            self.failed = True
+            connection.send(_head(request, donate), request.structure.serialized)
+            end = time.monotonic() + LIMIT
+            answer = json.loads(connection.receive(SILENCE, end))
+            code = None
+            if not {"unpadded", "error", "regions"} & set(answer):
+                code = connection.receive(SILENCE, end)
+        except TimeoutError as error:
+            self._lose()
+            raise NotCompiled(f"compiling took longer than {LIMIT} s") from error
+        except SilentError as error:
+            self._lose()
+            raise CompilerLost(
+                f"the process that compiled it gave no sign of life for {SILENCE:.0f} s"
+            ) from error
+        except (OSError, EOFError, ValueError) as error:
+            self._lose()
+            raise CompilerLost(f"the process that compiled it ended ({error})") from error
+        self.losses = 0
+        processor = float(answer["processor"])
+        counters["compiler_process_us"] += int((processor - self._processor) * 1e6)
+        self._processor = processor
+        if "unpadded" in answer:
+            raise NotPadded(answer["unpadded"])
+        if "error" in answer:
+            raise NotCompiled(answer["error"])
+        return code
+
+    def _connected(self) -> Connection:
+        """The connection to a process that lives. Raises NoCompilerError."""
+        connection = self._connection
+        if connection is not None:
+            if not connection.ended():
+                return connection
+            # it had nothing to do
+            wait_for(self.close())
+        if self._refused is not None and time.monotonic() < self._not_before:
+            raise self._refused
+        try:
+            begun = compiler_start.begin()
+            self._connection, self.pid = begun.connection, begun.pid
+            self._adopted = begun.hello["parent"] == os.getpid()
+            _compare(begun.hello)
+        except NoCompilerError as error:
             self.close()
-            return None
+            self._refused = error
+            self._not_before = time.monotonic() + min(
+                LONGEST_WAIT, LONGEST_PAUSE * 2.0**self.refusals)
+            self.refusals += 1
+            raise
+        self._refused, self.refusals, self._processor = None, 0, 0.0
+        counters["compilers_begun"] += 1
+        return begun.connection
 
-    def close(self) -> None:
-        """Let the process end once it has done what it is at."""
-        child, self.child = self.child, None
-        if child is None:
-            return
-        # the answers may be waited for by another thread just now
-        if child.stdin is not None:
+    def _lose(self) -> None:
+        """Give the process up."""
+        counters["compilers_lost"] += 1
+        self.losses += 1
+        if self.losses > 1:
+            self._not_before = time.monotonic() + min(
+                LONGEST_PAUSE, PAUSE * 2.0 ** (self.losses - 2))
+        connection = self._connection
+        if connection is not None and self.pid and not connection.ended():
+            # while it holds the other end the number is its own
             with contextlib.suppress(OSError):
-                child.stdin.close()
-        # nobody waits for it: it may be at something long
-        child.returncode = 0
-        self.closed.append(child.pid)
+                os.kill(self.pid, signal.SIGKILL)
+        wait_for(self.close())
+
+    def close(self, shared: bool = False) -> int:
+        """Let the process end once it has done what it is at.
+
+        Returns its number if this process has to wait for it, else 0.
+        ``shared``: this is the child of a fork, whose parent goes on using the process.
+        """
+        connection, self._connection = self._connection, None
+        pid, self.pid = self.pid, 0
+        if connection is None:
+            return 0
+        connection.close(shared)
+        return pid if self._adopted and not shared else 0
 
 
-def _ended(pid: int) -> bool:
-    """Whether a child has ended, of which the system keeps a trace until it is asked."""
-    if not hasattr(os, "WNOHANG"):
-        return True
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] != 0
-    except OSError:
-        return True
-
-
-def _begin() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _START, json.dumps(sys.path)], stdin=subprocess.PIPE,
-        # without buffers, whose locks a thread that waits would keep at the end of the process
-        bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "1"})
-
-
-def _send(stream: Any, data: bytes) -> None:
-    rest = memoryview(_LENGTH.pack(len(data)) + data)
-    while rest:
-        rest = rest[stream.write(rest) :]
-
-
-def _receive(stream: Any) -> bytes:
-    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    return _exactly(stream, length)
-
-
-def _exactly(stream: Any, length: int) -> bytes:
-    parts: list[bytes] = []
-    while length:
-        part: bytes = stream.read(min(length, 1 << 24))
-        if not part:
-            raise EOFError("the other process has ended")
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
-
-
-def serve() -> None:
-    """What the process does: compile what is asked for until the asking process ends."""
-    # slow to import, and not needed by who asks
-    from . import programs
-
-    given, answers = (
-        os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb", buffering=0))
-    # what libraries print is not an answer
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):
-        os.dup2(nothing, number)
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(10)
-    while True:
+def wait_for(pid: int) -> None:
+    """Let a process that this one has adopted, as the first of a system or of a container does,
+    leave no zombie. Does nothing for 0."""
+    end = time.monotonic() + _ENDING
+    while pid and time.monotonic() < end:
         try:
-            head = json.loads(_receive(given))
-            structure = Structure.parse(_receive(given))
-        except EOFError:
-            return
-        for name, value in head["environment"].items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        verdicts.adopt(verdicts.unpacked(head["verdicts"]))
-        request = Request(
-            structure, tuple((int(a), int(b)) for a, b in head["outputs"]),
-            {int(a): int(b) for a, b in head["aliases"]}, tuple(head["generators"]))
-        if hasattr(signal, "alarm"):
-            signal.alarm(LIMIT)
-        try:
-            executable = programs.compiled(request)
-            if executable.regions.failed:
-                _answer(answers, json.dumps({"regions": executable.regions.text()}).encode())
-                continue
-            code = executable.serialize()
-        except NotPadded as error:
-            _answer(answers, json.dumps({"unpadded": str(error)}).encode())
-            continue
-        except Exception as error:
-            reraise_from_handler(error)
-            _answer(answers, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
-            continue
-        finally:
-            if hasattr(signal, "alarm"):
-                signal.alarm(0)
-        if disk.enabled():
-            programs.store(request, head["donate"], code)
-        _answer(answers, b"{}", code)
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return
+        except OSError:
+            return  # the program has waited for it
+        time.sleep(0.01)
 
 
-def _answer(stream: Any, *parts: bytes) -> None:
-    # who asked may be gone; what is at hand is on disk
-    with contextlib.suppress(OSError):
-        for part in parts:
-            _send(stream, part)
+def _compare(said: dict[str, object]) -> None:
+    """Raise NoCompilerError for a process that runs something else than this one."""
+    for name, own in hello().items():
+        if name not in ("pid", "parent") and said.get(name) != own:
+            raise NoCompilerError(f"it has another {name}: {said.get(name)}, here {own}")
+
+
+def _head(request: Request, donate: bool) -> bytes:
+    environment: dict[str, Any] = {name: os.environ.get(name) for name in _FOLLOWED}
+    environment["LAZYLOOM_CACHE_DIR"] = os.path.abspath(disk.folder())
+    return json.dumps({
+        "outputs": request.outputs, "aliases": list(request.aliases.items()), "donate": donate,
+        "generators": request.generators,
+        "verdicts": verdicts.current().packed() if request.generators else "[]",
+        "environment": environment}).encode()

@@ -27,6 +27,10 @@ _LENGTH: Final = struct.Struct("<Q")
 Outputs = tuple[tuple[int, int], ...]
 
 
+class DeadlyError(Exception):
+    """To compile the program has ended the processes that did; this one would be the next."""
+
+
 class _Stored(NamedTuple):
     outputs: Outputs
     aliases: dict[int, int]
@@ -67,7 +71,10 @@ def find(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
     evaluation: Evaluation,
 ) -> None:
-    """Have the entry's program return what is wanted; the caller holds its lock."""
+    """Have the entry's program return what is wanted; the caller holds its lock.
+
+    Raises DeadlyError, and what :func:`compiled` raises.
+    """
     if entry.program is not None and all(p in entry.position for p in wanted):
         evaluation.found = "memory"
         counters["program_hits"] += 1
@@ -75,6 +82,10 @@ def find(
     stored = look(entry, wanted, donate, evaluation)
     if stored is None:
         return
+    if entry.deadly:
+        raise DeadlyError(
+            f"the program is not compiled in this process, as {entry.failure}. It runs op by op "
+            "without options(reproducible=True)")
     difference = _difference(entry)
     request = asked(entry, wanted, donatable, donate, stored)
     with waiting.told(entry.structure, evaluation, entry.choice.watched):

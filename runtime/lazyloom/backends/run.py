@@ -142,6 +142,7 @@ def _run_in_pieces(
     forms.ran_in_pieces(entry, seconds)
     evaluation.spent = entry.spent
     evaluation.estimate = -1.0 if entry.stays else entry.estimate
+    evaluation.failure = entry.failure
     _lookup_took(plan, looked - started)
     evaluation.timings["pieces"] = took
 

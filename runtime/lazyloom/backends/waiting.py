@@ -44,7 +44,7 @@ class told:  # noqa: N801 - used as a function
                 AFTER, say,
                 # an option of the thread that waits
                 (self._structure, self._evaluation, self._watched, settings.reproducible()))
-            timer.daemon = True
+            timer.daemon, timer.name = True, "lazyloom-message"
             try:
                 start(timer)
             except BaseException:

@@ -16,7 +16,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import threading
 import warnings
 from collections.abc import Iterator
 from typing import Final
@@ -24,16 +23,15 @@ from typing import Final
 from ..counters import counters
 from ..settings import switched_on, tuning
 from . import private
+from .room import NAME as COUNTS
+from .room import room
 
 _MAGIC: Final = b"LLCACHE1"
 _HEAD: Final = struct.Struct("<8s32sQ")
 #: default limit of the folder's size, in bytes
 DEFAULT_LIMIT: Final = 4 * 1024**3
 
-_lock = threading.Lock()
 _usable: dict[str, bool] = {}
-#: bytes written since the last look at the folder's size; the first write looks
-_written = tuning.disk_interval
 
 
 def folder() -> str:
@@ -74,7 +72,7 @@ def _check(root: str) -> bool:
     except private.NotPrivateError as error:
         warnings.warn(
             f"lazyloom: the cache folder {error} and is not used, since machine code is loaded "
-            "from it. Give it mode 700, or set LAZYLOOM_CACHE_DIR.",
+            "from it. Close it to others (mode 700), or set LAZYLOOM_CACHE_DIR.",
             RuntimeWarning, stacklevel=2)
     except OSError as error:
         counters["disk_errors"] += 1
@@ -130,27 +128,24 @@ def _verified(data: bytes, description: bytes) -> bytes | None:
 
 
 def store(kind: str, description: bytes, payload: bytes) -> None:
-    """Store a payload; a failure is counted and otherwise ignored."""
-    global _written
+    """Store a payload, if there is room for it; a failure is counted and otherwise ignored."""
     root = folder()
     if not enabled() or not _ready(root):
         return
     body = description + payload
     data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(description)) + body
     *inner, name = _place(kind, description)
+    most = limit()
     try:
-        with private.folder(root, *inner, create=True) as at:
-            private.write(at, name, data)
+        with room(
+            root, len(data), most, min(tuning.disk_interval, most // 8),
+            lambda coming: trim(root, most, coming)
+        ) as fits:
+            if fits:
+                with private.folder(root, *inner, create=True) as at:
+                    private.write(at, name, data)
     except OSError:
         counters["disk_errors"] += 1
-        return
-    with _lock:
-        _written += len(data)
-        look = _written >= min(tuning.disk_interval, limit() // 8)
-        if look:
-            _written = 0
-    if look:
-        trim(root, limit())
 
 
 def files(root: str) -> Iterator[os.DirEntry[str]]:
@@ -164,27 +159,32 @@ def files(root: str) -> Iterator[os.DirEntry[str]]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
-            elif entry.is_file(follow_symlinks=False):
+            elif entry.is_file(follow_symlinks=False) and entry.name != COUNTS:
                 yield entry
 
 
-def trim(root: str, size: int) -> None:
-    """Remove the files used least recently until the folder holds at most 7/8 of ``size``."""
+def trim(root: str, size: int, coming: int = 0) -> int:
+    """Remove the files used least recently until the folder holds at most 7/8 of ``size``.
+
+    Only where it would hold more than that with as many bytes as are coming, for which there is
+    room then. Returns how many bytes there are.
+    """
     known: list[tuple[float, int, str]] = []
     for entry in files(root):
         with contextlib.suppress(OSError):
             info = entry.stat(follow_symlinks=False)
             known.append((info.st_mtime, info.st_size, entry.path))
     total = sum(k[1] for k in known)
-    if total <= size:
-        return
+    if total + coming <= size:
+        return total
     known.sort()
     for _, length, path in known:
-        if total <= size * 7 // 8:
+        if total <= min(size * 7 // 8, size - coming):
             break
         with contextlib.suppress(OSError):
             os.unlink(path)
             total -= length
+    return total
 
 
 def info() -> dict[str, object]:

@@ -102,6 +102,8 @@ class Entry:
         runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
         estimate: how many seconds compiling is estimated to take, 0 before that was asked, infinite
             if it failed beside the program.
+        failure: why compiling it beside the program failed, or "".
+        deadly: that has ended the processes that compiled it, so that it is not done in this one.
         queued: it is to be compiled, or is being compiled, beside the program.
         work: what a run in pieces is estimated to take (:mod:`lazyloom.backends.forms`), or None.
         steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
@@ -128,7 +130,8 @@ class Entry:
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "refused", "steps", "work", "recent", "trials", "tried", "stays", "demotions",
+                 "failure", "deadly", "refused", "steps", "work", "recent", "trials", "tried",
+                 "stays", "demotions",
                  "trial", "threaded", "alone", "late", "accepted", "calm", "since", "searched",
                  "member", "unpadded", "choice")
 
@@ -149,6 +152,8 @@ class Entry:
         self.spent = 0.0
         self.estimate = 0.0
         self.queued = False
+        self.failure = ""
+        self.deadly = False
         self.refused = False
         self.steps: Any = None
         self.work: Any = None

@@ -84,7 +84,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "spent", "padding", "unpadded", "regions", "parts",
+        "estimate", "failure", "spent", "padding", "unpadded", "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -108,6 +108,8 @@ class Evaluation:
         #: its structure has run in pieces
         self.estimate = 0.0
         self.spent = 0.0
+        #: and why it failed
+        self.failure = ""
         self._program: Program | None = None
         self._asked: Any = None
         self.difference: str | None = None
@@ -168,7 +170,7 @@ class Evaluation:
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         if self.form == "pieces":
-            compiling = "compiling failed" if self.estimate == math.inf else (
+            compiling = f"compiling failed: {self.failure}" if self.estimate == math.inf else (
                 "the compiled program was slower" if self.estimate < 0 else
                 f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")

@@ -6,6 +6,7 @@ on the oldest and the newest supported jax.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -18,17 +19,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import numpy
-
 from ...installed import entry_points
-from ...interrupts import Deferred, Postponed, start
+from ...interrupts import Deferred, Postponed
 from ...settings import tuning
 from .. import allocation
 from ..backend import Executable
 from ..host_arrays import writable
-from . import start_memory
+from . import jax_import, start_memory
 
-_loaded = False
 _lock = threading.Lock()
 _device: Any = None
 _client: Any = None
@@ -42,31 +40,36 @@ XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 
 
 def _import() -> None:
-    # A module of JAX's draws from NumPy's global generator while it is imported, which would move
-    # what a program draws after it has seeded it.
-    drawn = numpy.random.get_state(legacy=False)
     import jax.dlpack
     import jax.numpy
     from jaxlib import xla_client
 
-    numpy.random.set_state(drawn)
     del jax, xla_client
 
 
+def _settle() -> None:
+    """Set up a JAX that is ours alone."""
+    from jax._src import xla_bridge
+
+    # JAX would warn at every fork. In the child of one every call is an error (ForkError).
+    xla_bridge._at_fork_handler_installed = True
+    # and of devices that it could use if other packages were installed
+    xla_bridge._suggest_missing_backends = lambda: None
+    if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
+        # what JAX sets the variable to, which was dropped
+        with contextlib.suppress(ImportError, AttributeError):
+            from jaxlib import utils
+
+            utils.absl_set_min_log_level(1)
+
+
 def _load() -> None:
-    """Import JAX where Ctrl-C does not reach: half of it could never be imported whole again."""
-    global _loaded
-    if _loaded:
+    """Import JAX, which comes before any import of a part of it."""
+    if jax_import.loaded():
         return
     allocation.keep_pages()
     start_memory.require("jaxlib.xla_client" in sys.modules)
-    if threading.current_thread() is threading.main_thread():
-        importing = threading.Thread(target=_import, name="lazyloom-import")
-        start(importing)
-        importing.join()
-    else:
-        _import()
-    _loaded = True
+    jax_import.load(_import, _settle)
 
 
 class _Call:
@@ -213,6 +216,7 @@ def know_call(name: str, handler: Any) -> None:
     """Let XLA know the FFI handler of a custom call, a capsule, before a program with one."""
     with _lock:
         if name not in _handlers:
+            _load()
             import jax.ffi
 
             jax.ffi.register_ffi_target(name, handler, platform="cpu", api_version=1)
@@ -556,6 +560,7 @@ def with_symbols(
     it is for ``values``, and becomes a condition of the next attempt: Python's text, powers written
     ``^``.
     """
+    _load()
     import jax.export
 
     conditions: list[str] = []
@@ -595,6 +600,7 @@ def generator_of(key: Any) -> Any:
 
 def key_data(key: Any) -> Any:
     """The array of integers that a key of JAX's is made of."""
+    _load()
     import jax
 
     return jax.random.key_data(key)

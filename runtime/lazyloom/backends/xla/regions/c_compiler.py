@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Final
 
+from ....cache import private
 from ... import fingerprint
 from ..c_source.library import compiler, march, run
 
@@ -15,7 +16,12 @@ _FLAGS: Final = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno", "-shared")
 
 
 def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """The library of a text in C. Raises CompilerError, OSError."""
+    """The library of a text in C.
+
+    Raises CompilerError, OSError, and NotPrivateError where others can exchange what is in the
+    folder of temporary files before it is loaded.
+    """
+    private.check_above(os.path.join(tempfile.gettempdir(), "lazyloom"))
     command = [*compiler(), *_FLAGS, *march(), *flags]
     description = "\0".join([*command, text]).encode()
     data = fingerprint.load("c", description, host=True)
