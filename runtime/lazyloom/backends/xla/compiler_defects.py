@@ -1,8 +1,9 @@
-"""Statements that XLA compiles wrongly on a CPU, written as others that it compiles rightly.
+"""Statements that XLA compiles wrongly, written as others that it compiles rightly.
 
-Every module passes here on its way to the compiler. Each guard names upstream's report and the
-versions of jaxlib that need it; docs/compiler_defects.md lists them with all others, and
-tests/runtime/test_compiler_defects.py runs each defect without its guard.
+Every module passes here on its way to the compiler, whatever the device: most of them are defects
+of what XLA does for all. Each guard names upstream's report and the versions of jaxlib that need
+it; docs/compiler_defects.md lists them with all others, and tests/runtime/test_compiler_defects.py
+runs each defect without its guard.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def version_of(text: str) -> Version:
 
 
 def options(jaxlib: str) -> list[tuple[str, str]]:
-    """XLA's options that keep this version of jaxlib from a defect."""
+    """XLA's options that keep this version of jaxlib from a defect on a processor."""
     if version_of(jaxlib) >= YNNPACK_FUSES:
         return []
     return [("xla_cpu_experimental_ynn_fusion_type", _ALONE)]
@@ -214,7 +215,8 @@ _GUARDS: Final[Mapping[str, tuple[_Guard, Version]]] = {
     "dot_general": ((_DOT, _dot), INTEGERS_WRAP),
     "abs": ((_ABS, _abs), INTEGERS_WRAP),
     "iota": ((_IOTA, _iota), INTEGERS_WRAP),
-    # that of a NaN with what is never less than 0, all versions
+    # that of a NaN with what is never less than 0; no report is known, it came with
+    # https://github.com/openxla/xla/pull/17580
     "compare": ((_COMPARE, _compare), ()),
     "dynamic_slice": ((_SLICE, _slice), STARTS_ARE_CLAMPED),
     "pad": ((_PAD, _pad), PADS_ADD_UP),

@@ -174,7 +174,8 @@ def versions() -> dict[str, str]:
 
 def compiler_options() -> list[tuple[str, str]]:
     """The options of XLA that every program is compiled with; they go before ``XLA_FLAGS``."""
-    return XLA_OPTIONS + compiler_defects.options(versions()["jaxlib"])
+    on_cpu = device().platform == "cpu"
+    return XLA_OPTIONS + (compiler_defects.options(versions()["jaxlib"]) if on_cpu else [])
 
 
 def compile_text(text: str) -> Any:
@@ -183,8 +184,7 @@ def compile_text(text: str) -> Any:
 
     if "@lapack_" in text:
         _find_lapack()
-    if device().platform == "cpu":
-        text = compiler_defects.guarded(text, versions()["jaxlib"])
+    text = compiler_defects.guarded(text, versions()["jaxlib"])
     options = xla_client.CompileOptions()
     options.env_option_overrides = compiler_options()
     return client().compile_and_load(text, _device_list, options)
