@@ -34,6 +34,7 @@ BOTH: Final = (
     "07_views_and_gradients", "08_long_traces", "09_threads", "10_checks", "10_failures",
     "10_recovery", "13_fork", "autodiff")), "numpy/test_programs.py",
     "runtime/test_gradients_and_other_threads.py", "runtime/test_overlapping_writes.py",
+    "runtime/test_compiler_defects.py",
 )  # fmt: skip
 
 

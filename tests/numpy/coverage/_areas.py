@@ -31,6 +31,16 @@ def names() -> list[tuple[str, str]]:
     return found
 
 
+def absent(section: str, name: str) -> bool:
+    """Whether the NumPy that is installed no longer has a name of the list, 2.4's."""
+    import numpy
+
+    found: Any = numpy
+    for part in section.split(".")[1:]:
+        found = getattr(found, part)
+    return not hasattr(found, name)
+
+
 def ours(section: str, name: str) -> Any:
     """What this frontend has under a name; AttributeError if nothing."""
     found: Any = np

@@ -55,7 +55,8 @@ CASES: list[Case] = [
             "row_stack", "append"), lambda m, x, y: (
         m.concatenate([x, y]), m.concatenate((x, y), axis=None), m.concat([x, y], dtype="c16"),
         m.stack([x, y]), m.stack([x, y], -1), m.vstack([x, y]), m.hstack([x, y]),
-        m.dstack([x, y]), m.column_stack([x, y]), m.row_stack((x, y)), m.append(x, y),
+        m.dstack([x, y]), m.column_stack([x, y]), getattr(m, "row_stack", m.vstack)((x, y)),
+        m.append(x, y),
         m.append(x, y, -1)), shapes=[((3,), (3,)), ((2, 2), (2, 2))],
          dtypes=["complex128", ("int32", "float32"), ("bool", "uint8")]),
     case("numpy.concatenate", lambda m, x, y: m.concatenate([x, y]), shapes=[((3,), (2, 2)),

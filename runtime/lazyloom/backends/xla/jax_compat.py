@@ -25,7 +25,7 @@ from ...settings import tuning
 from .. import allocation
 from ..backend import Executable
 from ..host_arrays import writable
-from . import jax_import, start_memory
+from . import compiler_defects, jax_import, start_memory
 
 _lock = threading.Lock()
 _device: Any = None
@@ -175,14 +175,21 @@ def versions() -> dict[str, str]:
     return found
 
 
+def compiler_options() -> list[tuple[str, str]]:
+    """The options of XLA that every program is compiled with; they go before ``XLA_FLAGS``."""
+    on_cpu = device().platform == "cpu"
+    return XLA_OPTIONS + (compiler_defects.options(versions()["jaxlib"]) if on_cpu else [])
+
+
 def compile_text(text: str) -> Any:
     """Compile a StableHLO module given as text for the device."""
     from jaxlib import xla_client
 
     if "@lapack_" in text:
         _find_lapack()
+    text = compiler_defects.guarded(text, versions()["jaxlib"])
     options = xla_client.CompileOptions()
-    options.env_option_overrides = XLA_OPTIONS
+    options.env_option_overrides = compiler_options()
     return client().compile_and_load(text, _device_list, options)
 
 
@@ -431,6 +438,7 @@ def environment() -> str:
     """Everything outside a program that changes its machine code, as one line of text."""
     d = device()
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]
+    parts.append(f"options={compiler_options()}")
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "JAX_DEFAULT_MATMUL_PRECISION",
                  "JAX_PLATFORM_NAME", "NVIDIA_TF32_OVERRIDE", "NPROC"):  # fmt: skip
         parts.append(f"{name}={os.environ.get(name, '')}")

@@ -1,0 +1,259 @@
+"""Statements that XLA compiles wrongly, written as others that it compiles rightly.
+
+Every module passes here on its way to the compiler, whatever the device: most of them are defects
+of what XLA does for all. Each guard names upstream's report and the versions of jaxlib that need
+it; docs/compiler_defects.md lists them with all others, and tests/runtime/test_compiler_defects.py
+runs each defect without its guard.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+Version = tuple[int, ...]
+
+#: Products of an integer with itself, absolute values and counters that wrap are taken for never
+#: negative (https://github.com/tensorflow/tensorflow/issues/118178).
+INTEGERS_WRAP: Final[Version] = (0, 11, 1)
+#: The start of a slice of a slice is not clamped (https://github.com/openxla/xla/issues/49121).
+STARTS_ARE_CLAMPED: Final[Version] = (0, 12, 0, 1)
+#: A convolution reads beyond an operand of which its padding cuts elements off
+#: (https://github.com/openxla/xla/issues/48713).
+PADDING_CUTS: Final[Version] = (0, 12, 0, 1)
+#: A pad that cuts elements off is added to the padding of a window
+#: (https://github.com/openxla/xla/issues/48715).
+PADS_ADD_UP: Final[Version] = (0, 12, 0, 1)
+#: Fusions that YNNPACK runs give wrong values or end the process
+#: (https://github.com/jax-ml/jax/issues/39103, 39257 and 40412).
+YNNPACK_FUSES: Final[Version] = (0, 11, 1)
+#: What it may run until then: products and convolutions by themselves, which are right
+_ALONE: Final = "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"
+
+
+def version_of(text: str) -> Version:
+    """The numbers that a version begins with."""
+    found = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def options(jaxlib: str) -> list[tuple[str, str]]:
+    """XLA's options that keep this version of jaxlib from a defect on a processor."""
+    if version_of(jaxlib) >= YNNPACK_FUSES:
+        return []
+    return [("xla_cpu_experimental_ynn_fusion_type", _ALONE)]
+
+
+_NAME: Final = r"%[\w$.#-]+"
+_TENSOR: Final = r"tensor<[^ ]*>"
+_SIGNED: Final = r"tensor<((?:\d+x)*)i(8|16|32|64)>"
+_SET: Final = rf"( *)({_NAME}) = stablehlo\."
+_MULTIPLY: Final = re.compile(rf"{_SET}multiply ({_NAME}), ({_NAME}) : {_SIGNED}$")
+#: one that contracts nothing is a product of elements
+_DOT: Final = re.compile(
+    rf"{_SET}dot_general ({_NAME}), ({_NAME}), (batching_dims = .*) x \[\], precision = .* : "
+    rf"\({_SIGNED}, ({_SIGNED})\) -> {_SIGNED}$")
+_ABS: Final = re.compile(rf"{_SET}abs ({_NAME}) : ({_SIGNED})$")
+_IOTA: Final = re.compile(rf"{_SET}iota dim = (\d+) : tensor<((?:\d+x)+)i(8|16|32)>$")
+_COMPARE: Final = re.compile(
+    rf"{_SET}compare +(GE|LE), +({_NAME}), +({_NAME}), +FLOAT : (.*) -> ({_TENSOR})$")
+_SLICE: Final = re.compile(
+    rf"{_SET}dynamic_slice ({_NAME}), (.*), sizes = \[(.*)\] : \(({_TENSOR}), (tensor<\w+>).*$")
+_CONVOLUTION: Final = re.compile(
+    rf"{_SET}convolution\(({_NAME}), (.*) dim_numbers = \[(.*?)\]x(.*)"
+    rf"pad = \[(.*?\])\](.*) : \(({_TENSOR}), (.*)$")
+
+_PAD: Final = re.compile(
+    rf"{_SET}pad ({_NAME}), ({_NAME}), low = \[(.*)\], high = \[(.*)\], interior = \[(.*)\] : "
+    rf"\(({_TENSOR}), ({_TENSOR})\) -> ({_TENSOR})$")
+
+
+def _multiply(m: re.Match[str]) -> Iterator[str]:
+    """As unsigned numbers, whose products have the same bits."""
+    margin, name, x, y, dims, bits = m.groups()
+    signed, unsigned = f"tensor<{dims}i{bits}>", f"tensor<{dims}ui{bits}>"
+    a, b, product = _further(name, "xyp")
+    yield f"{margin}{a} = stablehlo.bitcast_convert {x} : ({signed}) -> {unsigned}"
+    yield f"{margin}{b} = stablehlo.bitcast_convert {y} : ({signed}) -> {unsigned}"
+    yield f"{margin}{product} = stablehlo.multiply {a}, {b} : {unsigned}"
+    yield f"{margin}{name} = stablehlo.bitcast_convert {product} : ({unsigned}) -> {signed}"
+
+
+def _dot(m: re.Match[str]) -> Iterator[str]:
+    """Of unsigned numbers, where all have the same number of bits."""
+    margin, name, x, y, axes, left, bits, right, _, other, dims, result = m.groups()
+    if not bits == other == result or "contracting_dims = []" not in axes:
+        yield m[0]
+        return
+    a, b, product = _further(name, "xyp")
+    unsigned = [f"tensor<{left}ui{bits}>", right.replace("i" + bits, "ui" + bits),
+                f"tensor<{dims}ui{bits}>"]
+    yield f"{margin}{a} = stablehlo.bitcast_convert {x} : (tensor<{left}i{bits}>) -> {unsigned[0]}"
+    yield f"{margin}{b} = stablehlo.bitcast_convert {y} : ({right}) -> {unsigned[1]}"
+    yield (f"{margin}{product} = stablehlo.dot_general {a}, {b}, {axes} x [] : "
+           f"({unsigned[0]}, {unsigned[1]}) -> {unsigned[2]}")
+    yield (f"{margin}{name} = stablehlo.bitcast_convert {product} : ({unsigned[2]}) -> "
+           f"tensor<{dims}i{bits}>")
+
+
+def _abs(m: re.Match[str]) -> Iterator[str]:
+    """The larger of x and -x, of which neither is known not to be negative."""
+    margin, name, x, tensor = m.groups()[:4]
+    (negated,) = _further(name, "n")
+    yield f"{margin}{negated} = stablehlo.negate {x} : {tensor}"
+    yield f"{margin}{name} = stablehlo.maximum {x}, {negated} : {tensor}"
+
+
+def _iota(m: re.Match[str]) -> Iterator[str]:
+    """A counter that wraps is one of unsigned numbers."""
+    margin, name, axis, dims, bits = m.groups()
+    if int(dims.split("x")[int(axis)]) <= 1 << (int(bits) - 1):
+        yield m[0]
+        return
+    (count,) = _further(name, "c")
+    unsigned = f"tensor<{dims}ui{bits}>"
+    yield f"{margin}{count} = stablehlo.iota dim = {axis} : {unsigned}"
+    yield (f"{margin}{name} = stablehlo.bitcast_convert {count} : ({unsigned}) -> "
+           f"tensor<{dims}i{bits}>")
+
+
+def _compare(m: re.Match[str]) -> Iterator[str]:
+    """Greater or equal: two comparisons, which LLVM makes one again."""
+    margin, name, direction, x, y, operands, tensor = m.groups()
+    beyond, equal = _further(name, "be")
+    for each, sign in ((beyond, direction.replace("E", "T")), (equal, "EQ")):
+        yield f"{margin}{each} = stablehlo.compare {sign}, {x}, {y}, FLOAT : {operands} -> {tensor}"
+    yield f"{margin}{name} = stablehlo.or {beyond}, {equal} : {tensor}"
+
+
+def _slice(m: re.Match[str]) -> Iterator[str]:
+    """Starts are clamped before."""
+    margin, name, x, starts, sizes, tensor, index = m.groups()
+    clamped = []
+    (lowest,) = _further(name, "l")
+    yield f"{margin}{lowest} = stablehlo.constant dense<0> : {index}"
+    for axis, (start, size, extent) in enumerate(zip(
+        starts.split(", "), map(int, sizes.split(", ")), _extents(tensor), strict=True)):
+        highest, found = _further(f"{name}_{axis}", "hs")
+        yield f"{margin}{highest} = stablehlo.constant dense<{extent - size}> : {index}"
+        yield f"{margin}{found} = stablehlo.clamp {lowest}, {start}, {highest} : {index}"
+        clamped.append(found)
+    head, _, tail = m[0].partition(f"{x}, {starts}")
+    yield f"{head}{x}, {', '.join(clamped)}{tail}"
+
+
+def _pad(m: re.Match[str]) -> Iterator[str]:
+    """Elements are cut off afterwards, where zeros lie between elements; XLA does so elsewhere."""
+    margin, name, x, value = m.groups()[:4]
+    low, high, interior = ([int(n) for n in m[k].split(", ")] for k in (5, 6, 7))
+    if min(low + high) >= 0 or not any(interior):
+        yield m[0]
+        return
+    (whole,) = _further(name, "w")
+    extents = [max(n + (n - 1) * k, 0) + max(a, 0) + max(b, 0)
+               for n, k, a, b in zip(_extents(m[8]), interior, low, high, strict=True)]
+    padded = _of_extents(m[8], extents)
+    above = [[max(n, 0) for n in pads] for pads in (low, high)]
+    positions = ", ".join(f"{max(-a, 0)}:{n - max(-b, 0)}"
+                          for n, a, b in zip(extents, low, high, strict=True))
+    yield (f"{margin}{whole} = stablehlo.pad {x}, {value}, low = {above[0]}, high = {above[1]}, "
+           f"interior = {interior} : ({m[8]}, {m[9]}) -> {padded}")
+    yield f"{margin}{name} = stablehlo.slice {whole} [{positions}] : ({padded}) -> {m[10]}"
+
+
+def _convolution(m: re.Match[str]) -> Iterator[str]:
+    """What padding cuts off is cut off before."""
+    margin, name, x, rest, axes, numbers, padding, window, tensor, end = m.groups()
+    pairs = [[int(n) for n in re.findall(r"-?\d+", pair)] for pair in padding.split("], [")]
+    dilated = re.search(r"lhs_dilate = \[(.*?)\]", window)
+    apart = [int(n) for n in dilated[1].split(",")] if dilated else [1] * len(pairs)
+    places = axes.split(", ")
+    extents = _extents(tensor)
+    taken = [(0, extent) for extent in extents]
+    for number, (low, high) in enumerate(pairs):
+        axis = places.index(str(number))
+        # elements with zeros between them go another way, which is right
+        if apart[number] == 1 and min(low, high) < 0:
+            first = min(max(-low, 0), extents[axis])
+            last = max(extents[axis] - max(-high, 0), first)
+            taken[axis] = first, last
+            # what is cut beyond the other end is missing there
+            pairs[number] = [low + first, high + extents[axis] - last]
+    if taken == [(0, extent) for extent in extents]:
+        yield m[0]
+        return
+    (part,) = _further(name, "p")
+    cut = _of_extents(tensor, [b - a for a, b in taken])
+    positions = ", ".join(f"{a}:{b}" for a, b in taken)
+    yield f"{margin}{part} = stablehlo.slice {x} [{positions}] : ({tensor}) -> {cut}"
+    padded = "], [".join(f"{low}, {high}" for low, high in pairs)
+    yield (f"{margin}{name} = stablehlo.convolution({part}, {rest} dim_numbers = [{axes}]x{numbers}"
+           f"pad = [[{padded}]]{window} : ({cut}, {end}")
+
+
+def _further(name: str, letters: str) -> list[str]:
+    """Names of values that a statement has beside its result."""
+    return [f"%guard{name[1:]}_{letter}" for letter in letters]
+
+
+def _extents(tensor: str) -> list[int]:
+    return [int(n) for n in re.findall(r"(\d+)x", tensor.partition("complex")[0])]
+
+
+def _of_extents(tensor: str, extents: Sequence[int]) -> str:
+    """The type with other extents."""
+    element = re.sub(r"^tensor<(\d+x)*", "", tensor)
+    return f"tensor<{''.join(f'{extent}x' for extent in extents)}{element}"
+
+
+_Guard = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]]
+#: for each statement, what it is written as, and up to which version of jaxlib; () is all
+_GUARDS: Final[Mapping[str, tuple[_Guard, Version]]] = {
+    "multiply": ((_MULTIPLY, _multiply), INTEGERS_WRAP),
+    "dot_general": ((_DOT, _dot), INTEGERS_WRAP),
+    "abs": ((_ABS, _abs), INTEGERS_WRAP),
+    "iota": ((_IOTA, _iota), INTEGERS_WRAP),
+    # that of a NaN with what is never less than 0; no report is known, it came with
+    # https://github.com/openxla/xla/pull/17580
+    "compare": ((_COMPARE, _compare), ()),
+    "dynamic_slice": ((_SLICE, _slice), STARTS_ARE_CLAMPED),
+    "pad": ((_PAD, _pad), PADS_ADD_UP),
+    "convolution": ((_CONVOLUTION, _convolution), PADDING_CUTS),
+}
+_STATEMENT: Final = re.compile(r"^ *%\S+ = stablehlo\.(\w+)")
+
+
+@functools.lru_cache(maxsize=8)
+def _guards(jaxlib: str) -> Mapping[str, _Guard]:
+    version = version_of(jaxlib)
+    return {name: guard for name, (guard, until) in _GUARDS.items()
+            if not until or version < until}
+
+
+def guarded(text: str, jaxlib: str) -> str:
+    """The StableHLO module without statements that this version of jaxlib compiles wrongly.
+
+    The regions of reductions, scatters and sorts stay as they are, since XLA knows them by their
+    form; so do slices in the main function, those of loops, which lie within.
+    """
+    guards = _guards(jaxlib)
+    lines: list[str] = []
+    region = main = False
+    for line in text.split("\n"):
+        found = _STATEMENT.match(line)
+        name = found[1] if found is not None and not region else ""
+        guard = guards.get(name) if not main or name != "dynamic_slice" else None
+        m = guard[0].match(line) if guard is not None else None
+        if guard is None or m is None:
+            lines.append(line)
+            if line.startswith("  func.func"):
+                main = " @main(" in line
+            elif "^bb0(" in line:
+                region = True
+            elif "stablehlo.return" in line:
+                region = False
+            continue
+        lines.extend(guard[1](m))
+    return "\n".join(lines)
