@@ -322,6 +322,11 @@ def test_windows_over_what_a_pad_cut() -> None:
         onp.asarray(found)[0], [part[i: i + 17].mean() for i in range(18)])
 
 
+def test_a_pad_of_what_has_no_dimensions() -> None:
+    with lazyloom.options(reproducible=True):
+        assert float(np.pad(np.array(3.0), 1)) == 3.0
+
+
 def test_the_angle_of_what_is_zero() -> None:
     x = np.arange(5)
     zero = np.logical_xor(x, x)

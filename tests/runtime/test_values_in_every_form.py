@@ -169,6 +169,21 @@ def test_products_are_rounded_before_they_are_added() -> None:
     assert not found.any()
 
 
+@pytest.mark.parametrize("name", ["exp", "sqrt", "power"])
+def test_products_of_all_elements_are_of_the_elements_as_they_are(name: str) -> None:
+    """LLVM would multiply first, and take one root, power or exponential of the product."""
+    x = np.array([-1.0, -2.0, 3.0, 4.0], np.float32)
+    if name == "exp":
+        x = np.array([400.0, -400.0, 2.0], np.float32)  # inf * 0 is NaN, exp(2) is not
+
+    def program(x: Any) -> Any:
+        return rec("prod", rec(name, x, *[number(0.5)] * (name == "power")))
+
+    assert np.isnan(np.asarray(program(host(x)).read()))
+    with ll.options(reproducible=True):
+        assert np.isnan(np.asarray(program(host(x)).read()))
+
+
 def test_in_the_body_of_a_loop() -> None:
     """A chain that repeats becomes a while loop, whose body has the same pairs."""
     start = np.array([1.0, 1e-10, -0.0, 5.0, 100.0, np.inf, np.nan], np.float32)

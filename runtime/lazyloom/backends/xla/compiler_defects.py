@@ -135,7 +135,7 @@ def _slice(m: re.Match[str]) -> Iterator[str]:
     (lowest,) = _further(name, "l")
     yield f"{margin}{lowest} = stablehlo.constant dense<0> : {index}"
     for axis, (start, size, extent) in enumerate(zip(
-        starts.split(", "), map(int, sizes.split(", ")), _extents(tensor), strict=True)):
+        starts.split(", "), _numbers(sizes), _extents(tensor), strict=True)):
         highest, found = _further(f"{name}_{axis}", "hs")
         yield f"{margin}{highest} = stablehlo.constant dense<{extent - size}> : {index}"
         yield f"{margin}{found} = stablehlo.clamp {lowest}, {start}, {highest} : {index}"
@@ -147,8 +147,8 @@ def _slice(m: re.Match[str]) -> Iterator[str]:
 def _pad(m: re.Match[str]) -> Iterator[str]:
     """Elements are cut off afterwards, where zeros lie between elements; XLA does so elsewhere."""
     margin, name, x, value = m.groups()[:4]
-    low, high, interior = ([int(n) for n in m[k].split(", ")] for k in (5, 6, 7))
-    if min(low + high) >= 0 or not any(interior):
+    low, high, interior = (_numbers(m[k]) for k in (5, 6, 7))
+    if min(low + high, default=0) >= 0 or not any(interior):
         yield m[0]
         return
     (whole,) = _further(name, "w")
@@ -166,7 +166,7 @@ def _pad(m: re.Match[str]) -> Iterator[str]:
 def _convolution(m: re.Match[str]) -> Iterator[str]:
     """What padding cuts off is cut off before."""
     margin, name, x, rest, axes, numbers, padding, window, tensor, end = m.groups()
-    pairs = [[int(n) for n in re.findall(r"-?\d+", pair)] for pair in padding.split("], [")]
+    pairs = [_numbers(pair) for pair in padding.split("], [")]
     dilated = re.search(r"lhs_dilate = \[(.*?)\]", window)
     apart = [int(n) for n in dilated[1].split(",")] if dilated else [1] * len(pairs)
     places = axes.split(", ")
@@ -196,6 +196,11 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
 def _further(name: str, letters: str) -> list[str]:
     """Names of values that a statement has beside its result."""
     return [f"%guard{name[1:]}_{letter}" for letter in letters]
+
+
+def _numbers(text: str) -> list[int]:
+    """Those of a list, which is empty for no dimensions."""
+    return [int(n) for n in re.findall(r"-?\d+", text)]
 
 
 def _extents(tensor: str) -> list[int]:

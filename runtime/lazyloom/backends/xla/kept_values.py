@@ -5,7 +5,8 @@ Its algebraic simplifier takes two steps together where that is right for real n
 ``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x``, ``abs(x) >= 0`` becomes true and
 ``x * convert(p)`` becomes ``select(p, x, 0)``. For numbers of a dtype that is another result: one
 side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
-product, with which exponentials end, too, before it is rounded or overflows.
+product, with which exponentials end, too, before it is rounded or overflows, and computes
+``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there.
 
 So what a pair of :data:`HIDDEN` begins with is handed on through ``optimization_barrier``, through
 which the simplifier does not look and which is gone before XLA fuses; and what a pair of
@@ -33,6 +34,7 @@ DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
 PLUS_CONSTANT: Final = "plus constant"
 WITH_CONSTANT: Final = "compared with a constant"
+PRODUCT_OF_ALL: Final = "product of all"  # is reduced by multiplication
 
 _EXPONENTIALS: Final = frozenset(("exponential", "power"))
 _ROOTS: Final = frozenset(("sqrt", "rsqrt", "cbrt"))
@@ -53,9 +55,11 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
     WITH_CONSTANT: _EXPONENTIALS | _ROOTS | {
         "abs", "multiply", "square", "maximum", "minimum", "clamp", "logistic"},
 }  # fmt: skip
-#: for each use, what ends in a product that may be added before it is rounded
+#: for each use, what ends in a product that may be added before it is rounded, or is multiplied
+#: with others of its kind before it is computed
 _PRODUCTS: Final = frozenset(("multiply", "square", "exponential", "power", "logistic", SCALED))
-ROUNDED: Final[Mapping[str, frozenset[str]]] = {"add": _PRODUCTS, "subtract": _PRODUCTS}
+ROUNDED: Final[Mapping[str, frozenset[str]]] = {
+    "add": _PRODUCTS, "subtract": _PRODUCTS, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS}
 #: what the -0.0 is an element of: of one value alone, or of an arithmetic series, XLA makes steps
 _ZERO: Final = {
     "f32": "dense<[-0.0, 5.0, 3.0]> : tensor<3xf32>",
@@ -211,6 +215,8 @@ def _uses(step: _Step, constants: set[str]) -> Iterator[tuple[str, frozenset[str
             how.add(PLUS_CONSTANT)
         elif step.kind == "compare" and with_constant:
             how.add(WITH_CONSTANT)
+        elif step.kind == "reduce" and "stablehlo.multiply" in step.text:
+            how = {PRODUCT_OF_ALL}
         if step.kind == "divide" and k == 1:
             how = {DIVISOR}
         yield x, frozenset(how)
