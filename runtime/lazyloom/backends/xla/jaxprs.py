@@ -34,6 +34,16 @@ def linear_solve(p: Any, xs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     return p["jaxprs"].solve, [*xs[start : start + lengths.solve], *xs[sum(lengths) :]]
 
 
+def scan_counts(p: Any) -> tuple[int, int]:
+    """How many operands of a scan with these parameters are constants, and how many are carried."""
+    parts = p.get("ft_in")
+    if parts is None:
+        return int(p["num_consts"]), int(p["num_carry"])
+    # a tree of constants, what is carried and rows, in jax 0.12
+    constants, carried, _ = parts.unpack()
+    return len(constants), len(carried)
+
+
 def is_literal(atom: Any) -> bool:
     """Whether an operand is a number that stands in the step itself."""
     return hasattr(atom, "val")

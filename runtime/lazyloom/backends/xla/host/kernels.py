@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from .. import random_steps
-from ..jaxprs import called, is_literal, linear_solve, needed
+from ..jaxprs import called, is_literal, linear_solve, needed, scan_counts
 from .blocks import blocked, used_once
 from .counting import counts, positions, write_count, write_positions
 from .elementwise import call, emit
@@ -384,7 +384,7 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     p = step.params
-    length, constants, carried = extent(p["length"]), int(p["num_consts"]), int(p["num_carry"])
+    length, (constants, carried) = extent(p["length"]), scan_counts(p)
     closed = p["jaxpr"]
     if not w.names.at_most(length * max(1, len(closed.jaxpr.eqns)), LONGEST):
         raise Unsupported(f"a scan of {length} steps")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....interrupts import reraise_from_handler
 from .. import jax_compat
+from ..jaxprs import scan_counts
 from .dims import Description, NotPadded, python, unified
 from .interpret import Rule, Run, Value
 from .sizes import Sizes
@@ -93,7 +94,7 @@ def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     from jax import lax
 
     p = step.params
-    constants, carried, body = int(p["num_consts"]), int(p["num_carry"]), p["jaxpr"]
+    (constants, carried), body = scan_counts(p), p["jaxpr"]
     given, carry = xs[:constants], xs[constants : constants + carried]
     rows = xs[constants + carried :]
     along = run.sizes.plain(p["length"])
