@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.frontend import Imag, Real, hold, look, to_host, view, write
+from lazyloom.frontend import Imag, Real, exports_buffers, hold, look, to_host, view, write
 
 from . import _info, _scalars
+from ._exporting import described, exported
 from ._layout import (
     ViewInfo,
     base_of,
@@ -199,10 +200,16 @@ class ndarray(_Base):
         return self.tobytes()
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol, which classes of Python's take part in from Python 3.12 on."""
-        if flags & 1:  # PyBUF_WRITABLE
-            raise BufferError("ndarray: the data is read-only to others; use numpy.array(x)")
-        return self.data
+        """The buffer protocol: a read-only look at the data, row by row; evaluates.
+
+        Before Python 3.12 it is there where the package's functions in C were compiled.
+        """
+        return exported(self, flags)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy's description of memory, which is a copy's; reads. See :mod:`._exporting`."""
+        return described(self)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -269,6 +276,9 @@ class ndarray(_Base):
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         raise TypeError("byteswap: arrays are always in native byte order")
+
+
+exports_buffers(ndarray)
 
 
 class ScalarArray(ndarray):

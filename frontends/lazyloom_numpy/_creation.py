@@ -14,6 +14,7 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
+from . import _hosted
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
 from ._counting import coordinates
@@ -51,7 +52,10 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
         made = array(plain(object), dtype, copy=copy, order=order, ndmin=ndmin, ndmax=ndmax)
         return recast(made, type(object), object) if subok else made
     if isinstance(object, lazyloom.Tensor):
-        target = None if dtype is None else dt.internal(dtype)
+        try:
+            target = None if dtype is None else dt.internal(dtype)
+        except dt.HostOnly:
+            return onp.array(object.read(), dtype)  # type: ignore[return-value]
         same = target in (None, object.tensor_type.dtype)
         if copy is not True and same and isinstance(object, ndarray) and _lies_in(object, order):
             result = ndarray.from_value(object.value) if type(object) is ScalarArray else object
@@ -65,7 +69,15 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
             raise ValueError(
                 "Unable to avoid copy while creating an array as requested: host data is always "
                 "copied; use copy=None")
-        result = lay_out(ndarray.from_value(host_value(object, dtype, references)), order)
+        try:
+            value = host_value(object, dtype, references)
+        except dt.HostOnly:
+            # what no device has a dtype for stays NumPy's
+            limits: Any = {"ndmax": ndmax} if ndmax else {}
+            host = onp.array(_hosted.on_host(object), dtype, copy=copy, order=order,  # type: ignore
+                             ndmin=ndmin, **limits)  # fmt: skip
+            return _hosted.ours(host)  # type: ignore[no-any-return]
+        result = lay_out(ndarray.from_value(value), order)
         if order in ("K", "A") and isinstance(object, onp.ndarray):
             result = _host_order(result, object, order)
     if 0 < ndmax < result.ndim:

@@ -23,7 +23,7 @@ from ._array import (
     ndarray,
 )  # fmt: skip
 from ._assigning import fitted, shape_text
-from ._convert import operand, operand_key, value_of
+from ._convert import argument, operand, operand_key, value_of
 from ._info import check_device
 from ._layout import axis_order, hide_owner
 from ._options import memory_order
@@ -36,7 +36,7 @@ _INT = frozenset({int})
 def _array(a: Any) -> ndarray:
     if isinstance(a, ndarray):
         return a
-    return ndarray.from_value(value_of(a))
+    return ndarray.from_value(argument(a))
 
 
 # ------------------------------------------------------------------------ reshape

@@ -90,6 +90,9 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
     """Let this module's functions draw from a bit generator. TypeError for one of NumPy's."""
     _state.draw_from(bitgen)
 
+
+from . import mtrand as mtrand  # noqa: E402  # of what is above
+
 __all__ = [
     "BitGenerator", "Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "RandomState",
     "SFC64", "SeedSequence", "Threefry", "beta", "binomial", "bytes", "chisquare", "choice",
