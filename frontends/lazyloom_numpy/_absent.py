@@ -29,7 +29,7 @@ NUMPYS_OWN: Final[dict[str, str]] = {
     "nested_iters": "NumPy's own: it reads what it iterates over",
     **dict.fromkeys((
         "ctypeslib", "core", "f2py", "get_include", "info", "show_config", "show_runtime",
-        "test", "dtypes", "getbufsize", "setbufsize", "mintypecode"),
+        "test", "dtypes", "getbufsize", "setbufsize", "mintypecode", "version"),
         _NUMPY_ITSELF),
 }  # fmt: skip
 

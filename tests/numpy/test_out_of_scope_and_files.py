@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 from pathlib import Path
@@ -22,6 +23,32 @@ def test_all_of_numpys_namespace_is_here() -> None:
 @pytest.mark.parametrize("name", sorted(NUMPYS_OWN))
 def test_what_no_device_has_is_numpys_own(name: str) -> None:
     assert getattr(np, name) is getattr(onp, name)
+
+
+@pytest.mark.parametrize("name", [
+    "char", "ctypeslib", "dtypes", "exceptions", "ma", "ma.extras", "polynomial",
+    "polynomial.polynomial", "polynomial.legendre", "rec", "strings", "version", "lib.mixins",
+    "lib.array_utils", "lib.recfunctions", "lib.format"])  # fmt: skip
+def test_modules_of_numpys_are_imported_under_this_name(name: str) -> None:
+    theirs = importlib.import_module(f"numpy.{name}")
+    before = theirs.__spec__
+    assert importlib.import_module(f"lazyloom_numpy.{name}") is theirs
+    assert theirs.__spec__ is before and theirs.__name__ == f"numpy.{name}"
+
+
+def test_names_of_modules() -> None:
+    from lazyloom_numpy.exceptions import AxisError
+    from lazyloom_numpy.lib.mixins import NDArrayOperatorsMixin
+    from lazyloom_numpy.ma import masked_array
+    from lazyloom_numpy.polynomial import Polynomial
+
+    assert AxisError is onp.exceptions.AxisError
+    assert NDArrayOperatorsMixin is np.lib.mixins.NDArrayOperatorsMixin
+    assert masked_array is np.ma.masked_array and Polynomial is np.polynomial.Polynomial
+    assert np.lib.scimath is np.emath and np.lib.NumpyVersion is onp.lib.NumpyVersion
+    for name in ("lazyloom_numpy.nothing", "lazyloom_numpy.ma.nothing", "lazyloom_numpy.mad"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
 
 
 def test_an_unknown_name_is_a_plain_attribute_error() -> None:
