@@ -21,7 +21,7 @@ import lazyloom
 from lazyloom.frontend import Imag, Real, exports_buffers, hold, look, to_host, view, write
 
 from . import _info, _scalars
-from ._exporting import described, exported
+from ._exporting import exported
 from ._layout import (
     ViewInfo,
     base_of,
@@ -205,11 +205,6 @@ class ndarray(_Base):
         Before Python 3.12 it is there where the package's functions in C were compiled.
         """
         return exported(self, flags)
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """NumPy's description of memory, which is a copy's; reads. See :mod:`._exporting`."""
-        return described(self)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")

@@ -10,6 +10,7 @@ called it, is told of ``__array__`` alone.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 #: of the flags of ``PyObject_GetBuffer``
@@ -41,17 +42,16 @@ def exported(x: Any, flags: int) -> memoryview:
     return found
 
 
-def described(x: Any) -> dict[str, Any]:
+def described(x: Any, copied: Callable[[Any], tuple[Any, Any]]) -> dict[str, Any]:
     """What ``__array_interface__`` of an array is; AttributeError for code that does not name it.
 
     The memory is a copy of all that the array's owner has, so that strides may lead anywhere in
-    it; it is read-only, and lives as long as the dict.
+    it; it is read-only, and lives as long as the dict. ``copied`` makes it, and the part of it
+    that is the array.
     """
     # bfloat16 has no name there
     if _INTERFACE not in _names(2) or x.dtype.kind == "V":
         raise AttributeError(_INTERFACE)
-    from ._memory import copied  # it needs the array class
-
     memory, part = copied(x)
     described: dict[str, Any] = part.__array_interface__
     offset = described["data"][0] - memory.__array_interface__["data"][0]

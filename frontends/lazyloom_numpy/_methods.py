@@ -20,6 +20,7 @@ from lazyloom.frontend import share_view
 
 from . import (
     _elementwise,
+    _exporting,
     _flat,
     _gufuncs,
     _hosted,
@@ -91,6 +92,11 @@ class ArrayMethods(lazyloom.Tensor):
     def data(self: Any) -> memoryview:
         """A read-only look at the data, in its own memory where that is the host's; evaluates."""
         return _interop.host_view(self).data
+
+    @property
+    def __array_interface__(self: Any) -> dict[str, Any]:
+        """NumPy's description of memory, which is a copy's; reads. See :mod:`._exporting`."""
+        return _exporting.described(self, _memory.copied)
 
     @property
     def flat(self: Any) -> Any:
