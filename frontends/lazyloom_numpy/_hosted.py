@@ -167,4 +167,6 @@ def install(namespace: dict[str, Any], numpys: Any) -> None:
             continue
         if function not in made:
             made[function] = hosted(function, theirs)
+            # where it is found, for pickle
+            made[function].__module__, made[function].__qualname__ = namespace["__name__"], name
         namespace[name] = made[function]
