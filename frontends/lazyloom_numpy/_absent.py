@@ -40,6 +40,10 @@ def numpys_own(name: str) -> Any:
         raise AttributeError(f"module 'lazyloom_numpy' has no attribute {name!r}")
     import numpy as onp
 
+    if name == "bmat":
+        from ._hosted import bmat
+
+        return bmat
     return getattr(onp, name)
 
 

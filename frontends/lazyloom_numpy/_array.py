@@ -270,7 +270,17 @@ class ndarray(_Base):
         self[...] = value
 
     def byteswap(self, inplace: bool = False) -> ndarray:
-        raise TypeError("byteswap: arrays are always in native byte order")
+        """The bytes of each number (of a complex one, of each part) in reverse order."""
+        d = self.dtype
+        part = d.itemsize // 2 if d.kind == "c" else d.itemsize
+        if not self.size:
+            return self if inplace else self.copy()
+        whole = self.copy().reshape(-1).view(onp.uint8).reshape(-1, part)
+        swapped: ndarray = whole[:, ::-1].reshape(-1).copy().view(d).reshape(self.shape)
+        if not inplace:
+            return swapped
+        self[...] = swapped
+        return self
 
 
 exports_buffers(ndarray)

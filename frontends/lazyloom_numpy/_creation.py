@@ -64,6 +64,10 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
                 raise ValueError(
                     "Unable to avoid copy while creating an array as requested; use copy=None")
             result = lay_out(ndarray.from_value(as_value(object.value, target)), order, object)
+    elif subok and isinstance(object, onp.ndarray) and type(object) is not onp.ndarray:
+        # a class derived from NumPy's passes through, as NumPy's own
+        return onp.array(object, dtype, copy=copy, order=order, subok=True,  # type: ignore
+                         ndmin=ndmin)  # fmt: skip
     else:
         if copy is False:
             raise ValueError(

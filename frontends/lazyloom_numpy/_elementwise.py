@@ -173,12 +173,16 @@ def _replaced(value: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 def real(val: Any) -> Any:
     """The real part; a view where NumPy gives one. See ``numpy.real``."""
-    return val.real if isinstance(val, ndarray) else wrap(value_of(val)).real
+    if isinstance(val, ndarray) or is_number(val):
+        return val.real
+    return wrap(value_of(val)).real
 
 
 def imag(val: Any) -> Any:
     """The imaginary part. See ``numpy.imag``."""
-    return val.imag if isinstance(val, ndarray) else wrap(value_of(val)).imag
+    if isinstance(val, ndarray) or is_number(val):
+        return val.imag
+    return wrap(value_of(val)).imag
 
 
 def angle(z: Any, deg: bool = False) -> Any:

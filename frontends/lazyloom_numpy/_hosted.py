@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
@@ -116,6 +117,20 @@ def again(name: str, *args: Any, **kwargs: Any) -> Any:
     given = {key: x for key, x in kwargs.items() if x is not None and x is not False and (
         key != "where" or x is not True)}  # fmt: skip
     return call(getattr(onp, name), args, given)
+
+
+def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> Any:
+    """NumPy's matrix of blocks, of which those that are ours are read. See ``numpy.bmat``.
+
+    A text names variables of the caller's.
+    """
+    if not isinstance(obj, str):
+        return onp.bmat(on_host(obj))
+    frame = sys._getframe(1)
+    names = {**(frame.f_globals if gdict is None else gdict),
+             **(frame.f_locals if ldict is None else ldict)}  # fmt: skip
+    return onp.bmat(obj, {k: on_host(v) for k, v in names.items() if isinstance(v, (
+        lazyloom.Tensor, onp.ndarray))}, names)  # fmt: skip
 
 
 _OURS: Final = frozenset((ndarray, ScalarArray))

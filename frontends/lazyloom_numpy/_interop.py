@@ -117,6 +117,8 @@ def _is_out_of_scope(leaf: Any, function: str) -> bool:
 def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
                suppress_small: Any = None) -> str:  # fmt: skip
     """What ``numpy`` prints for the same data; reads. See ``numpy.array_repr``."""
+    if not isinstance(arr, ndarray):
+        return onp.array_repr(arr, max_line_width, precision, suppress_small)
     data = arr.read()
     if type(arr) is ScalarArray:
         return repr(data[()])
@@ -126,6 +128,8 @@ def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
 def array_str(a: ndarray, max_line_width: Any = None, precision: Any = None,
               suppress_small: Any = None) -> str:  # fmt: skip
     """What ``numpy`` prints for the same data; reads. See ``numpy.array_str``."""
+    if not isinstance(a, ndarray):
+        return onp.array_str(a, max_line_width, precision, suppress_small)
     data = a.read()
     if type(a) is ScalarArray:
         return str(data[()])

@@ -94,11 +94,25 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "data of masked": lambda m: m.array(m.ma.masked_array([1, 2], [True, False])),
     "matrix product": lambda m: m.asarray(m.matrix([[1, 2], [3, 4]]) * m.matrix([[1], [2]])),
     "matrix and ours": lambda m: m.asarray(m.array([[1, 0], [0, 2]]) * m.matrix([[1], [2]])),
+    "blocks": lambda m: m.bmat([[m.eye(2), m.ones((2, 1))]]).tolist(),
+    "blocks by name": lambda m: _blocks(m).tolist(),
+    "order of fields": lambda m: m.argsort(m.array(
+        [(1, 3), (1, 2)], dtype=[("x", int), ("y", int)]), order=("x", "y")),
+    "matrix passes": lambda m: type(m.asanyarray(m.matrix([[1]]))).__name__ == "matrix",
+    "masked passes": lambda m: m.asanyarray(m.ma.array([1, 2], mask=[0, 1])).sum() == 1,
+    "a masked array printed": lambda m: len(m.array_repr(m.ma.array([0.0]))) > 20,
+    "real of a number": lambda m: (m.real(1 + 2j), m.imag(1 + 2j), m.real(3)) == (1.0, 2.0, 3),
     "polynomial": lambda m: m.polynomial.Polynomial([1.0, 2.0])(m.arange(3.0)).tolist(),
     "product of objects": lambda m: m.multiply.reduce(m.array([2, 3], object)),
     "char": lambda m: m.char.upper(m.array(["a"])),
     "choices": lambda m: m.choose(m.array([0, 1]), [m.array(["a", "b"]), m.array(["c", "d"])]),
 }  # fmt: skip
+
+
+def _blocks(m: Any) -> Any:
+    a, b = m.eye(2), m.ones((2, 2))
+    assert a.shape == b.shape
+    return m.bmat("a, b; b, a")
 
 
 def _added(m: Any, other: Any) -> Any:
@@ -113,7 +127,7 @@ def _added(m: Any, other: Any) -> Any:
 @pytest.mark.parametrize("name", CALLS)
 def test_as_numpy(name: str) -> None:
     ours, theirs = CALLS[name](np), CALLS[name](onp)
-    if type(theirs) in (bool, int, float, list):
+    if type(theirs) in (bool, int, float, list) or isinstance(theirs, onp.bool):
         assert ours == theirs
     else:
         alike(ours, theirs)

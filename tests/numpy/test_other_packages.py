@@ -441,3 +441,16 @@ def test_means_without_nan_of_inexact_numbers_are_inexact(name: str) -> None:
             getattr(m, name)(x, out=m.zeros((), int))
     same(getattr(np, name)(np.array([1, 2, 4]), dtype=int),
          getattr(onp, name)(onp.array([1, 2, 4]), dtype=int))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "complex128"])
+@pytest.mark.parametrize("shape", [(), (0, 2), (2, 3)])
+def test_byteswap(dtype: str, shape: tuple[int, ...]) -> None:
+    h = onp.arange(onp.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    x = np.array(h)
+    assert x.byteswap().tobytes() == h.byteswap().tobytes()
+    assert x.T.byteswap().tobytes() == h.T.byteswap().tobytes()
+    rows = x[:1] if shape else x
+    assert rows.byteswap(inplace=True) is rows
+    (h[:1] if shape else h).byteswap(inplace=True)
+    assert x.tobytes() == h.tobytes()
