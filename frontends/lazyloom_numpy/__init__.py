@@ -157,6 +157,8 @@ def __getattr__(name: str) -> _Any:
         from importlib import import_module
 
         return import_module(f"lazyloom_numpy.{name}")
+    if name == "bmat":
+        return _hosted.bmat
     from ._absent import numpys_own  # for start-up time
 
     return numpys_own(name)

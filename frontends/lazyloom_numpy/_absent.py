@@ -24,7 +24,7 @@ NUMPYS_OWN: Final[dict[str, str]] = {
         "complex256", "longdouble", "clongdouble", "datetime64", "timedelta64",
         "datetime_as_string", "datetime_data", "isnat", "busday_count", "busday_offset",
         "busdaycalendar", "is_busday"), _DTYPES),
-    **dict.fromkeys(("matrix", "asmatrix", "bmat", "ma", "memmap"), _CLASSES),
+    **dict.fromkeys(("matrix", "asmatrix", "ma", "memmap"), _CLASSES),
     "polynomial": "NumPy's own classes and functions, which take arrays of ours",
     "nested_iters": "NumPy's own: it reads what it iterates over",
     **dict.fromkeys((
@@ -40,10 +40,6 @@ def numpys_own(name: str) -> Any:
         raise AttributeError(f"module 'lazyloom_numpy' has no attribute {name!r}")
     import numpy as onp
 
-    if name == "bmat":
-        from ._hosted import bmat
-
-        return bmat
     return getattr(onp, name)
 
 

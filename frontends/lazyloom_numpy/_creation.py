@@ -241,7 +241,10 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros. See ``numpy.zeros``."""
     check_device(device, "zeros")
-    target = dt.internal(float if dtype is None else dtype)
+    try:
+        target = dt.internal(float if dtype is None else dtype)
+    except dt.HostOnly:
+        return _hosted.again("zeros", shape, dtype, order=order)  # type: ignore[no-any-return]
     value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray.from_value(value), row_or_column(order))
 
@@ -258,6 +261,8 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros; NumPy leaves the content open. See ``numpy.empty``."""
+    if dtype is not float:
+        dt.internal(float if dtype is None else dtype)  # objects are None there, not 0
     return zeros(shape, dtype, order, device=device)
 
 

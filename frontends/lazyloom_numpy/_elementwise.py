@@ -12,6 +12,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, is_number, operand, operand_key, param, value_of
+from ._hosted import again
 from ._joining import concatenate
 from ._layout import keep_order, lay_out
 from ._options import memory_order
@@ -39,12 +40,15 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return nonzero(condition)
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
-    a, b = operand(x), operand(y)
-    d = dt.promote(operand_key(a), operand_key(b))
-    if isinstance(condition, ndarray) and condition.tensor_type.dtype is dt.BOOL:
-        mask = condition.value
-    else:
-        mask = value_of(condition, dt.BOOL)
+    try:
+        a, b = operand(x), operand(y)
+        d = dt.promote(operand_key(a), operand_key(b))
+        if isinstance(condition, ndarray) and condition.tensor_type.dtype is dt.BOOL:
+            mask = condition.value
+        else:
+            mask = value_of(condition, dt.BOOL)
+    except dt.HostOnly:
+        return again("where", condition, x, y)
     if not (isinstance(a, lazyloom.Value) and a.dtype is d):
         a = _param(a, d)
     if not (isinstance(b, lazyloom.Value) and b.dtype is d):

@@ -164,7 +164,8 @@ def hosted(function: Any, numpys: Any) -> Any:
 #: functions that see to it themselves: they count who else has what they are given, or have no
 #: argument that a device could not have, or are called so often that one more call would show
 _THEMSELVES: Final = frozenset("""
-    array asarray asanyarray asnumpy from_dlpack sum prod max min amax amin mean
+    array asarray asanyarray asnumpy from_dlpack zeros reshape where
+    sum prod max min amax amin mean argmax argmin
     array_repr array_str array2string
 """.split())
 

@@ -405,12 +405,18 @@ def _complex_extremes(value: Any, name: str, position: int | None) -> Any:
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Index of the first largest element along an axis, int64. See ``numpy.argmax``."""
-    return _arg("argmax", a, axis, out, keepdims)
+    try:
+        return _arg("argmax", a, axis, out, keepdims)
+    except dt.HostOnly:
+        return again("argmax", a, axis=axis, out=out, keepdims=keepdims)
 
 
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Index of the first smallest element along an axis, int64. See ``numpy.argmin``."""
-    return _arg("argmin", a, axis, out, keepdims)
+    try:
+        return _arg("argmin", a, axis, out, keepdims)
+    except dt.HostOnly:
+        return again("argmin", a, axis=axis, out=out, keepdims=keepdims)
 
 
 # ------------------------------------------------------------------- cumulative

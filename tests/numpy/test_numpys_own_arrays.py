@@ -63,6 +63,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "take": lambda m: m.take(m.array(WORDS), m.array([0, 2])),
     "delete": lambda m: m.delete(m.array(WORDS), 1),
     "insert": lambda m: m.insert(m.array(WORDS), 1, "z"),
+    "position": lambda m: (m.argmax(m.array([1, 3, 2], object)), m.argmin(m.array([2, 1], "O"))),
+    "a condition of objects": lambda m: m.where(m.array([None, 1], object), 1, 0),
     "reshape": lambda m: m.reshape(m.array(WORDS), (2, 2)),
     "equal to a text": lambda m: (m.array(WORDS) == "b").tolist(),
     "texts choose": lambda m: m.arange(4)[m.array(WORDS) == "b"],

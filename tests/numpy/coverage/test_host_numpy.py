@@ -52,6 +52,7 @@ HERE: dict[str, dict[str, set[str]]] = {
     "NumPy's own class is told from one that defines the protocol": {
         "_subclasses": {"ndarray.__array_ufunc__"}, "_convert": {"ndarray.__array_ufunc__"}},
     "a ufunc of a Python function, which NumPy calls": {"_vectorize": {"frompyfunc"}},
+    "a matrix, which is NumPy's own": {"_hosted": {"bmat"}},
     "untouched memory of the same strides, to ask NumPy what overlaps": {
         "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
                     "lib.stride_tricks.as_strided"}},
