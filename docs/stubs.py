@@ -96,7 +96,7 @@ def returned(name: str, function: Any, space: dict[str, set[str]]) -> str:
     else:
         text = str(annotation)
     for word in set(re.findall(r"\w+", text)):
-        found = getattr(function, "__globals__", {}).get(word)
+        found = getattr(inspect.unwrap(function), "__globals__", {}).get(word)
         if isinstance(found, type) and found.__module__.startswith("lazyloom_numpy."):
             if word not in ("ndarray", "ScalarArray"):
                 space.setdefault(found.__module__.partition(".")[2], set()).add(word)

@@ -128,9 +128,15 @@ from ._sorting import (
 from ._ufuncs import ufunc
 from ._windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
 from ._vectorize import frompyfunc, vectorize
-from . import _captured
+from . import _captured, _einops, _hosted, _submodules
 
+_hosted.install(globals(), _onp)
+_hosted.install(linalg.__dict__, _onp.linalg)
+_hosted.install(fft.__dict__, _onp.fft)
 globals().update(_ufuncs.PUBLIC)
+
+_einops.install()
+_submodules.install()
 
 bitwise_invert = _ufuncs.PUBLIC["invert"]
 little_endian = _sys.byteorder == "little"
@@ -146,11 +152,13 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> _Any:
-    """Only called for names that are not here yet: imports the rare ones, or says why not."""
+    """Only called for names that are not here yet: rare ones, and those that are NumPy's own."""
     if name in ("testing", "typing"):
         from importlib import import_module
 
         return import_module(f"lazyloom_numpy.{name}")
-    from ._absent import refuse  # for start-up time
+    if name == "bmat":
+        return _hosted.bmat
+    from ._absent import numpys_own  # for start-up time
 
-    return refuse(name)
+    return numpys_own(name)

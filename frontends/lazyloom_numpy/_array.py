@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.frontend import Imag, Real, hold, look, to_host, view, write
+from lazyloom.frontend import Imag, Real, exports_buffers, hold, look, to_host, view, write
 
 from . import _info, _scalars
+from ._exporting import exported
 from ._layout import (
     ViewInfo,
     base_of,
@@ -199,10 +200,11 @@ class ndarray(_Base):
         return self.tobytes()
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol, which classes of Python's take part in from Python 3.12 on."""
-        if flags & 1:  # PyBUF_WRITABLE
-            raise BufferError("ndarray: the data is read-only to others; use numpy.array(x)")
-        return self.data
+        """The buffer protocol: a read-only look at the data, row by row; evaluates.
+
+        Before Python 3.12 it is there where the package's functions in C were compiled.
+        """
+        return exported(self, flags)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -268,7 +270,20 @@ class ndarray(_Base):
         self[...] = value
 
     def byteswap(self, inplace: bool = False) -> ndarray:
-        raise TypeError("byteswap: arrays are always in native byte order")
+        """The bytes of each number (of a complex one, of each part) in reverse order."""
+        d = self.dtype
+        part = d.itemsize // 2 if d.kind == "c" else d.itemsize
+        if not self.size:
+            return self if inplace else self.copy()
+        whole = self.copy().reshape(-1).view(onp.uint8).reshape(-1, part)
+        swapped: ndarray = whole[:, ::-1].reshape(-1).copy().view(d).reshape(self.shape)
+        if not inplace:
+            return swapped
+        self[...] = swapped
+        return self
+
+
+exports_buffers(ndarray)
 
 
 class ScalarArray(ndarray):

@@ -59,7 +59,10 @@ def assigned(given: Any, dtype: Any) -> Any:
     ):
         given = onp.array(given, dtype.numpy)
         return lazyloom.from_host(given) if given.ndim else dt.scalar(given.item(), dtype)
-    x = operand(given)
+    try:
+        x = operand(given)
+    except dt.HostOnly:  # strings, objects and dates become numbers where NumPy makes them such
+        x = lazyloom.from_host(onp.asarray(given).astype(dtype.numpy))
     if isinstance(x, lazyloom.Value):
         warn_discarded(x.type.dtype, dtype)
         return as_value(x, dtype)

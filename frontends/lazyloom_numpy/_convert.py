@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any
+from typing import Any, Final
 
 import numpy as onp
 
 import lazyloom
-from lazyloom.dtypes import DType, as_dtype
+from lazyloom.dtypes import DType
 from lazyloom.errors import type_name
 
 from . import _dtypes as dt
@@ -31,7 +33,7 @@ def operand(given: Any, strict: bool = False) -> Any:
     if kind is bool:
         return lazyloom.Scalar(given, dt.BOOL)
     if isinstance(given, onp.generic):
-        return lazyloom.Scalar(given.item(), as_dtype(given.dtype))
+        return lazyloom.Scalar(given.item(), dt.internal(given.dtype))
     if isinstance(given, (lazyloom.Value, lazyloom.Scalar)):
         return given
     if strict and not (isinstance(given, (onp.ndarray, list, tuple)) or _array_like(given)):
@@ -43,7 +45,8 @@ def _array_like(x: Any) -> bool:
     """Whether an operator converts the object: not one whose priority is above an array's."""
     if hasattr(x, _DLPACK):
         return True
-    known = hasattr(x, "__array__") or hasattr(x, "__array_interface__")
+    known = hasattr(x, "__array__") or hasattr(x, "__array_interface__") or (
+        isinstance(x, (Sequence, deque)) and not isinstance(x, (str, bytes)))
     return known and not getattr(x, "__array_priority__", 0.0) > 0.0
 
 
@@ -62,14 +65,14 @@ def operand_key(x: Any) -> DType | type:
 def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
     """Host data as a NumPy array of a supported dtype; TypeError for another."""
     if isinstance(given, onp.ndarray) and hasattr(given, "_mask"):
-        from ._absent import REASONS  # for start-up time
-
-        raise TypeError(f"array: {REASONS['ma']}")
+        raise dt.HostOnly(
+            "array: masked arrays are out of scope; use where= arguments, the nan* functions, or "
+            "numpy.ma on numpy.asarray(x)")
     array = onp.asarray(given, None if dtype is None else dt.internal(dtype).numpy)
     if array.dtype == object:
         from ._absent import why_no_dtype  # for start-up time
 
-        raise TypeError(
+        raise dt.HostOnly(
             f"array: {type_name(given)} gives {why_no_dtype(array.dtype)}; expected nested "
             "sequences of numbers of one length")
     return array
@@ -139,6 +142,30 @@ def as_value(x: Any, dtype: DType | None = None) -> Any:
     else:
         x = dt.scalar(x, dtype or dt.DEFAULT_OF_WEAK[type(x)])
     return lazyloom.record("full", (x,), {"shape": ()})
+
+
+def computes_itself(given: Any) -> bool:
+    """Whether NumPy leaves functions to the class of an object that is no array of ours.
+
+    That is a data frame, or an array of a class derived from NumPy's that goes before others.
+    """
+    kind = type(given)
+    if kind in _PLAIN or isinstance(given, (lazyloom.Tensor, onp.generic)):
+        return False
+    decides = getattr(kind, "__array_ufunc__", None)
+    if isinstance(given, onp.ndarray):
+        return decides is not onp.ndarray.__array_ufunc__ or given.__array_priority__ > 0.0
+    return decides is not None
+
+
+_PLAIN: Final = frozenset((onp.ndarray, float, int, bool, complex, list, tuple))
+
+
+def argument(given: Any) -> Any:
+    """The Value of a function's array; HostOnly for what computes itself."""
+    if computes_itself(given):
+        raise dt.HostOnly(f"{type_name(given)} objects compute functions of arrays themselves")
+    return value_of(given)
 
 
 def value_of(given: Any, dtype: DType | None = None) -> Any:

@@ -14,6 +14,7 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
+from . import _hosted
 from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, host_value, operand, param, value_of
 from ._counting import coordinates
@@ -51,7 +52,10 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
         made = array(plain(object), dtype, copy=copy, order=order, ndmin=ndmin, ndmax=ndmax)
         return recast(made, type(object), object) if subok else made
     if isinstance(object, lazyloom.Tensor):
-        target = None if dtype is None else dt.internal(dtype)
+        try:
+            target = None if dtype is None else dt.internal(dtype)
+        except dt.HostOnly:
+            return onp.array(object.read(), dtype)  # type: ignore[return-value]
         same = target in (None, object.tensor_type.dtype)
         if copy is not True and same and isinstance(object, ndarray) and _lies_in(object, order):
             result = ndarray.from_value(object.value) if type(object) is ScalarArray else object
@@ -60,12 +64,24 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
                 raise ValueError(
                     "Unable to avoid copy while creating an array as requested; use copy=None")
             result = lay_out(ndarray.from_value(as_value(object.value, target)), order, object)
+    elif subok and isinstance(object, onp.ndarray) and type(object) is not onp.ndarray:
+        # a class derived from NumPy's passes through, as NumPy's own
+        return onp.array(object, dtype, copy=copy, order=order, subok=True,  # type: ignore
+                         ndmin=ndmin)  # fmt: skip
     else:
         if copy is False:
             raise ValueError(
                 "Unable to avoid copy while creating an array as requested: host data is always "
                 "copied; use copy=None")
-        result = lay_out(ndarray.from_value(host_value(object, dtype, references)), order)
+        try:
+            value = host_value(object, dtype, references)
+        except dt.HostOnly:
+            # what no device has a dtype for stays NumPy's
+            limits: Any = {"ndmax": ndmax} if ndmax else {}
+            host = onp.array(_hosted.on_host(object), dtype, copy=copy, order=order,  # type: ignore
+                             ndmin=ndmin, **limits)  # fmt: skip
+            return _hosted.ours(host)  # type: ignore[no-any-return]
+        result = lay_out(ndarray.from_value(value), order)
         if order in ("K", "A") and isinstance(object, onp.ndarray):
             result = _host_order(result, object, order)
     if 0 < ndmax < result.ndim:
@@ -225,7 +241,10 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros. See ``numpy.zeros``."""
     check_device(device, "zeros")
-    target = dt.internal(float if dtype is None else dtype)
+    try:
+        target = dt.internal(float if dtype is None else dtype)
+    except dt.HostOnly:
+        return _hosted.again("zeros", shape, dtype, order=order)  # type: ignore[no-any-return]
     value = source("full", (dt.scalar(0, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray.from_value(value), row_or_column(order))
 
@@ -242,6 +261,8 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros; NumPy leaves the content open. See ``numpy.empty``."""
+    if dtype is not float:
+        dt.internal(float if dtype is None else dtype)  # objects are None there, not 0
     return zeros(shape, dtype, order, device=device)
 
 

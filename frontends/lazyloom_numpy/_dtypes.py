@@ -50,14 +50,18 @@ class UFuncTypeError(onp._core._exceptions.UFuncTypeError):  # type: ignore[name
 AxisError = onp.exceptions.AxisError
 
 
+class HostOnly(lazyloom.errors.DTypeError):
+    """Something that a device cannot have or do; what NumPy can do, :mod:`._hosted` lets it do."""
+
+
 def internal(given: Any) -> DType:
-    """The runtime's dtype for a NumPy dtype-like; TypeError for one that is out of scope."""
+    """The runtime's dtype for a NumPy dtype-like; HostOnly for one that no device has."""
     try:
         return as_dtype(given)
     except lazyloom.errors.DTypeError:
         from ._absent import why_no_dtype  # for start-up time
 
-        raise lazyloom.errors.DTypeError(why_no_dtype(given)) from None
+        raise HostOnly(why_no_dtype(given)) from None
 
 
 def in_range(number: Any, dtype: DType) -> bool:

@@ -12,6 +12,7 @@ import lazyloom
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import as_value, is_number, operand, operand_key, param, value_of
+from ._hosted import again
 from ._joining import concatenate
 from ._layout import keep_order, lay_out
 from ._options import memory_order
@@ -39,12 +40,15 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return nonzero(condition)
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
-    a, b = operand(x), operand(y)
-    d = dt.promote(operand_key(a), operand_key(b))
-    if isinstance(condition, ndarray) and condition.tensor_type.dtype is dt.BOOL:
-        mask = condition.value
-    else:
-        mask = value_of(condition, dt.BOOL)
+    try:
+        a, b = operand(x), operand(y)
+        d = dt.promote(operand_key(a), operand_key(b))
+        if isinstance(condition, ndarray) and condition.tensor_type.dtype is dt.BOOL:
+            mask = condition.value
+        else:
+            mask = value_of(condition, dt.BOOL)
+    except dt.HostOnly:
+        return again("where", condition, x, y)
     if not (isinstance(a, lazyloom.Value) and a.dtype is d):
         a = _param(a, d)
     if not (isinstance(b, lazyloom.Value) and b.dtype is d):
@@ -173,12 +177,16 @@ def _replaced(value: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 def real(val: Any) -> Any:
     """The real part; a view where NumPy gives one. See ``numpy.real``."""
-    return val.real if isinstance(val, ndarray) else wrap(value_of(val)).real
+    if isinstance(val, ndarray) or is_number(val):
+        return val.real
+    return wrap(value_of(val)).real
 
 
 def imag(val: Any) -> Any:
     """The imaginary part. See ``numpy.imag``."""
-    return val.imag if isinstance(val, ndarray) else wrap(value_of(val)).imag
+    if isinstance(val, ndarray) or is_number(val):
+        return val.imag
+    return wrap(value_of(val)).imag
 
 
 def angle(z: Any, deg: bool = False) -> Any:

@@ -1,13 +1,12 @@
 """Files: NumPy's own formats, written and read by NumPy's own writers and readers.
 
 So ``.npy``, ``.npz`` and text files are exchanged with NumPy both ways. Writing reads the
-array's data; what is loaded is copied to the device. Pickled objects and memory maps are out
-of scope.
+array's data; what is loaded is copied to the device. Arrays of objects, of strings and memory
+maps are NumPy's own.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,33 +25,18 @@ def _data(x: Any) -> Any:
     return onp.asfortranarray(host) if x.flags.fnc else host
 
 
-@contextlib.contextmanager
-def _no_objects(pickles: bool) -> Iterator[None]:
-    """Make NumPy's refusal to unpickle, which names ``allow_pickle``, ours where that was given."""
-    try:
-        yield
-    except ValueError as error:
-        if not pickles or "allow_pickle" not in str(error):
-            raise
-        raise TypeError(
-            "load: the file holds pickled objects, and arrays of objects are out of scope; nothing "
-            "of it was unpickled. Use numpy.load for a file that you trust") from None
-
-
 class NpzFile(Mapping[str, ndarray]):
     """The arrays of an ``.npz`` file, each loaded when it is asked for; a context manager.
 
     See ``numpy.lib.npyio.NpzFile``.
     """
 
-    def __init__(self, archive: Any, pickles: bool) -> None:
+    def __init__(self, archive: Any) -> None:
         self._archive = archive
-        self._pickles = pickles
         self.files: list[str] = list(archive.files)
 
     def __getitem__(self, key: str) -> ndarray:
-        with _no_objects(self._pickles):
-            return array(self._archive[key])
+        return array(self._archive[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -80,19 +64,16 @@ def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_impor
          encoding: str = "ASCII", *, max_header_size: int = 10000) -> Any:  # fmt: skip
     """An array of an ``.npy`` file, or the arrays of an ``.npz`` file. See ``numpy.load``.
 
-    Raises NotImplementedError for a memory map, TypeError for pickled objects (ValueError where
-    ``allow_pickle`` is False), which are not unpickled.
+    Pickled objects, which ``allow_pickle=True`` lets it unpickle, and memory maps are NumPy's own
+    arrays.
     """
-    if mmap_mode is not None:
-        raise NotImplementedError(
-            f"load: mmap_mode={mmap_mode!r}: memory maps are out of scope, as data lives on a "
-            "device; use numpy.load, or leave mmap_mode out")
     # NumPy takes a header of any length of a file that is trusted
     longest = 2**64 if allow_pickle else max_header_size
     options: dict[str, Any] = {"encoding": encoding, "max_header_size": longest}
-    with _no_objects(allow_pickle):
-        loaded = onp.load(file, allow_pickle=False, fix_imports=fix_imports, **options)
-    return array(loaded) if isinstance(loaded, onp.ndarray) else NpzFile(loaded, allow_pickle)
+    loaded = onp.load(file, mmap_mode, allow_pickle, fix_imports, **options)
+    if isinstance(loaded, onp.lib.npyio.NpzFile):
+        return NpzFile(loaded)
+    return array(loaded) if type(loaded) is onp.ndarray else loaded
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from sys import getrefcount
-from typing import Any
+from typing import Any, Final
 
 import numpy as onp
 
 import lazyloom
 from lazyloom.frontend import to_host
 
+from . import _hosted
 from ._array import ScalarArray, ndarray, wrap
 from ._elementwise import clip
 from ._ufuncs import PUBLIC
@@ -20,12 +21,12 @@ from ._ufuncs import PUBLIC
 def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``numpy.add(numpy_array, ours)`` and its kind: our function of the same name."""
     ours = PUBLIC.get(function.__name__)
-    if ours is None:
+    if ours is None or ours.np is not function:
         if function is onp._core.umath.clip:  # type: ignore[attr-defined]
             return clip(*inputs, **kwargs)
-        return NotImplemented
+        return of_others(function, method, inputs, kwargs)
     if method == "at" and isinstance(inputs[0], onp.ndarray):
-        return function.at(*_on_host(inputs))
+        return function.at(*_hosted.on_host(inputs))
     out = kwargs.get("out")
     if out is not None and any(isinstance(o, onp.ndarray) for o in out):
         return _into_numpy(ours, method, inputs, kwargs)
@@ -33,6 +34,25 @@ def array_ufunc(function: Any, method: str, inputs: Sequence[Any], kwargs: dict[
         kwargs["out"] = out[0]
     call = ours if method == "__call__" else getattr(ours, method)
     return call(*inputs, **kwargs)
+
+
+def of_others(
+    function: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """A ufunc of another package (SciPy's, ``frompyfunc``'s): on the host, and ours again."""
+    if not all(type(x) in _TAKES_PART or isinstance(x, _ARRAYS) or not hasattr(
+            type(x), "__array_ufunc__") for x in (*inputs, *(kwargs.get("out") or ()))):
+        return NotImplemented  # another class is asked
+    if method == "at":
+        return _hosted.call_writing(function.at, inputs, kwargs)
+    if kwargs.get("out") is not None and len(kwargs["out"]) == 1:
+        kwargs = {**kwargs, "out": kwargs["out"][0]}
+    call = function if method == "__call__" else getattr(function, method)
+    return _hosted.call(call, inputs, kwargs)
+
+
+_ARRAYS: Final = (onp.ndarray, onp.generic, ndarray)
+_TAKES_PART: Final = frozenset((int, float, bool, complex, list, tuple, type(None)))
 
 
 def _into_numpy(ours: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -64,7 +84,7 @@ def array_function(func: Any, args: Any, kwargs: Any) -> Any:
         _is_out_of_scope(leaf, func.__name__) for leaf in _leaves(given)
     ):
         # NumPy's own is asked, and what is ours is read
-        args, kwargs = _on_host(given)
+        args, kwargs = _hosted.on_host(given)
         return func(*args, **kwargs)
     return ours(*args, **kwargs)
 
@@ -94,17 +114,11 @@ def _is_out_of_scope(leaf: Any, function: str) -> bool:
     return isinstance(leaf, onp.ndarray) and leaf.dtype.kind in "OSUVMm"
 
 
-def _on_host(given: Any) -> Any:
-    if isinstance(given, (tuple, list)):
-        return type(given)([_on_host(part) for part in given])
-    if isinstance(given, dict):
-        return {key: _on_host(part) for key, part in given.items()}
-    return given.read() if isinstance(given, ndarray) else given
-
-
 def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
                suppress_small: Any = None) -> str:  # fmt: skip
     """What ``numpy`` prints for the same data; reads. See ``numpy.array_repr``."""
+    if not isinstance(arr, ndarray):
+        return onp.array_repr(arr, max_line_width, precision, suppress_small)
     data = arr.read()
     if type(arr) is ScalarArray:
         return repr(data[()])
@@ -114,6 +128,8 @@ def array_repr(arr: ndarray, max_line_width: Any = None, precision: Any = None,
 def array_str(a: ndarray, max_line_width: Any = None, precision: Any = None,
               suppress_small: Any = None) -> str:  # fmt: skip
     """What ``numpy`` prints for the same data; reads. See ``numpy.array_str``."""
+    if not isinstance(a, ndarray):
+        return onp.array_str(a, max_line_width, precision, suppress_small)
     data = a.read()
     if type(a) is ScalarArray:
         return str(data[()])

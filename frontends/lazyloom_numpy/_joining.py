@@ -45,10 +45,11 @@ def _common(arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
 def _sequence(arrays: Any) -> Sequence[Any]:
     if isinstance(arrays, ndarray):
         return list(arrays)
-    if not isinstance(arrays, (list, tuple)):
+    if not (hasattr(arrays, "__len__") and hasattr(arrays, "__getitem__")):
         raise TypeError(
             'arrays to stack must be passed as a "sequence" type such as list or tuple.')
-    return arrays
+    found: Sequence[Any] = arrays
+    return found
 
 
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,

@@ -81,25 +81,21 @@ def _prepared(k: Any) -> Any:
         or isinstance(k, (lazyloom.Tensor, onp.ndarray, bool, onp.bool_))
     ):
         return k
-    if isinstance(k, (list, tuple)):
-        if contains_tensor(k):
-            return array(k)
-        try:
-            host = onp.asarray(k)
-        except ValueError:
-            raise IndexError(_NO_INDEX) from None
-        if not host.size:
-            return host.astype(onp.intp)
-        if host.dtype.kind not in "iub":
-            raise IndexError(_NO_INDEX)
-        return host
+    if isinstance(k, (list, tuple)) and contains_tensor(k):
+        return array(k)
     if hasattr(k, "__dlpack__") and not isinstance(k, onp.generic):
         return array(k)  # a mask or indices of another library
     if hasattr(k, "__index__"):
         return k.__index__()
-    if hasattr(k, "__array__"):
-        return onp.asarray(k)
-    raise IndexError(_NO_INDEX)
+    try:
+        host = onp.asarray(k)
+    except ValueError:
+        raise IndexError(_NO_INDEX) from None
+    if not host.size and not isinstance(k, onp.generic):
+        return host.astype(onp.intp)  # of nothing NumPy makes floating-point numbers
+    if host.dtype.kind not in "iub":
+        raise IndexError(_NO_INDEX)
+    return host
 
 
 def _width(k: Any) -> int:

@@ -23,7 +23,8 @@ from ._array import (
     ndarray,
 )  # fmt: skip
 from ._assigning import fitted, shape_text
-from ._convert import operand, operand_key, value_of
+from ._convert import argument, operand, operand_key, value_of
+from ._hosted import again
 from ._info import check_device
 from ._layout import axis_order, hide_owner
 from ._options import memory_order
@@ -36,7 +37,7 @@ _INT = frozenset({int})
 def _array(a: Any) -> ndarray:
     if isinstance(a, ndarray):
         return a
-    return ndarray.from_value(value_of(a))
+    return ndarray.from_value(argument(a))
 
 
 # ------------------------------------------------------------------------ reshape
@@ -97,7 +98,10 @@ def resolve_shape(shape: Any, size: int) -> tuple[int, ...]:
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> ndarray:
     """The same elements in another shape, a view where possible. See ``numpy.reshape``."""
-    x = _array(a)
+    try:
+        x = _array(a)
+    except dt.HostOnly:
+        return again("reshape", a, shape, order=order, copy=copy)  # type: ignore[no-any-return]
     if order == "C" and copy is None and type(x) is ndarray:
         wanted = (shape,) if type(shape) is int else shape
         if type(wanted) is tuple and {*map(type, wanted)} <= _INT:

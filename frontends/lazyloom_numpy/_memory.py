@@ -54,6 +54,24 @@ def _root(x: ndarray) -> onp.ndarray[Any, Any]:
     return onp.lib.stride_tricks.as_strided(memory, owner.shape, strides)
 
 
+def copied(x: ndarray) -> tuple[onp.ndarray[Any, Any], onp.ndarray[Any, Any]]:
+    """A copy of the memory that an array lies in, and the part of it that is the array; reads.
+
+    Both are read-only. Where only the device knows which part, the copy is of the array alone.
+    """
+    root = _root(x)
+    owner = base_of(x)
+    owner = x if owner is None else owner
+    data = storage_of(owner).value.read() if owner.view_steps else owner.read()
+    root[...] = data
+    part = _twin(x, root)
+    if part is None:
+        root = part = x.read()
+    memory = root if root.base is None or not isinstance(root.base, onp.ndarray) else root.base
+    part.flags.writeable = memory.flags.writeable = False
+    return memory, part
+
+
 def _twin(x: ndarray, root: onp.ndarray[Any, Any]) -> onp.ndarray[Any, Any] | None:
     """The part of the memory that the array reads; None where only the device knows it."""
     t = root

@@ -20,8 +20,10 @@ from lazyloom.frontend import share_view
 
 from . import (
     _elementwise,
+    _exporting,
     _flat,
     _gufuncs,
+    _hosted,
     _indexing,
     _info,
     _interop,
@@ -37,7 +39,7 @@ from . import _ufuncs as _u
 from ._array import ScalarArray, assign, ndarray, wrap
 from ._assigning import warn_discarded
 from ._creation import zeros
-from ._dtypes import internal
+from ._dtypes import HostOnly, internal
 from ._layout import lay_out, set_info
 from ._options import casting_rule, row_or_column
 
@@ -90,6 +92,11 @@ class ArrayMethods(lazyloom.Tensor):
     def data(self: Any) -> memoryview:
         """A read-only look at the data, in its own memory where that is the host's; evaluates."""
         return _interop.host_view(self).data
+
+    @property
+    def __array_interface__(self: Any) -> dict[str, Any]:
+        """NumPy's description of memory, which is a copy's; reads. See :mod:`._exporting`."""
+        return _exporting.described(self, _memory.copied)
 
     @property
     def flat(self: Any) -> Any:
@@ -248,7 +255,10 @@ class ArrayMethods(lazyloom.Tensor):
 
     def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
-        target, casting = internal(dtype), casting_rule(casting)
+        try:
+            target, casting = internal(dtype), casting_rule(casting)
+        except HostOnly:  # strings, objects: arrays of those are NumPy's
+            return self.read().astype(dtype, order, casting)  # type: ignore[no-any-return]
         made: ndarray = self
         if target is not self.type.dtype:
             warn_discarded(self.type.dtype, target)
@@ -362,6 +372,16 @@ class ArrayMethods(lazyloom.Tensor):
     def dot(self, b: Any, out: Any = None) -> Any:
         return _linalg.dot(self, b, out)
 
+    def matvec(self, x: Any) -> Any:
+        """``self @ x``, by which ``scipy.sparse.linalg`` knows a linear operator."""
+        return _linalg.dot(self, x)
+
+    def rmatvec(self: Any, x: Any) -> Any:
+        """The product of the conjugate transpose and ``x``, for ``scipy.sparse.linalg``."""
+        return _linalg.dot(self.conj().T, x)
+
+    matmat, rmatmat = matvec, rmatvec
+
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         return _sorting.take(self, indices, axis, out, mode)
 
@@ -422,13 +442,21 @@ class UfuncMethods:
         """Reduce along axes by the function, as ``numpy.ufunc.reduce``."""
         from . import _ufunc_methods as methods  # for start-up time
 
-        return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        try:
+            return methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        except HostOnly:
+            given = {} if initial is _u.MISSING else {"initial": initial}
+            return _hosted.call(self.np.reduce, (array, axis), {
+                "dtype": dtype, "out": out, "keepdims": keepdims, "where": where, **given})
 
     def accumulate(self: Any, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """The running results of the function along an axis, as ``numpy.ufunc.accumulate``."""
         from . import _ufunc_methods as methods  # for start-up time
 
-        return methods.accumulate(self, array, axis, dtype, out)
+        try:
+            return methods.accumulate(self, array, axis, dtype, out)
+        except HostOnly:
+            return _hosted.call(self.np.accumulate, (array, axis), {"dtype": dtype, "out": out})
 
     def reduceat(self: Any, array: Any, indices: Any, axis: int = 0, dtype: Any = None,
                  out: Any = None) -> Any:  # fmt: skip
@@ -438,13 +466,20 @@ class UfuncMethods:
         """
         from . import _ufunc_methods as methods  # for start-up time
 
-        return methods.reduceat(self, array, indices, axis, dtype, out)
+        try:
+            return methods.reduceat(self, array, indices, axis, dtype, out)
+        except HostOnly:
+            return _hosted.call(
+                self.np.reduceat, (array, indices, axis), {"dtype": dtype, "out": out})
 
     def outer(self: Any, A: Any, B: Any, /, **kwargs: Any) -> Any:
         """The function of all pairs, shape ``A.shape + B.shape``; ``numpy.ufunc.outer``."""
         from . import _ufunc_methods as methods  # for start-up time
 
-        return methods.outer(self, A, B, kwargs)
+        try:
+            return methods.outer(self, A, B, kwargs)
+        except HostOnly:
+            return _hosted.call(self.np.outer, (A, B), kwargs)
 
     def at(self: Any, a: Any, indices: Any, b: Any = _u.MISSING, /) -> None:
         """Unbuffered operation in place at indices, as ``numpy.ufunc.at``.
@@ -453,7 +488,11 @@ class UfuncMethods:
         """
         from . import _ufunc_methods as methods  # for start-up time
 
-        methods.at(self, a, indices, b)
+        try:
+            methods.at(self, a, indices, b)
+        except HostOnly:
+            rest = () if b is _u.MISSING else (b,)
+            _hosted.call_writing(self.np.at, (a, indices, *rest), {})
 
 
 def _attach(members: type, cls: type) -> None:

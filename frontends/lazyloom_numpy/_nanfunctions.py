@@ -103,6 +103,11 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _position("argmin", onp.inf, a, axis, out, keepdims)
 
 
+def _of_number(x: ndarray, axis: Any) -> Any:
+    """The axis; of an array of no dimension, which counts as one with one axis here, none."""
+    return None if not x.ndim and axis is not None and axis in (0, -1) else axis
+
+
 def _counted(a: Any, where: Any) -> tuple[ndarray, Any]:
     """Where the elements count: those that are not NaN and not masked; None for integers."""
     x = _array(a)
@@ -112,12 +117,21 @@ def _counted(a: Any, where: Any) -> tuple[ndarray, Any]:
     return x, counted if where is True else counted & where
 
 
+def _check_inexact(x: ndarray, dtype: Any, out: Any) -> None:
+    """TypeError where the mean of inexact numbers is asked for in a dtype without NaN."""
+    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if given is not None and not dt.internal(given).is_inexact:
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
+
+
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
             *, where: Any = True) -> Any:  # fmt: skip
     """The mean of the elements that are not NaN; NaN of nothing. See ``numpy.nanmean``."""
     x, counted = _counted(a, where)
     if counted is None:
         return _reductions.mean(x, axis, dtype, out, keepdims, where=where)
+    _check_inexact(x, dtype, out)
+    axis = _of_number(x, axis)
     result = _reductions.mean(x, axis, dtype, None, keepdims, where=counted)
     nothing = ~_reductions.any(counted, axis, keepdims=keepdims)
     return finish(unless(nothing, "empty mean", "nanmean", result).value, out, "mean")
@@ -130,6 +144,8 @@ def _spread(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepd
     if counted is None:
         return function(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean,
                         correction=correction)  # fmt: skip
+    _check_inexact(x, dtype, out)
+    axis = _of_number(x, axis)
     result = function(x, axis, dtype, None, ddof, keepdims, where=counted, mean=mean,
                       correction=correction)  # fmt: skip
     amount = ddof if correction is None else correction

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import operator
+from numbers import Number
 from typing import Any, Final
 
 from ._array import ScalarArray, ndarray
+from ._hosted import on_host, ours
 
-#: Python's operators by the names of ufuncs
+#: Python's operators by the names of ufuncs, and what the other operand is asked
 _OPERATORS: Final = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv",
-    "floor_divide": "floordiv", "remainder": "mod", "power": "pow"}  # fmt: skip
+    "add": ("add", "radd"), "subtract": ("sub", "rsub"), "multiply": ("mul", "rmul"),
+    "divide": ("truediv", "rtruediv"), "floor_divide": ("floordiv", "rfloordiv"),
+    "remainder": ("mod", "rmod"), "power": ("pow", "rpow"), "matmul": ("matmul", "rmatmul"),
+    "less": ("lt", "gt"), "less_equal": ("le", "ge"), "greater": ("gt", "lt"),
+    "greater_equal": ("ge", "le"), "equal": ("eq", "eq"), "not_equal": ("ne", "ne")}  # fmt: skip
 
 #: what makes the encoder in Python
 _ITERENCODE: Final = "_make_iterencode"
@@ -18,22 +23,38 @@ _TEXT: Final = (str, bytes, bytearray)  # Python repeats it
 
 
 def of_number(name: str, a: Any, b: Any) -> Any:
-    """An operator with an object that is no array: a scalar's number, if the object wants one.
+    """An operator with an object that is no array: what it makes of a scalar's number, or of data.
 
-    ``timedelta``, ``Decimal`` and ``Fraction`` know Python's numbers by their types. Where an
-    object takes a scalar of ours as it is, nothing is read. NotImplemented for arrays.
+    ``timedelta``, ``Decimal`` and ``Fraction`` know Python's numbers by their types, and SciPy's
+    sparse matrices know NumPy's arrays. Where an object takes what is ours as it is, nothing is
+    read. NotImplemented where it has no such operator at all.
     """
-    symbol = _OPERATORS.get(name)
-    if symbol is None or isinstance(a, _TEXT) or isinstance(b, _TEXT):
+    found = _OPERATORS.get(name)
+    if found is None or isinstance(a, _TEXT) or isinstance(b, _TEXT):
         return NotImplemented
+    symbol, reflected = found
     plain = getattr(operator, symbol)
-    if type(b) is ScalarArray:  # Python has asked the object
-        return plain(a, b.item())
-    if type(a) is not ScalarArray:
+    if symbol in ("eq", "ne"):  # anything may be compared; numbers of other kinds are by value
+        if not isinstance(b if isinstance(a, ndarray) else a, Number):
+            return NotImplemented
+        return ours(plain(on_host(a), on_host(b)))
+    if not isinstance(a, ndarray):  # Python has asked the object
+        return plain(a, b.item()) if type(b) is ScalarArray else _of_data(plain, a, b, symbol, a)
+    answer = getattr(type(b), f"__{reflected}__", None)
+    if answer is not None and answer is not getattr(object, f"__{reflected}__", None):
+        made = answer(b, a)
+        if made is not NotImplemented:
+            return made
+    if type(a) is ScalarArray:
+        return plain(a.item(), b)
+    return _of_data(plain, a, b, reflected, b)
+
+
+def _of_data(plain: Any, a: Any, b: Any, symbol: str, other: Any) -> Any:
+    if not (hasattr(other, f"__{symbol}__")
+            or hasattr(other, f"__{symbol.removeprefix('r')}__")):  # fmt: skip
         return NotImplemented
-    reflected = getattr(type(b), f"__r{symbol}__", None)
-    found = NotImplemented if reflected is None else reflected(b, a)
-    return found if found is not NotImplemented else plain(a.item(), b)
+    return ours(plain(on_host(a), on_host(b)))
 
 
 def _teach_json() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as onp
+
 from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._ufuncs import store
@@ -19,6 +21,8 @@ _COPIED_BACK: Final = frozenset({"argmax", "argmin", "take", "choose", "compress
 def output(out: Any, name: str) -> ndarray:
     """The array that is given as ``out``, by itself or in a tuple."""
     given = out[0] if type(out) is tuple and len(out) == 1 else out
+    if isinstance(given, onp.ndarray):
+        raise dt.HostOnly(f"{name}: the output is an array of NumPy's, which NumPy writes to")
     if not isinstance(given, ndarray):
         raise TypeError(f"{name}: return arrays must be of ArrayType, not {type(given).__name__}")
     return given

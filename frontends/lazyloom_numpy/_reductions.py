@@ -14,8 +14,9 @@ from lazyloom.dtypes import DType
 from . import _dtypes as dt
 from . import _errstate
 from ._array import ndarray, wrap
-from ._convert import as_value, param, value_of
+from ._convert import argument, as_value, param, value_of
 from ._folds import reduced as fold
+from ._hosted import again
 from ._joining import concatenate
 from ._outputs import finish, output
 from ._ufuncs import TABLE, cast_values, full_value
@@ -84,7 +85,7 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
         found = _reduced(op, a, axis, keepdims)
         if found is not None:
             return found
-    value = value_of(a)
+    value = argument(a)
     source = value.type.dtype
     if dtype is None and out is not None:
         target: DType | None = dt.promote(source, output(out, name).type.dtype)
@@ -111,13 +112,21 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
         initial: Any = None, where: Any = True) -> Any:  # fmt: skip
     """Sum over axes; integers in 64 bits. See ``numpy.sum``."""
-    return _accumulating("sum", "sum", a, axis, dtype, out, keepdims, initial, where, 0)
+    try:
+        return _accumulating("sum", "sum", a, axis, dtype, out, keepdims, initial, where, 0)
+    except dt.HostOnly:
+        return again("sum", a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial,
+                     where=where)
 
 
 def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
          initial: Any = None, where: Any = True) -> Any:  # fmt: skip
     """Product over axes; integers in 64 bits. See ``numpy.prod``."""
-    return _accumulating("prod", "prod", a, axis, dtype, out, keepdims, initial, where, 1)
+    try:
+        return _accumulating("prod", "prod", a, axis, dtype, out, keepdims, initial, where, 1)
+    except dt.HostOnly:
+        return again("prod", a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial,
+                     where=where)
 
 
 def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any,
@@ -128,7 +137,7 @@ def _extremum(name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: A
         found = _reduced(name, a, axis, keepdims)
         if found is not None:
             return found
-    value = value_of(a)
+    value = argument(a)
     d = value.type.dtype
     if where is not True and initial is None:
         raise ValueError(
@@ -174,13 +183,19 @@ def full_like_value(shape: tuple[int, ...], x: Any) -> Any:
 def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True) -> Any:  # fmt: skip
     """Largest element over axes; NaN wins. See ``numpy.max``."""
-    return _extremum("max", a, axis, out, keepdims, initial, where)
+    try:
+        return _extremum("max", a, axis, out, keepdims, initial, where)
+    except dt.HostOnly:
+        return again("max", a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True) -> Any:  # fmt: skip
     """Smallest element over axes; NaN wins. See ``numpy.min``."""
-    return _extremum("min", a, axis, out, keepdims, initial, where)
+    try:
+        return _extremum("min", a, axis, out, keepdims, initial, where)
+    except dt.HostOnly:
+        return again("min", a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 amax = max
@@ -212,15 +227,22 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
         found = _reduced("mean", a, axis, keepdims)
         if found is not None:
             return found
+    try:
+        return _mean(a, axis, dtype, out, keepdims, where)
+    except dt.HostOnly:
+        return again("mean", a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
+
+
+def _mean(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, where: Any) -> Any:
     if dtype is None and out is not None:
-        dtype = dt.promote(value_of(a).type.dtype, output(out, "mean").type.dtype).numpy
+        dtype = dt.promote(argument(a).type.dtype, output(out, "mean").type.dtype).numpy
         dtype = dtype if dtype.kind in "fc" else None
     if dtype is not None and dt.internal(dtype).kind in "iub":
         # NumPy sums in that dtype, divides, and cuts the quotient
         total = sum(a, axis, dtype, None, keepdims, where=where)
-        count = sum(_as_mask(where, value_of(a).type.shape), axis, keepdims=keepdims)
+        count = sum(_as_mask(where, argument(a).type.shape), axis, keepdims=keepdims)
         return finish((total / count).astype(dtype).value, out, "mean")
-    value = _inexact(value_of(a), dtype)
+    value = _inexact(argument(a), dtype)
     axes = _axes(axis, len(value.type.shape), True)
     if where is not True:
         count = _count(where, value.type.shape, axes, keepdims, value.type.dtype)
@@ -260,7 +282,7 @@ def _count(where: Any, shape: tuple[int, ...], axes: Any, keepdims: bool, d: DTy
 def _spread_in_integers(op: str, a: Any, axis: Any, dtype: Any, amount: float, keepdims: bool,
                         where: Any) -> Any:  # fmt: skip
     """Variance and deviation by an integer dtype, in which NumPy keeps what it has at each step."""
-    x = wrap(value_of(a))
+    x = wrap(argument(a))
     apart = x - mean(a, axis, dtype, None, True, where=where)
     squares = (apart * apart.conj()).real
     total = sum(squares, axis, dtype, None, keepdims, where=where)
@@ -283,7 +305,7 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
         amount = float(ddof if correction is None else correction)
         return finish(_spread_in_integers(
             op, a, axis, dtype, amount, keepdims, where).value, out, op)
-    value = _inexact(value_of(a), dtype)
+    value = _inexact(argument(a), dtype)
     if dtype is not None and value.type.dtype.kind == "c":
         real = _spread(op, a, axis, None, None, ddof, keepdims, where, mean, correction)
         return finish(record("cast", (real.value,), {"dtype": value.type.dtype}), out, op)
@@ -329,7 +351,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: floa
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
         where: Any = True) -> Any:  # fmt: skip
     """Whether all elements over axes are true. See ``numpy.all``."""
-    value = value_of(a)
+    value = argument(a)
     if where is not True:
         value = _masked(cast_values(value, dt.BOOL), where, True)
     attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
@@ -339,7 +361,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
         where: Any = True) -> Any:  # fmt: skip
     """Whether any element over axes is true. See ``numpy.any``."""
-    value = value_of(a)
+    value = argument(a)
     if where is not True:
         value = _masked(cast_values(value, dt.BOOL), where, False)
     attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
@@ -348,13 +370,13 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *,
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero, int64. See ``numpy.count_nonzero``."""
-    value = value_of(a)
+    value = argument(a)
     attributes = {"axes": _axes(axis, len(value.type.shape)), "keepdims": keepdims}
     return wrap(record("count_nonzero", (value,), attributes))
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
-    value = value_of(a)
+    value = argument(a)
     shape = value.type.shape
     if not shape and axis in (0, -1):
         axis = None
@@ -383,19 +405,25 @@ def _complex_extremes(value: Any, name: str, position: int | None) -> Any:
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Index of the first largest element along an axis, int64. See ``numpy.argmax``."""
-    return _arg("argmax", a, axis, out, keepdims)
+    try:
+        return _arg("argmax", a, axis, out, keepdims)
+    except dt.HostOnly:
+        return again("argmax", a, axis=axis, out=out, keepdims=keepdims)
 
 
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Index of the first smallest element along an axis, int64. See ``numpy.argmin``."""
-    return _arg("argmin", a, axis, out, keepdims)
+    try:
+        return _arg("argmin", a, axis, out, keepdims)
+    except dt.HostOnly:
+        return again("argmin", a, axis=axis, out=out, keepdims=keepdims)
 
 
 # ------------------------------------------------------------------- cumulative
 
 
 def cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    value = value_of(a)
+    value = argument(a)
     d = value.type.dtype
     target = _INT_SUM.get(d.kind, d) if dtype is None else dt.internal(dtype)
     if op in ("cummax", "cummin") and dtype is None:

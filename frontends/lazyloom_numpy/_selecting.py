@@ -142,6 +142,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
     size = value.type.shape[position]
     if not isinstance(repeats, lazyloom.Tensor):
         counts = onp.asarray(repeats)
+        if not counts.size:
+            counts = counts.astype(onp.int64)  # of nothing NumPy makes floating-point numbers
         if counts.dtype.kind not in "iub":
             raise _no_counts(counts.dtype)
         _check_counts(counts.shape, size)

@@ -51,8 +51,8 @@ def _along(a: Any, axis: Any, single: bool = False) -> tuple[Any, int]:
 
 
 def _is_stable(kind: Any, order: Any, stable: bool | None) -> bool:
-    if order is not None:
-        raise ValueError("Cannot specify order when the array has no fields.")
+    if order is not None:  # it is of records, which are NumPy's
+        raise dt.HostOnly("Cannot specify order when the array has no fields.")
     steady = kind is not None and sorts_stably(kind)
     if kind is not None and stable is not None:
         raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use "

@@ -247,6 +247,8 @@ def at(function: ufunc, a: Any, indices: Any, b: Any) -> None:
     if (b is MISSING) != (function.nin == 1):
         raise ValueError("second operand needed for ufunc" if function.nin == 2 else
                          "second operand provided when ufunc is unary")  # fmt: skip
+    if isinstance(a, onp.ndarray):
+        raise dt.HostOnly(f"{name}.at: the array is NumPy's, which NumPy writes to")
     if not isinstance(a, ndarray) or type(a) is ScalarArray:
         raise TypeError("first operand must be array")
     # the second operand is no weak number here, and everything is cast as it has to be

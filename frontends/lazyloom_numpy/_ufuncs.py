@@ -16,9 +16,9 @@ from lazyloom.dtypes import DType, as_dtype
 from lazyloom.frontend import operators_of
 
 from . import _dtypes as dt
-from . import _errstate, _loops
+from . import _errstate, _hosted, _loops
 from ._array import ScalarArray, assign, ndarray, wrap
-from ._convert import operand, operand_key, param
+from ._convert import computes_itself, operand, operand_key, param
 from ._layout import keep_order, lay_out
 from ._loops import Compute
 from ._loops import full_value as full_value
@@ -120,6 +120,11 @@ class ufunc(_Base):
         self.__doc__: str | None = doc or (
             f"{name}: element by element, as ``numpy.{name}`` (its reference documentation holds).")
 
+    @property  # type: ignore[misc]  # nobody sets it, as object lets them
+    def __class__(self) -> Any:
+        """NumPy's class, as ``isinstance`` asks: others look for what works on whole arrays so."""
+        return onp.ufunc
+
     def __repr__(self) -> str:
         return f"<ufunc {self.__name__!r}>"
 
@@ -193,16 +198,24 @@ class ufunc(_Base):
             raise TypeError(
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
                 f"but {len(args)} were given")
-        if out is None and where is True and dtype is None and not options:
-            if self.nout == 1:
-                return keep_order(wrap(self.compute_values([operand(a) for a in args])), *args)
-            results = self.compute_values([operand(a) for a in args])
-            return tuple([keep_order(wrap(r), *args) for r in results])
         unknown = options.keys() - self.options
         if unknown:
             raise TypeError(
                 f"{self.__name__}() got an unexpected keyword argument {min(unknown)!r}")
-        return self._call_general(args, out, where, dtype, **options)
+        try:
+            if any(computes_itself(a) for a in args):
+                raise dt.HostOnly(f"{self.__name__}: a class of NumPy's computes it")
+            if out is not None or where is not True or dtype is not None or options:
+                return self._call_general(args, out, where, dtype, **options)
+            results = self.compute_values([operand(a) for a in args])
+        except dt.HostOnly:
+            given = {"out": out, "where": where, "dtype": dtype, **options}
+            usual = {"out": None, "where": True, "dtype": None}
+            return _hosted.call(self.np, args, {
+                k: v for k, v in given.items() if k not in usual or v is not usual[k]})
+        if self.nout == 1:
+            return keep_order(wrap(results), *args)
+        return tuple([keep_order(wrap(r), *args) for r in results])
 
     def compute_values(self, operands: Sequence[Any], dtype: Any = None) -> Any:
         """The result's Value (a tuple of them if nout > 1) for Values, Scalars, numbers.
@@ -386,6 +399,9 @@ class ufunc(_Base):
             raise ValueError(
                 "The 'out' tuple must have exactly one entry per ufunc output")
         for target in out:
+            if isinstance(target, onp.ndarray):
+                raise dt.HostOnly(
+                    f"{self.__name__}: out is an array of NumPy's, which NumPy writes to")
             if target is not None and (
                 not isinstance(target, ndarray) or type(target) is ScalarArray
             ):
@@ -519,9 +535,13 @@ def binary(function: ufunc, a: Any, b: Any, short: bool = False) -> Any:
         # its reflected operator, if it wants no ufuncs
         return function(a, b) if type(other).__array_ufunc__ is not None else NotImplemented
     try:
+        if isinstance(other, onp.ndarray) and computes_itself(other):
+            return _hosted.operate(function.np, a, b)
         operands = (operand(a, strict=True), operand(b, strict=True))
     except NotImplementedError:
         return of_number(function.__name__, a, b)
+    except dt.HostOnly:
+        return _hosted.operate(function.np, a, b)
     if not short and _errstate.active() and _scalars(a, b):
         with _errstate.of_scalars():
             return wrap(function.compute_values(operands))
@@ -581,6 +601,8 @@ def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
         operands = (target.value, operand(other, strict=True))
     except NotImplementedError:
         return NotImplemented
+    except dt.HostOnly:
+        return _hosted.call(function.np, (target, other), {"out": target})
     store(function.__name__, target, function.compute_values(operands))
     return target
 

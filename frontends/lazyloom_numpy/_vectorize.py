@@ -9,8 +9,7 @@ import numpy as onp
 
 import lazyloom
 
-from ._array import ndarray, wrap
-from ._convert import host_value
+from ._hosted import ours
 from ._interop import asnumpy
 
 
@@ -22,7 +21,7 @@ class vectorize:
     all arguments. A function that is written in array operations needs none of this and stays
     on the device.
 
-    Raises TypeError where ``otypes`` or a result is of an unsupported dtype, such as object.
+    Results of a dtype that no device has, such as object, are NumPy's own arrays.
     """
 
     def __init__(self, pyfunc: Any = onp._NoValue, otypes: Any = None, doc: str | None = None,
@@ -45,8 +44,6 @@ class vectorize:
         self.signature = self._inner.signature
         self.__name__ = getattr(pyfunc, "__name__", "vectorize")
         self.__doc__ = self._options["doc"] or getattr(pyfunc, "__doc__", None)
-        for c in self.otypes or "":
-            lazyloom.dtypes.as_dtype(c)
 
     def __reduce__(self) -> Any:
         return _rebuilt, (self.pyfunc, self._options)
@@ -85,16 +82,15 @@ def _on_host(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _array(result: Any) -> Any:
-    value = host_value(result)
     # NumPy gives a 0-d array here, not a scalar
-    return ndarray.from_value(value) if isinstance(result, onp.ndarray) else wrap(value)
+    return ours(result if isinstance(result, (onp.ndarray, onp.generic)) else onp.asarray(result))
 
 
-def frompyfunc(func: Any, /, nin: int, nout: int, *, identity: Any = None) -> Any:
-    """Not supported: NumPy's gives a ufunc whose results are object arrays.
+def frompyfunc(func: Any, /, nin: int, nout: int, *, identity: Any = onp._NoValue) -> Any:
+    """NumPy's ufunc of a Python function. See ``numpy.frompyfunc``.
 
-    Raises TypeError. ``vectorize(func, otypes=[...])`` gives arrays of numbers.
+    Its results are of dtype object, and therefore NumPy's own arrays. What it is called with is
+    read; ``vectorize(func, otypes=[...])`` gives arrays of numbers.
     """
-    raise TypeError(
-        "frompyfunc: its results are arrays of dtype object, which are not supported; use "
-        "vectorize(func, otypes=[float]) for arrays of numbers")
+    given = {} if identity is onp._NoValue else {"identity": identity}
+    return onp.frompyfunc(_on_host(func), nin, nout, **given)

@@ -11,6 +11,8 @@
 
    copied(array, dtype) is a copy, row by row, whose memory begins at a multiple of 64 bytes.
 
+   exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
+
    run_calls() is in _native_calls.h, changed() in _native_guards.h, flush_subnormals() in
    _native_subnormals.h. */
 #define PY_SSIZE_T_CLEAN
@@ -478,6 +480,33 @@ static PyObject *copied(PyObject *Py_UNUSED(self), PyObject *const *given, Py_ss
     return made;
 }
 
+#if PY_VERSION_HEX < 0x030C0000
+/* the buffer protocol by the class's method, as Python itself has it from 3.12 on */
+static int by_method(PyObject *self, Py_buffer *view, int flags)
+{
+    view->obj = NULL;
+    PyObject *memory = PyObject_CallMethod(self, "__buffer__", "i", flags);
+    if (!memory) return -1;
+    int failed = PyObject_GetBuffer(memory, view, flags);
+    Py_DECREF(memory);
+    return failed;
+}
+#endif
+
+static PyObject *exports_buffers(PyObject *module, PyObject *given)
+{
+    if (!PyType_Check(given) || !(((PyTypeObject *)given)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        PyErr_Format(PyExc_TypeError, "exports_buffers: expected a class written in Python, %R "
+                     "was given", given);
+        return NULL;
+    }
+#if PY_VERSION_HEX < 0x030C0000
+    ((PyTypeObject *)given)->tp_as_buffer->bf_getbuffer = by_method;
+    PyType_Modified((PyTypeObject *)given);
+#endif
+    Py_RETURN_NONE;
+}
+
 #include "_native_calls.h"
 #include "_native_guards.h"
 #include "_native_subnormals.h"
@@ -487,6 +516,8 @@ static PyMethodDef methods[] = {
      "The number of the first check, from one on, that what it looked at may not pass; or -1."},
     {"copied", (PyCFunction)(void (*)(void))copied, METH_FASTCALL,
      "A copy of an array with a dtype, row by row, whose memory begins at a multiple of 64 bytes."},
+    {"exports_buffers", exports_buffers, METH_O,
+     "Let a class written in Python, and those derived from it later, export buffers by __buffer__."},
     {"run_calls", (PyCFunction)(void (*)(void))run_calls, METH_FASTCALL,
      "Make the calls of kernels that were written down; the results."},
     {"of_types", (PyCFunction)(void (*)(void))of_types, METH_FASTCALL,

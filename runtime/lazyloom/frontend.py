@@ -18,6 +18,7 @@ from typing import Any, Final, cast, final
 
 from .backends.host_arrays import ALONE as ALONE
 from .evaluate.evaluate import look as look
+from .extension import exports_buffers as exports_buffers
 from .tensor.host import to_host as to_host
 from .tensor.operators import (
     FLOATS,

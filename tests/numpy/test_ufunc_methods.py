@@ -302,12 +302,10 @@ def test_vectorize() -> None:
         return 2 * x
 
     assert twice(np.arange(3)).dtype == onp.int32 and twice.__doc__ == "Twice."
-    with pytest.raises(TypeError):
-        np.vectorize(lambda x: x, otypes=[object])
+    assert type(np.vectorize(lambda x: x, otypes=[object])(np.arange(2))) is onp.ndarray
     with pytest.raises(ValueError):
         np.vectorize(lambda x: x)(np.zeros(0))
-    with pytest.raises(TypeError, match="vectorize"):
-        np.frompyfunc(step, 2, 1)
+    assert np.frompyfunc(step, 2, 1)(np.arange(2), 1).dtype == object
 
 
 def test_integers_to_negative_powers() -> None:

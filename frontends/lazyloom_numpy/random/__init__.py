@@ -15,6 +15,9 @@ NaN, -1 in integers, or numbers without a meaning.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from numpy.random import SeedSequence
 
 from ._bits import (
@@ -89,6 +92,14 @@ def get_bit_generator() -> BitGenerator:
 def set_bit_generator(bitgen: BitGenerator) -> None:
     """Let this module's functions draw from a bit generator. TypeError for one of NumPy's."""
     _state.draw_from(bitgen)
+
+
+
+def __getattr__(name: str) -> Any:
+    if name != "mtrand":  # which is made of this module
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.mtrand")
+
 
 __all__ = [
     "BitGenerator", "Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "RandomState",

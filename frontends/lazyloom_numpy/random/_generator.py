@@ -132,6 +132,8 @@ class Generator(Distributions):
     ) -> Any:  # fmt: skip
         """Elements drawn from an array or a range. As ``numpy.random.Generator.choice``.
 
+        Strings and objects are drawn from on the host, by positions that are read.
+
         ``shuffle`` is accepted and not used: the order is always random. Probabilities on the
         device are not checked, only divided by their sum.
         """
@@ -143,7 +145,7 @@ class Generator(Distributions):
         else:
             if isinstance(a, (str, bytes)) or not hasattr(a, "__len__"):
                 raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
-            pool = _array(a)
+            pool = _pool(a)
             n = pool.shape[dt.normalize_axis(axis, pool.ndim)]
             if not n and (size is None or onp.prod(size)):
                 raise ValueError("a cannot be empty unless no samples are taken")
@@ -152,6 +154,8 @@ class Generator(Distributions):
             return finish(wrap(indices), size)
         if size is None:
             indices = record("reshape", (indices,), {"shape": ()})
+        if isinstance(pool, onp.ndarray):
+            return onp.take(pool, wrap(indices).read(), axis)
         return finish(wrap(record("take", (pool.value, indices), {
             "axis": dt.normalize_axis(axis, pool.ndim)})), size)
 
@@ -180,9 +184,11 @@ class Generator(Distributions):
         """A shuffled copy, or a shuffled range of an int. As NumPy's ``permutation``."""
         if _is_int(x):
             return finish(wrap(self.permutation_of(max(operator.index(x), 0))), ())
-        a = _array(x)
+        a = _pool(x)
         position = dt.normalize_axis(axis, a.ndim)
         order = self.permutation_of(a.shape[position])
+        if isinstance(a, onp.ndarray):
+            return onp.take(a, order.read(), position)
         return finish(wrap(record("take", (a.value, order), {"axis": position})), ())
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
@@ -208,9 +214,16 @@ class Generator(Distributions):
 
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         """Every slice along an axis shuffled on its own. As NumPy's ``permuted``."""
-        a = _array(x)
+        a = _pool(x)
         if not a.shape:
             raise TypeError("len() of unsized object")
+        if isinstance(a, onp.ndarray):
+            numbers = onp.arange(a.size).reshape(a.shape)
+            mixed = onp.take(a, self.permuted(numbers, axis=axis).read())
+            if out is None:
+                return mixed
+            onp.copyto(out, mixed)
+            return out
         position = None if axis is None else dt.normalize_axis(axis, a.ndim)
         if out is not None and (not isinstance(out, ndarray) or out.shape != a.shape):
             raise ValueError("out must have the same shape as x")
@@ -320,6 +333,14 @@ def default_rng(seed: Any = None) -> Generator:
 
 def _array(a: Any) -> ndarray:
     return a if isinstance(a, ndarray) else ndarray.from_value(value_of(a))
+
+
+def _pool(a: Any) -> Any:
+    """The array of what is chosen from; NumPy's where no device has its dtype."""
+    try:
+        return _array(a)
+    except dt.HostOnly:
+        return onp.asarray(a)
 
 
 def _is_int(a: Any) -> bool:

@@ -51,14 +51,14 @@ def ours(section: str, name: str) -> Any:
 
 def reason_against(section: str, name: str) -> str | None:
     """Why a name is not supported; None if it is."""
-    from lazyloom_numpy._absent import REASONS, REFUSED
+    from lazyloom_numpy._absent import NUMPYS_OWN
 
-    if section == "numpy" and name in REFUSED:
-        return REFUSED[name]
+    if section == "numpy" and name in NUMPYS_OWN:
+        return NUMPYS_OWN[name]
     try:
         ours(section, name)
     except AttributeError:
-        return REASONS.get(name, "") if section == "numpy" else ""
+        return ""
     return None
 
 

@@ -50,7 +50,9 @@ HERE: dict[str, dict[str, set[str]]] = {
     "positions of elements, counted on the host, and memory of no meaning to count them in": {
         "_iterators": {"empty", "unravel_index"}},
     "NumPy's own class is told from one that defines the protocol": {
-        "_subclasses": {"ndarray.__array_ufunc__"}},
+        "_subclasses": {"ndarray.__array_ufunc__"}, "_convert": {"ndarray.__array_ufunc__"}},
+    "a ufunc of a Python function, which NumPy calls": {"_vectorize": {"frompyfunc"}},
+    "a matrix, which is NumPy's own": {"_hosted": {"bmat"}},
     "untouched memory of the same strides, to ask NumPy what overlaps": {
         "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
                     "lib.stride_tricks.as_strided"}},
@@ -65,7 +67,8 @@ HERE: dict[str, dict[str, set[str]]] = {
         "_distributions": {"add", "all", "any", "equal", "greater_equal", "less", "less_equal",
                            "sum"},
         "_generator": {"all", "any", "prod", "sum"}, "_legacy": {"any", "greater"}},
-    "a NumPy array that was given is shuffled in place": {"_generator": {"take"}},
+    "strings and objects, which NumPy alone has, drawn and shuffled by positions that are read": {
+        "_generator": {"arange", "copyto", "take"}},
 }  # fmt: skip
 
 

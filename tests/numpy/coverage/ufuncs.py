@@ -197,6 +197,10 @@ CASES: list[Case] = [
          dtypes=["int32", "uint8"]),
     case(_names("errstate seterr geterr seterrcall geterrcall"), _errors,
          reads="the case prints its results"),
+    case("numpy.frompyfunc", lambda m, a, b: m.asarray(
+        m.frompyfunc(lambda x, y: x if x > y else y, 2, 1)(a, b).astype(a.dtype)),
+         shapes=[((2, 3), (3,))], dtypes=["int64", *FLOATS],
+         reads="the function is Python and is called with numbers"),
     case("numpy.vectorize", _vectorized, shapes=[((2, 3), (3,))], dtypes=["int64", *FLOATS],
          reads="the function is Python and is called with numbers"),
 ]  # fmt: skip
