@@ -106,6 +106,10 @@ def missing(module: str, names: Iterable[str] = (), reason: str = "") -> Callabl
     """
     path = torch_name(module)
     listed = {**NAMES.get(path[len("torch."):], {}), **dict.fromkeys(names, reason)}
+    inside = module.removeprefix(_ROOT).lstrip(".") + "."
+    if inside != "." and any(name.startswith(inside) for name in MODULES):
+        # with a path it may have submodules, which the finder below is asked for
+        vars(sys.modules[module]).setdefault("__path__", [])
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         found: Any = None

@@ -26,6 +26,7 @@ from ._functions import (
     statistics,
     storages,
     strided,
+    typed_storages,
     views,
 )
 from ._interchange import is_foreign
@@ -150,7 +151,7 @@ def attach() -> None:
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
-                    storages.METHODS, storages.ATTRIBUTES,
+                    storages.METHODS, storages.ATTRIBUTES, typed_storages.METHODS,
                     convert.METHODS, random.METHODS, special.METHODS,
                     _spectral.METHODS):
         for name, function in methods.items():

@@ -19,8 +19,8 @@ nn = torch.nn
 @pytest.mark.parametrize("name", [
     "fx.graph_module", "_dynamo.exc", "_inductor", "export", "distributed.tensor.parallel",
     "distributed.fsdp", "onnx.symbolic_opset9", "sparse", "nested", "ao.quantization",
-    "utils.tensorboard", "utils.benchmark", "utils.cpp_extension", "nn.attention.flex_attention",
-    "cuda.nvtx", "jit.mobile", "_custom_ops",
+    "numa.binding", "nn.parallel.distributed", "utils.benchmark",
+    "utils.cpp_extension", "nn.attention.flex_attention", "cuda.nvtx", "jit.mobile", "_custom_ops",
 ])  # fmt: skip
 def test_modules_that_are_not_here_say_why_at_the_first_use(name: str) -> None:
     module = importlib.import_module(f"lazyloom_torch.{name}")

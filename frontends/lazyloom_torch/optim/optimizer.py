@@ -106,12 +106,6 @@ class Optimizer:
         ValueError: no parameters, one of two groups, a non-leaf, or names for some only.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        step = cls.__dict__.get("step")
-        if step is not None and not hasattr(step, "hooked"):
-            cls.step = _with_hooks(step)  # type: ignore[method-assign]
-
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -130,6 +124,11 @@ class Optimizer:
             self.add_param_group(group)
 
     def _make_hooks(self) -> None:
+        # not for a subclass that only stands before another optimizer, and never comes here
+        cls = type(self)
+        step: Any = cls.step
+        if not hasattr(step, "hooked"):
+            cls.step = _with_hooks(step)  # type: ignore[method-assign]
         for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post",
                      "load_state_dict_pre", "load_state_dict_post"):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
