@@ -138,7 +138,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 #: loaded when they are first used, or imported by name
 _LAZY_MODULES = frozenset((
     "_C", "_dynamo", "distributed", "distributions", "fx", "library", "mps", "mtia",
-    "multiprocessing", "onnx", "overrides", "profiler", "xpu"))
+    "multiprocessing", "onnx", "overrides", "profiler", "sparse", "storage", "xpu"))
 _absent.install()
 torch = _sys.modules[__name__]  # as PyTorch's package has itself among its names
 __getattr__ = _absent.missing(__name__)

@@ -9,7 +9,8 @@ _TRACED: Final = (
     "compiler whose graphs one could get")
 _SCRIPT: Final = "a part of TorchScript or of PyTorch's own machinery, which is not here"
 _ALONE: Final = "a program is one process; torch.distributed.is_available() is False"
-_DENSE: Final = "tensors are dense and strided"
+_DENSE: Final = (
+    "tensors are dense, or sparse of layout COO, CSR or CSC; use torch.sparse.mm and its kin")
 _NESTED: Final = "nested tensors are not supported; use padding and a mask"
 _QUANTISED: Final = "quantised tensors are not supported"
 _DEVICE: Final = "names a device or backend of PyTorch's own; tensors live on the CPU"
@@ -38,7 +39,6 @@ MODULES: Final[dict[str, str]] = {
     **dict.fromkeys(("ao", "quantization", "nn.quantized", "nn.quantizable", "nn.intrinsic",
                      "nn.qat"), _QUANTISED),
     "distributed": _ALONE,
-    "sparse": _DENSE,
     "nested": _NESTED,
     "futures": _ALONE,
     "monitor": _PROFILED,
@@ -133,10 +133,9 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             native_dropout native_group_norm native_norm norm_except_dim
             segment_reduce slice_inverse indices_copy"""),
         (_DENSE, """
-            ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm resize_as_sparse_
+            ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm resize_as_sparse_
             row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
-            sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor
-            sparse_csr sparse_csr_tensor spmm sspaddmm values_copy"""),
+            sspaddmm values_copy"""),
         (_QUANTISED, """
             choose_qparams_optimized dequantize empty_quantized fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight

@@ -21,7 +21,8 @@ from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
 from .._elementwise import alike
-from .._errors import TorchArgumentError, not_a_tensor
+from .._errors import SparseOperandError, TorchArgumentError, not_a_tensor
+from .._formats import strided
 from .._interchange import from_dlpack, is_foreign, own_copy
 from .._promotion import is_number, number_dtype, promote_types
 from .._tensor import Tensor, operand
@@ -277,12 +278,23 @@ def _constant(name: str, number: int) -> Any:
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
         _dtypes.check_device(device)
+        if layout not in (None, strided):
+            return _without_elements(name, size, dtype, layout)
         kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
         return finish(full_value(shape_of(size), number, kind), requires_grad)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A tensor of {'ones' if number else 'zeros'} of the given size."
     return function
+
+
+def _without_elements(name: str, size: Any, dtype: Any, layout: Any) -> Tensor:
+    """A sparse tensor of zeros. RuntimeError for ones."""
+    if name == "ones":
+        raise RuntimeError(f"ones(): a tensor of layout {layout} is made of zeros only")
+    from ..sparse import made_empty  # late: few programs have sparse tensors
+
+    return made_empty(size, dtype, layout)
 
 
 zeros, ones, empty = _constant("zeros", 0), _constant("ones", 1), _constant("empty", 0)
@@ -296,6 +308,8 @@ def full_like(
     _dtypes.check_device(device)
     if not isinstance(input, Tensor):
         raise not_a_tensor(input, "full_like(): ")
+    if input.is_sparse:
+        raise SparseOperandError("full_like(): a sparse tensor is like zeros only")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad)
     return alike(made, input, memory_format)

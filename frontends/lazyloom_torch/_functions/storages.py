@@ -237,7 +237,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         map_, map2_, is_same_size, resize, resize_as)},
     "const_data_ptr": data_ptr, "__reversed__": reversed_,
     "__delitem__": _no_deleting, "is_shared": _false, "is_distributed": _false,
-    "is_coalesced": _false, "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,
+    "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,
     "to_dense": lambda self, *args, **kwargs: self,
 }  # fmt: skip
 #: attributes of every tensor here
