@@ -115,7 +115,8 @@ def missing(module: str, names: Iterable[str] = (), reason: str = "") -> Callabl
         found: Any = None
         if name in listed:
             found = absent(f"{path}.{name}", listed[name])
-        elif not name.startswith("__"):
+        elif not name.startswith("__") or name in vars(sys.modules[module]).get(
+                "_LAZY_MODULES", ()):
             inner = f"{module}.{name}"
             lazily = vars(sys.modules[module]).get("_LAZY_MODULES", ())
             if name in lazily or inner.removeprefix(_ROOT + ".") in MODULES:

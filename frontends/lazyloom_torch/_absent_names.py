@@ -14,6 +14,7 @@ _DENSE: Final = (
 _NESTED: Final = "nested tensors are not supported; use padding and a mask"
 _QUANTISED: Final = "quantised tensors are not supported"
 _DEVICE: Final = "names a device or backend of PyTorch's own; tensors live on the CPU"
+_SPARSE_GRADIENTS: Final = "gradients of embeddings are dense; use Adam"
 _ONE_DEVICE: Final = "there is one device; a module runs on it as it is"
 _MEMORY: Final = "memory is not addressable: it belongs to XLA"
 _NO_DTYPE: Final = "XLA's CPU programs do not compute in this dtype; cast to bfloat16 or float16"
@@ -52,6 +53,15 @@ MODULES: Final[dict[str, str]] = {
                                    "kernel; use scaled_dot_product_attention with a mask",
     "nn.attention.bias": "use scaled_dot_product_attention with is_causal or a mask",
     "nn.attention.varlen": _NESTED,
+    **dict.fromkeys(("backends.cusparselt", "backends.kleidiai", "backends.mha", "backends.miopen",
+                     "backends.nnpack", "backends.python_native", "xpu.random"), _DEVICE),
+    "backends.quantized": _QUANTISED,
+    "nn.attention.experimental": _TRACED,
+    "optim.sparse_adam": _SPARSE_GRADIENTS,
+    "quasirandom": "Sobol sequences are scipy.stats.qmc.Sobol's; give its numbers to torch.tensor",
+    "signal.windows.windows": "its functions are in torch.signal.windows",
+    **dict.fromkeys(("utils.backcompat", "utils.deterministic", "utils.module_tracker",
+                     "utils.serialization", "utils.weak", "utils.collect_env"), _SCRIPT),
     "numa": "where memory and threads lie is the system's affair",
     "utils.data.graph_settings": _PIPES,
     "utils.data.backward_compatibility": _PIPES,
@@ -181,7 +191,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
         (_ALONE, "DistributedDataParallel"),
         (_ONE_DEVICE, "gather parallel_apply replicate scatter")),
     "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),
-    "optim": _by_reason((_DENSE, "SparseAdam")),
+    "optim": _by_reason((_SPARSE_GRADIENTS, "SparseAdam")),
     "linalg": _by_reason((_OLD, "ldl_factor ldl_factor_ex ldl_solve")),
     "utils.data": _by_reason((_PIPES, """
         DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe

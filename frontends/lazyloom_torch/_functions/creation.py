@@ -39,9 +39,15 @@ def finish(value: Any, requires_grad: bool = False) -> Tensor:
     return made
 
 
+def has_dtype(data: Any) -> bool:
+    """Whether it becomes an array of a NumPy dtype of its own, as a Series of pandas does."""
+    return isinstance(getattr(data, "dtype", None), np.dtype) and hasattr(data, "__array__") or (
+        hasattr(data, "dtypes") and hasattr(data, "__array__"))
+
+
 def _host_dtype(array: np.ndarray, data: Any) -> dtype:
     """The dtype PyTorch infers: arrays and tensors keep theirs, Python floats get the default."""
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (np.ndarray, np.generic)) or has_dtype(data):
         return _dtypes.of(lazyloom.dtypes.as_dtype(array.dtype))
     kind = array.dtype.kind
     if kind == "f":
@@ -74,8 +80,8 @@ def _plain(data: Any, found: set[dtype]) -> Any:
                 d.__index__()  # raises
             found.add(d.dtype)
             d = d._only()
-        elif isinstance(d, (np.ndarray, np.generic)):
-            if d.dtype.kind in "biufc":
+        elif isinstance(d, (np.ndarray, np.generic)) or has_dtype(d):
+            if np.dtype(getattr(d, "dtype", object)).kind in "biufc":
                 found.add(_dtypes.of(lazyloom.dtypes.as_dtype(d.dtype)))
         elif isinstance(d, (int, float, complex)):
             found.add(number_dtype(d))
@@ -193,9 +199,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor with the data of an array: a copy, or of a temporary its memory.
 
-    Raises TypeError for what is no array.
+    Arrays of ``lazyloom_numpy`` are taken, too, as they are: pending ones stay pending. Raises
+    TypeError for what is no array.
     """
     references = getrefcount(array)
+    if isinstance(array, lazyloom.Tensor) and not isinstance(array, Tensor):
+        return finish(own_copy(array)._operand().detach())
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(array)})")
     return _of_data(array, references)
@@ -362,11 +371,18 @@ def arange(
         kind = _dtypes.int64
     else:
         kind = _dtypes.get_default_dtype()
-    start, end, step = _whole(numbers, kind)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    length = max(math.ceil((end - start) / step), 0)
-    if length == 0 and (end - start) * step < 0:
+    first, last, step = numbers
+    start, end, whole = _whole(numbers, kind)
+    if step == 0 or whole == 0:
+        raise TorchArgumentError(
+            "step must be nonzero" if step == 0 else
+            f"step must be nonzero, but {step} is 0 as a {kind!r}; use a floating-point dtype")
+    if kind is _dtypes.int64:
+        first, last, step = start, end, whole
+    # of other dtypes fractions say how many; what is counted by is a number of the dtype
+    length = max(math.ceil((last - first) / step), 0)
+    step = whole
+    if length == 0 and (last - first) * step < 0:
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
                          {"length": length}), requires_grad)

@@ -124,6 +124,21 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself: there is no accelerator that copies from pinned memory."""
+    return self
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: there is no accelerator that copies from pinned memory."""
+    return False
+
+
+def is_inference(self: Tensor) -> bool:
+    """False: what is computed inside ``inference_mode`` are ordinary tensors."""
+    return False
+
+
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
     """A tensor of this dtype, of a size or with some data."""
     made = Tensor(*data, device=device)
@@ -230,11 +245,11 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0,
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (is_same_size, typename, frombuffer)}
+    f.__name__: f for f in (is_same_size, typename, frombuffer, is_inference)}
 METHODS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         untyped_storage, data_ptr, is_set_to, set_, share_memory_, new, fill_diagonal_, apply_,
-        map_, map2_, is_same_size, resize, resize_as)},
+        map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference)},
     "const_data_ptr": data_ptr, "__reversed__": reversed_,
     "__delitem__": _no_deleting, "is_shared": _false, "is_distributed": _false,
     "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,

@@ -17,9 +17,12 @@ from typing import Any
 class ProcessException(Exception):  # noqa: N818
     """A process that :func:`spawn` started failed: which of them, and its id."""
 
+    #: which process it was, and the process's id
+    error_index = error_pid = -1
+
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
         super().__init__(msg)
-        self.msg, self.error_index, self.pid = msg, error_index, pid
+        self.msg, self.error_index, self.pid, self.error_pid = msg, error_index, pid, pid
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.msg, self.error_index, self.pid)
@@ -34,6 +37,8 @@ class ProcessRaisedException(ProcessException):
 
 class ProcessExitedException(ProcessException):
     """A process ended with an exit code that is not 0, or by a signal."""
+
+    exit_code = 0
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int,
                  signal_name: str | None = None) -> None:  # fmt: skip
