@@ -64,6 +64,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            # it was not made by Optimizer.__init__: it stands before another optimizer
+            return step(self, *args, **kwargs)
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
             for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
                 # the optimizer is one of the arguments that hooks see, and may give back
@@ -106,6 +109,12 @@ class Optimizer:
         ValueError: no parameters, one of two groups, a non-leaf, or names for some only.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        step = cls.__dict__.get("step")
+        if step is not None and not hasattr(step, "hooked"):
+            cls.step = _with_hooks(step)  # type: ignore[method-assign]
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -124,11 +133,6 @@ class Optimizer:
             self.add_param_group(group)
 
     def _make_hooks(self) -> None:
-        # not for a subclass that only stands before another optimizer, and never comes here
-        cls = type(self)
-        step: Any = cls.step
-        if not hasattr(step, "hooked"):
-            cls.step = _with_hooks(step)  # type: ignore[method-assign]
         for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post",
                      "load_state_dict_pre", "load_state_dict_post"):
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
