@@ -44,6 +44,10 @@ def together(operands: Any) -> Any:
     return _replaced(operands)
 
 
+#: what calls a function that is given a sparse tensor, which is there once there is such a tensor
+of_sparse: list[Callable[..., Any]] = []
+
+
 def again(function: Callable[..., Any], name: str, error: Exception, args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> Any:  # fmt: skip
     """A call that failed, with the tensors of other libraries converted if there are any.
@@ -52,9 +56,7 @@ def again(function: Callable[..., Any], name: str, error: Exception, args: tuple
     neither is the reason.
     """
     if any(isinstance(x, Tensor) and x.is_sparse for x in _leaves([args, *kwargs.values()])):
-        from .sparse._operations import call  # late: few programs have sparse tensors
-
-        return call(name, args, kwargs, error)
+        return of_sparse[0](name, args, kwargs, error)
     given = [args, [v for k, v in kwargs.items() if k != "out"]]
     made = together(given)
     if made is given:

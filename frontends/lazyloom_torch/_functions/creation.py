@@ -7,6 +7,7 @@ training step, so a loop's first iteration has the structure of all later ones.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from sys import getrefcount
 from typing import Any
@@ -301,9 +302,10 @@ def _without_elements(name: str, size: Any, dtype: Any, layout: Any) -> Tensor:
     """A sparse tensor of zeros. RuntimeError for ones."""
     if name == "ones":
         raise RuntimeError(f"ones(): a tensor of layout {layout} is made of zeros only")
-    from ..sparse import made_empty  # late: few programs have sparse tensors
-
-    return made_empty(size, dtype, layout)
+    # late: few programs have sparse tensors
+    sparse = importlib.import_module(f"{__package__.rpartition('.')[0]}.sparse")
+    found: Tensor = sparse.made_empty(size, dtype, layout)
+    return found
 
 
 zeros, ones, empty = _constant("zeros", 0), _constant("ones", 1), _constant("empty", 0)

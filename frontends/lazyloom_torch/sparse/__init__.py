@@ -12,11 +12,13 @@ from typing import Any
 
 from .. import _absent, _dtypes
 from .._core import shape_of
+from .._foreign import of_sparse as _of_sparse
 from .._formats import layout, sparse_coo, sparse_csc, sparse_csr
 from .._functions.creation import arange, as_tensor
 from .._functions.shaping import cat
 from .._tensor import Tensor
 from ._operations import addmm, attach, empty, log_softmax, mm, softmax
+from ._operations import call as _call
 from ._operations import sparse_mask as sparse_mask
 from ._operations import sum as _sum
 from ._tensors import (
@@ -30,6 +32,7 @@ from ._tensors import (
 from ._tensors import of_dense_in as of_dense_in
 
 attach()
+_of_sparse.append(_call)
 
 
 class check_sparse_tensor_invariants(ContextDecorator):  # noqa: N801  (PyTorch's name)

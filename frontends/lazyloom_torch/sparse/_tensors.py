@@ -20,6 +20,7 @@ from .._functions.creation import arange, zeros
 from .._functions.scattering import index_add
 from .._functions.shaping import cat, repeat_interleave
 from .._tensor import Tensor, _new
+from ._text import sparse_text
 
 
 class SparseTensor(Tensor):
@@ -154,8 +155,6 @@ class SparseTensor(Tensor):
         return int(self.shape[0])
 
     def __repr__(self) -> str:
-        from ._text import sparse_text
-
         return sparse_text(self)
 
     def __bool__(self) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._dtypes import get_default_dtype, int64
+from .._formats import sparse_coo, sparse_csr
 from .._repr import tensor_text
-
-if TYPE_CHECKING:
-    from ._tensors import SparseTensor
 
 
 def _part(name: str, part: Any) -> str:
@@ -20,16 +19,12 @@ def _part(name: str, part: Any) -> str:
     return found.replace("\n", "\n" + " " * len(f"       {name}="))
 
 
-def sparse_text(x: SparseTensor) -> str:
-    """Indices, values, size, number of elements, dtype and layout."""
-    from .._dtypes import get_default_dtype, int64
-    from ._tensors import CompressedTensor, CooTensor
-
-    if isinstance(x, CooTensor):
+def sparse_text(x: Any) -> str:
+    """Indices, values, size, number of elements, dtype and layout of a sparse tensor."""
+    if x.layout is sparse_coo:
         parts = [("indices", x._at), ("values", x._values)]
     else:
-        assert isinstance(x, CompressedTensor)
-        starts, others = ("crow_indices", "col_indices") if x._by_rows() else (
+        starts, others = ("crow_indices", "col_indices") if x.layout is sparse_csr else (
             "ccol_indices", "row_indices")
         parts = [(starts, x._starts), (others, x._others), ("values", x._values)]
     lines = ",\n       ".join(f"{name}={_part(name, part)}" for name, part in parts)
