@@ -218,7 +218,7 @@ def attached(notice: str) -> str:
 def _submodules(module: Any) -> list[str]:
     """The public modules inside a package, those that are loaded late too."""
     path = getattr(module, "__path__", None)
-    if path is None:
+    if not path:  # an empty one has only modules that are not here
         return []
     folder = Path(next(iter(path)))
     found = {p.stem for p in folder.glob("*.py")} | {

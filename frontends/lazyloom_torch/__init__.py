@@ -137,8 +137,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 #: loaded when they are first used, or imported by name
 _LAZY_MODULES = frozenset((
-    "_C", "_dynamo", "distributed", "distributions", "fx", "library", "mps", "mtia",
-    "multiprocessing", "onnx", "overrides", "profiler", "xpu"))
+    "_C", "__config__", "__future__", "_dynamo", "_jit_internal", "_utils", "distributed",
+    "distributions", "functional", "fx", "library", "mps", "mtia",
+    "multiprocessing", "onnx", "overrides", "profiler", "sparse",
+    "storage", "xpu"))
 _absent.install()
 torch = _sys.modules[__name__]  # as PyTorch's package has itself among its names
 __getattr__ = _absent.missing(__name__)
@@ -182,6 +184,7 @@ with _without_collection():
         is_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
     from .autograd.anomaly_mode import is_enabled as is_anomaly_enabled  # noqa: E402, F401
+    from .autograd.anomaly_mode import set_anomaly_enabled  # noqa: E402, F401
     from .cpu import amp as _cpu_amp  # noqa: E402, F401
     from .cuda import amp as _cuda_amp  # noqa: E402, F401
     from .func import vmap  # noqa: E402, F401

@@ -106,12 +106,17 @@ def missing(module: str, names: Iterable[str] = (), reason: str = "") -> Callabl
     """
     path = torch_name(module)
     listed = {**NAMES.get(path[len("torch."):], {}), **dict.fromkeys(names, reason)}
+    inside = module.removeprefix(_ROOT).lstrip(".") + "."
+    if inside != "." and any(name.startswith(inside) for name in MODULES):
+        # with a path it may have submodules, which the finder below is asked for
+        vars(sys.modules[module]).setdefault("__path__", [])
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         found: Any = None
         if name in listed:
             found = absent(f"{path}.{name}", listed[name])
-        elif not name.startswith("__"):
+        elif not name.startswith("__") or name in vars(sys.modules[module]).get(
+                "_LAZY_MODULES", ()):
             inner = f"{module}.{name}"
             lazily = vars(sys.modules[module]).get("_LAZY_MODULES", ())
             if name in lazily or inner.removeprefix(_ROOT + ".") in MODULES:

@@ -9,10 +9,13 @@ _TRACED: Final = (
     "compiler whose graphs one could get")
 _SCRIPT: Final = "a part of TorchScript or of PyTorch's own machinery, which is not here"
 _ALONE: Final = "a program is one process; torch.distributed.is_available() is False"
-_DENSE: Final = "tensors are dense and strided"
+_DENSE: Final = (
+    "tensors are dense, or sparse of layout COO, CSR or CSC; use torch.sparse.mm and its kin")
 _NESTED: Final = "nested tensors are not supported; use padding and a mask"
 _QUANTISED: Final = "quantised tensors are not supported"
 _DEVICE: Final = "names a device or backend of PyTorch's own; tensors live on the CPU"
+_SPARSE_GRADIENTS: Final = "gradients of embeddings are dense; use Adam"
+_ONE_DEVICE: Final = "there is one device; a module runs on it as it is"
 _MEMORY: Final = "memory is not addressable: it belongs to XLA"
 _NO_DTYPE: Final = "XLA's CPU programs do not compute in this dtype; cast to bfloat16 or float16"
 _NARROW: Final = "elements narrower than a byte are not supported; use int8 or uint8"
@@ -23,6 +26,7 @@ _MASKED: Final = "there is no class of masked tensors; the functions of torch.ma
 _PROFILED: Final = (
     "programs are profiled by their evaluations: lazyloom.last_evaluation().text() says what ran "
     "and how long each phase took")
+UNCOUNTED: Final = "operations are not counted as they are recorded; " + _PROFILED
 
 #: modules of which nothing is here, with all below them
 MODULES: Final[dict[str, str]] = {
@@ -36,16 +40,12 @@ MODULES: Final[dict[str, str]] = {
     **dict.fromkeys(("ao", "quantization", "nn.quantized", "nn.quantizable", "nn.intrinsic",
                      "nn.qat"), _QUANTISED),
     "distributed": _ALONE,
-    "sparse": _DENSE,
     "nested": _NESTED,
     "futures": _ALONE,
     "monitor": _PROFILED,
-    "utils.tensorboard": "it writes through PyTorch's own code; use tensorboardX, or the package "
-                         "tensorboard, with x.item() and x.numpy()",
     "utils.benchmark": "recording returns before anything ran; time with timeit around a function "
                        "that ends in lazyloom.sync(wait=True)",
     "utils.bottleneck": _PROFILED,
-    "utils.flop_counter": _PROFILED,
     "utils.cpp_extension": "there is no ABI of PyTorch's for C++ to link with; see docs/c-abi.md",
     "utils.data.datapipes": _PIPES,
     "utils.data.graph": _PIPES,
@@ -53,6 +53,37 @@ MODULES: Final[dict[str, str]] = {
                                    "kernel; use scaled_dot_product_attention with a mask",
     "nn.attention.bias": "use scaled_dot_product_attention with is_causal or a mask",
     "nn.attention.varlen": _NESTED,
+    **dict.fromkeys(("backends.cusparselt", "backends.kleidiai", "backends.mha", "backends.miopen",
+                     "backends.nnpack", "backends.python_native", "xpu.random"), _DEVICE),
+    "backends.quantized": _QUANTISED,
+    "nn.attention.experimental": _TRACED,
+    "optim.sparse_adam": _SPARSE_GRADIENTS,
+    "quasirandom": "Sobol sequences are scipy.stats.qmc.Sobol's; give its numbers to torch.tensor",
+    "signal.windows.windows": "its functions are in torch.signal.windows",
+    **dict.fromkeys(("utils.backcompat", "utils.deterministic", "utils.module_tracker",
+                     "utils.serialization", "utils.weak", "utils.collect_env"), _SCRIPT),
+    "numa": "where memory and threads lie is the system's affair",
+    "utils.data.graph_settings": _PIPES,
+    "utils.data.backward_compatibility": _PIPES,
+    "nn.parallel.distributed": _ALONE,
+    **dict.fromkeys(("nn.parallel.comm", "nn.parallel.parallel_apply", "nn.parallel.replicate",
+                     "nn.parallel.scatter_gather"), _ONE_DEVICE),
+    "_C._distributed_c10d": _ALONE,
+    "multiprocessing.reductions": _MEMORY,
+    "masked.maskedtensor": _MASKED,
+    **dict.fromkeys(("profiler.profiler", "profiler.itt", "profiler.python_tracer",
+                     "autograd.profiler_util", "autograd.profiler_legacy"), _PROFILED),
+    **dict.fromkeys(("jit.frontend", "jit.generate_bytecode", "jit.quantized", "jit.supported_ops",
+                     "jit.unsupported_tensor_ops", "utils.jit", "classes", "nativert",
+                     "utils.bundled_inputs", "utils.model_dump", "utils.show_pickle",
+                     "utils.mkldnn", "utils.throughput_benchmark", "utils.cpp_backtrace",
+                     "utils.hipify", "utils.file_baton", "utils.debug_log",
+                     "utils.backend_registration", "nn.cpp", "nn.backends", "contrib",
+                     "compiler.config"), _SCRIPT),
+    **dict.fromkeys(("accelerator.graphs", "accelerator.memory", "cuda.gds", "cuda.green_contexts",
+                     "cuda.jiterator", "cuda.memory", "cuda.profiler", "cuda.sparse",
+                     "cuda.streams", "cuda.amp.common", "mps.event", "mps.profiler", "mtia.memory",
+                     "mtia.mtia_graph", "xpu.graphs", "xpu.memory", "xpu.streams"), _DEVICE),
     "cuda.nvtx": _DEVICE, "cuda.graphs": _DEVICE, "cuda.nccl": _DEVICE, "cuda.comm": _DEVICE,
     "cuda.tunable": _DEVICE,
 }  # fmt: skip
@@ -112,10 +143,9 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             native_dropout native_group_norm native_norm norm_except_dim
             segment_reduce slice_inverse indices_copy"""),
         (_DENSE, """
-            ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm resize_as_sparse_
+            ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm resize_as_sparse_
             row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
-            sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor
-            sparse_csr sparse_csr_tensor spmm sspaddmm values_copy"""),
+            sspaddmm values_copy"""),
         (_QUANTISED, """
             choose_qparams_optimized dequantize empty_quantized fbgemm_linear_fp16_weight
             fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
@@ -157,9 +187,11 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     "masked": _by_reason((_MASKED, "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor")),
     "nn.functional": _by_reason((_QUANTISED, "scaled_grouped_mm scaled_mm ScalingType "
                                              "SwizzleType")),
-    "nn.parallel": _by_reason((_ALONE, "DistributedDataParallel")),
+    "nn.parallel": _by_reason(
+        (_ALONE, "DistributedDataParallel"),
+        (_ONE_DEVICE, "gather parallel_apply replicate scatter")),
     "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),
-    "optim": _by_reason((_DENSE, "SparseAdam")),
+    "optim": _by_reason((_SPARSE_GRADIENTS, "SparseAdam")),
     "linalg": _by_reason((_OLD, "ldl_factor ldl_factor_ex ldl_solve")),
     "utils.data": _by_reason((_PIPES, """
         DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe

@@ -43,6 +43,15 @@ class _Loader:
         alias = module.__spec__
         if alias is not None:
             module.__spec__ = alias.loader_state
+        # what it imported of its own: an import of such a name would set it in the module, where
+        # a function of that name may stand (torch.multiprocessing.spawn)
+        _register(module.__name__ + ".")
+
+
+def _register(start: str) -> None:
+    """Enter modules of ours whose names begin so under their names of PyTorch's."""
+    for name in [n for n in sys.modules if n.startswith(start)]:
+        sys.modules.setdefault(_THEIRS + name[len(_HERE):], sys.modules[name])
 
 
 class _SafetensorsLoader:
@@ -133,7 +142,8 @@ def _aliases() -> Iterator[str]:
     """The names in ``sys.modules`` under which modules of ours stand for PyTorch's."""
     for name, module in list(sys.modules.items()):
         if _is_alias(name):
-            if module is None or getattr(module, "__name__", "").partition(".")[0] == _HERE:
+            own = getattr(module, "__name__", "").partition(".")[0] == _HERE
+            if module is None or module is sys.modules[_HERE] or own:
                 yield name
 
 
@@ -148,8 +158,9 @@ def _install() -> None:
     for name in _aliases():  # entries of None, which forbid an import
         del sys.modules[name]
     # libraries look for some of PyTorch's modules there, which it has imported itself
-    for name in [n for n in sys.modules if n == _HERE or n.startswith(_HERE + ".")]:
-        sys.modules[_THEIRS + name[len(_HERE):]] = sys.modules[name]
+    sys.modules[_THEIRS] = sys.modules[_HERE]
+    sys.modules[_HERE].__name__ = _THEIRS  # libraries begin dotted names with torch.__name__
+    _register(_HERE + ".")
     if "safetensors" in sys.modules:
         _with_our_files(sys.modules["safetensors"])
     _preparation = multiprocessing.spawn.get_preparation_data
@@ -170,6 +181,7 @@ def _uninstall() -> None:
         _safe_open = None
     for name in _aliases():
         del sys.modules[name]
+    sys.modules[_HERE].__name__ = _HERE
 
 
 class AsTorch:

@@ -28,6 +28,10 @@ class TorchAliasError(errors.AliasError, RuntimeError):
     """A write through a view that cannot be written."""
 
 
+class SparseOperandError(TypeError, NotImplementedError):
+    """A sparse tensor was given to a function that takes dense ones."""
+
+
 _CLASSES: tuple[tuple[type[errors.LoomError], type[errors.LoomError]], ...] = (
     (errors.ShapeError, TorchShapeError),
     (errors.ArgumentError, TorchArgumentError),

@@ -44,12 +44,19 @@ def together(operands: Any) -> Any:
     return _replaced(operands)
 
 
+#: what calls a function that is given a sparse tensor, which is there once there is such a tensor
+of_sparse: list[Callable[..., Any]] = []
+
+
 def again(function: Callable[..., Any], name: str, error: Exception, args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> Any:  # fmt: skip
     """A call that failed, with the tensors of other libraries converted if there are any.
 
-    Raises what was wrong with the arguments where that is not the reason.
+    Sparse tensors have functions of their own. Raises what was wrong with the arguments where
+    neither is the reason.
     """
+    if any(isinstance(x, Tensor) and x.is_sparse for x in _leaves([args, *kwargs.values()])):
+        return of_sparse[0](name, args, kwargs, error)
     given = [args, [v for k, v in kwargs.items() if k != "out"]]
     made = together(given)
     if made is given:

@@ -14,7 +14,7 @@ from ._dtypes import CPU, check_device, device
 
 
 class layout:  # noqa: N801  (PyTorch's name)
-    """A kind of storage; ``torch.strided`` is the only one."""
+    """A kind of storage: ``torch.strided``, or one of sparse tensors."""
 
     __slots__ = ("_name",)
 
@@ -35,11 +35,13 @@ class memory_format(layout):  # noqa: N801  (PyTorch's name)
 
 
 strided = layout("strided")
+sparse_coo, sparse_csr, sparse_csc = (layout(n) for n in ("sparse_coo", "sparse_csr", "sparse_csc"))
 contiguous_format, preserve_format, channels_last, channels_last_3d = (
     memory_format(n)
     for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"))
 _ALL = {f._name: f for f in (
-    strided, contiguous_format, preserve_format, channels_last, channels_last_3d)}
+    strided, sparse_coo, sparse_csr, sparse_csc, contiguous_format, preserve_format,
+    channels_last, channels_last_3d)}
 
 
 def _named(name: str) -> layout:

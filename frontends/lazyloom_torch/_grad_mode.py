@@ -6,6 +6,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from typing import Any
 
 import lazyloom
@@ -135,6 +136,10 @@ class inference_mode(_GradMode):  # noqa: N801
         _local.inference = self.inference
         super().__enter__()
 
+    def clone(self) -> inference_mode:
+        """Another one of the same mode."""
+        return type(self)(self.inference)
+
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
         _local.inference = self._before.pop()
@@ -155,6 +160,17 @@ class inference_mode(_GradMode):  # noqa: N801
         return wrapped
 
 
+class set_multithreading_enabled(nullcontext[None]):  # noqa: N801
+    """Nothing: gradients are computed by the threads of XLA's programs."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+
+    def clone(self) -> set_multithreading_enabled:
+        """Another one."""
+        return set_multithreading_enabled(True)
+
+
 class set_grad_enabled(_GradMode):  # noqa: N801
     """Set the grad mode at once; as a context manager, restore it at the end."""
 
@@ -162,6 +178,10 @@ class set_grad_enabled(_GradMode):  # noqa: N801
         super().__init__()
         self.mode = bool(mode)
         self._before = lazyloom.set_grad_enabled(self.mode)
+
+    def clone(self) -> set_grad_enabled:
+        """Another one of the same mode."""
+        return type(self)(self.mode)
 
     def __enter__(self) -> None:
         self._previous.append(self._before)

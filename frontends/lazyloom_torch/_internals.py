@@ -13,7 +13,7 @@ from typing import Any
 from . import _dtypes
 from ._functions import creation, reductions
 from ._grad_mode import no_grad
-from ._samples import dirichlet
+from ._samples import dirichlet, gamma
 from ._tensor import Tensor
 
 
@@ -79,6 +79,11 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
         return dirichlet(input, generator)
 
 
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Gamma numbers of unit rate with these concentrations, which have gradients."""
+    return gamma(input, generator)
+
+
 FUNCTIONS: dict[str, Any] = {
     "_check": _raiser(RuntimeError), "_check_index": _raiser(IndexError),
     "_check_value": _raiser(ValueError), "_check_type": _raiser(TypeError),
@@ -86,7 +91,8 @@ FUNCTIONS: dict[str, Any] = {
     "_check_is_size": _check_is_size, "_check_tensor_all": _check_tensor_all,
     "_check_tensor_all_with": _check_tensor_all_with, "_assert": _assert,
     "_assert_async": _assert_async, "_shape_as_tensor": _shape_as_tensor,
-    "_sample_dirichlet": _sample_dirichlet, "_softmax_backward_data": _softmax_backward_data,
+    "_sample_dirichlet": _sample_dirichlet, "_standard_gamma": _standard_gamma,
+    "_softmax_backward_data": _softmax_backward_data,
 }
 for _name, _function in FUNCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name

@@ -24,6 +24,16 @@ def still_requiring(old: Value, new: Value) -> Value:
     return recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
 
 
+def check_alone(self: Tensor) -> None:
+    """Raise RuntimeError for a view with gradient that a function gave together with others."""
+    if self._of_several is not None and self.requires_grad:
+        raise RuntimeError(
+            f"Output of {self._of_several} is a view and is being modified inplace. This view is "
+            "the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one.")
+
+
 def take(self: Tensor, other: Tensor) -> None:
     """Let a tensor share another one's memory, without its history.
 

@@ -21,11 +21,13 @@ from ._functions import (
     scattering,
     shaping,
     sorting,
+    sparsity,
     special,
     splitting,
     statistics,
     storages,
     strided,
+    typed_storages,
     views,
 )
 from ._interchange import is_foreign
@@ -139,7 +141,9 @@ def attach() -> None:
         for name, function in module.FUNCTIONS.items():
             if name not in _NOT_METHODS and name not in ("real", "imag"):
                 # those that autocast treats convert other libraries' tensors there
-                if takes_several(function) and name not in _autocast.GENERAL:
+                if name in sparsity.BINARY:
+                    function = mixing_fast(function)
+                elif takes_several(function) and name not in _autocast.GENERAL:
                     function = (mixing_fast if module is linear else mixing)(function)
                 setattr(cls, name, _numpy_names.taking(name, function))
         for name in getattr(module, "INPLACE", ()):
@@ -150,7 +154,7 @@ def attach() -> None:
         for name in module.INPLACE:
             setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
     for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
-                    storages.METHODS, storages.ATTRIBUTES,
+                    storages.METHODS, storages.ATTRIBUTES, typed_storages.METHODS, sparsity.METHODS,
                     convert.METHODS, random.METHODS, special.METHODS,
                     _spectral.METHODS):
         for name, function in methods.items():

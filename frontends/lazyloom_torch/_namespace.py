@@ -16,7 +16,7 @@ from . import (
     _symbols,
     random,
 )
-from ._foreign import naming
+from ._foreign import mixing, mixing_fast, naming
 from ._formats import FUNCTIONS as FORMATS
 from ._functions import (
     copies,
@@ -33,6 +33,7 @@ from ._functions import (
     scattering,
     shaping,
     sorting,
+    sparsity,
     special,
     splitting,
     statistics,
@@ -55,6 +56,10 @@ _FILES = (
 def _public(name: str, function: Any, checks: bool) -> Any:
     """A function as ``torch`` has it; without ``checks`` if it checks each operand itself."""
     function = _numpy_names.taking(name, function)
+    if name in sparsity.BINARY:
+        function = mixing_fast(function)
+    elif name in sparsity.ELEMENTWISE:
+        function = mixing(function)
     if name in TAKES_OUT:
         return taking_out(function)
     return naming(function) if checks else function
@@ -68,11 +73,12 @@ def names() -> dict[str, Any]:
         found.update({n: _public(n, f, file is not pointwise)
                       for n, f in file.FUNCTIONS.items() if n not in own})  # fmt: skip
     for table in (_dtypes.NAMES, SETTINGS, FORMATS, _absent.dtypes(), _symbols.FUNCTIONS,
-                  _internals.FUNCTIONS):  # fmt: skip
+                  _internals.FUNCTIONS, sparsity.FUNCTIONS):  # fmt: skip
         found.update(table)
     found.update({n: taking_out(f) for n, f in special.FUNCTIONS.items()})
     found.update({n: getattr(Tensor, n) for n in _methods.INPLACE_FUNCTIONS if hasattr(Tensor, n)})
-    found.update(layers.FUNCTIONS)
+    found.update(layers.FUNCTIONS, relu=mixing(layers.FUNCTIONS["relu"]))
     found.update(typed.FUNCTIONS)
     _autocast.apply(found, _autocast.GENERAL)
+    found["spmm"] = found["dsmm"] = found["mm"]
     return found

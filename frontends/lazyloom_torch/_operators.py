@@ -16,6 +16,7 @@ import lazyloom
 from lazyloom import dtypes
 from lazyloom.frontend import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators, write
 
+from ._errors import SparseOperandError
 from ._functions import convert, creation, linear, pointwise
 from ._interchange import is_foreign, operand_of
 from ._promotion import is_number
@@ -57,7 +58,10 @@ def general(op: str, kind: str) -> Callable[[Any, Any], Any]:
             b = other_operand(b)
             if b is None:
                 return NotImplemented
-        return binary(op, a, b, kind)
+        try:
+            return binary(op, a, b, kind)
+        except SparseOperandError:
+            return NotImplemented  # the other operand's own operator is asked
 
     return operator
 
@@ -82,7 +86,10 @@ def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
 
 def _matmul(a: Any, b: Any) -> Any:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return linear.matmul(a, b)
+        try:
+            return linear.matmul(a, b)
+        except SparseOperandError:
+            return NotImplemented
     if isinstance(a, np.ndarray):
         return NotImplemented
     a, b = other_operand(a), other_operand(b)

@@ -30,6 +30,7 @@ from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
 from ._memory import (
+    check_alone,
     check_gradient,
     recorded,
     replace_alias,
@@ -78,6 +79,7 @@ class Tensor(_Base):
     __array_priority__ = 1000  # NumPy's scalars and arrays leave operators to the tensor
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
+    _of_several: str | None = None  # which function gave this view together with others
     _inactive: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
@@ -209,7 +211,7 @@ class Tensor(_Base):
 
     @property
     def _is_alias(self) -> bool:
-        """Whether it shares its storage but not its history of gradients."""
+        """Whether it shares its storage but not its history."""
         return self.detached and self.alias_of is not None
 
     def _top(self) -> tuple[Tensor, tuple[Any, ...]]:
@@ -241,6 +243,8 @@ class Tensor(_Base):
         owner: Any = self.alias_of
         alias = owner is not None and self.detached
         tracking = lazyloom.grad_enabled()
+        if tracking:
+            check_alone(self)
         if tracking and (alias or (self if owner is None else owner)._leaf is not None):
             self._check_no_leaf()
         shared = self.shared  # a view always has it: no call
@@ -295,6 +299,8 @@ class Tensor(_Base):
         made: Tensor = view_of_type(Tensor, self, steps, kind, strides, offset)
         if reordered:
             made.slow_path = True
+        if self._of_several is not None:
+            made._of_several = self._of_several
         storage: Any = made.shared
         if self.detached and self.alias_of is not None:
             if lazyloom.grad_enabled():
@@ -508,13 +514,6 @@ class Tensor(_Base):
     def get_device(self) -> int:
         """-1, as for every tensor on the CPU."""
         return -1
-
-    def pin_memory(self, device: Any = None) -> Tensor:
-        """The tensor itself: there is no accelerator that copies from pinned memory."""
-        return self
-
-    def is_pinned(self, device: Any = None) -> bool:
-        return False
 
     def is_nonzero(self) -> bool:
         """Whether the only element is not zero; reads it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from lazyloom import capture
 
+from . import _absent
 from ._settings import compile
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
@@ -101,3 +102,6 @@ def cudagraph_mark_step_begin() -> None:
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """XLA."""
     return ["xla"]
+
+
+__getattr__ = _absent.missing(__name__)

@@ -15,18 +15,57 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from enum import Enum
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from . import _absent, _dtypes, safetensors
 from . import _checkpoint_objects as objects
-from . import _dtypes, safetensors
 from ._checkpoint_pickles import Pickler, read_anything, read_data
 from .safetensors import replacing
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of files that PyTorch wrote before 1.6
 _PROTOCOL = 1001
 _ALIGNMENT = 64
+
+#: what :func:`load` takes for ``f`` and ``map_location``
+FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | _dtypes.device | str | dict[str, str] | None
+
+
+class SourceChangeWarning(Warning):
+    """Never given: no source text is kept in files."""
+
+
+class LoadEndianness(Enum):
+    """The order of bytes that files are read in which do not tell theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_default_endianness: LoadEndianness | None = None
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """What :func:`set_default_load_endianness` has set."""
+    return _default_endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the order of bytes of files that do not tell theirs; None is little."""
+    global _default_endianness
+    if not (endianness is None or isinstance(endianness, LoadEndianness)):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _default_endianness = endianness
+
+
+def _untold_order() -> str:
+    if _default_endianness is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _default_endianness is LoadEndianness.BIG else "little"
 
 
 # -- writing --------------------------------------------------------------------------------
@@ -167,7 +206,8 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
             except (KeyError, EOFError, *_BAD_ARCHIVE) as error:
                 raise ValueError(f"load: the archive is damaged: {name}: {error}") from None
 
-        order = member("byteorder").decode() if f"{stem}/byteorder" in names else "little"
+        told = f"{stem}/byteorder" in names
+        order = member("byteorder").decode() if told else _untold_order()
         storages: dict[str, objects.StoredBytes] = {}
 
         def storage(given: Any) -> Any:
@@ -283,5 +323,10 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
         objects.allowed.update(before)
 
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals",
-           "save"]
+__all__ = [
+    "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals",
+    "get_default_load_endianness", "get_safe_globals", "load", "safe_globals", "save",
+    "set_default_load_endianness",
+]  # fmt: skip
+
+__getattr__ = _absent.missing(__name__)

@@ -5,5 +5,5 @@ from __future__ import annotations
 __version__ = "2.13.0"
 debug = False
 cuda = None
-hip = None
+hip = rocm = xpu = None
 git_version = "unknown"

@@ -1,14 +1,21 @@
 """PyTorch's public names by introspection, and why the frontend does not have some.
 
 ``python -m tests.conformance.torch_api`` reads the names off an installed PyTorch 2.13 and
-writes ``torch_api.txt``; everything else works from that file, without PyTorch.
+writes ``torch_api.txt``; everything else works from that file, without PyTorch. It has the names
+of every public module that is not out of scope as a whole, and of the public attributes of their
+classes (``Adam.step``); ``test_torch_names.py`` holds each to being here or having a reason.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
+import pkgutil
 import re
+import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +78,55 @@ _RULES: tuple[tuple[str, str, str], ...] = (
      "deprecated or rare, and not built"),
     (r"torch\.(nn|nn\.parallel)", r".*(DataParallel|SyncBatchNorm|NLLLoss2d|Container|CrossMap.*)",
      "for several processes or deprecated"),
+    (r"torch\.(cuda|xpu|mtia|mps|accelerator|cpu|backends)(\..*)?", r".*",
+     "names a device or backend of PyTorch's own"),
+    (r"torch\.(jit|compiler|library|overrides)(\..*)?", r".*",
+     "a part of TorchScript, or of the compiler or the dispatcher of PyTorch"),
+    (r"torch\.optim\.(adadelta|adagrad|adam|adamax|adamw|asgd|nadam|radam|rmsprop|rprop|sgd)",
+     r"[a-z]+", "what an optimizer's step calls for its lists of tensors; use the class"),
+    (r"torch\.optim\.optimizer", r"Optimizer\.(OptimizerP.*Hook|profile_hook_step)",
+     "PyTorch's own marks and types of hooks; the methods that register hooks are here"),
+    (r"torch\.optim\.lr_scheduler", r"SequentialLR\.recursive_undo",
+     "a step of the constructor; the schedule that it makes is the same"),
+    (r"torch\.utils\.checkpoint", r"(Checkpoint(Function|Policy)|.*[Ss]elective.*).*",
+     "what is computed again is the whole function; XLA keeps what is cheaper to keep"),
+    (r"torch\.serialization", r"check_module.*|.*restore_location|.*crc32.*|.*mmap.*|mkdtemp|"
+                              r"location_tag|register_package|skip_data|get_unsafe_globals.*",
+     "files are read and written here as a whole, for one device"),
+    (r"torch\.hub", r"help|list", "it runs programs out of other people's repositories"),
+    (r"torch\.autograd\.(function|variable)", r"(BackwardCFunction|.*Meta).*|Function\.vmap",
+     "metaclasses and nodes of PyTorch's own; a Function is batched by its forward"),
+    (r"torch\.autograd\.graph", r"allow_mutation.*|.*_budget|set_.*_stream.*|.*ownership_token",
+     "saved values are never changed by a write, and there are no streams"),
+    (r"torch\.autograd\.gradcheck", r"get_.*jacobian.*", "deprecated in PyTorch, and not built"),
+    (r"torch\.nn\.modules\.rnn", r".*\.(check_.*|get_expected_.*|permute_hidden)",
+     "steps of PyTorch's checks; the layers raise the errors themselves"),
+    (r"torch\.nn\.modules\.activation", r"MultiheadAttention\.merge_masks",
+     "a step of PyTorch's fast path, which is not here"),
+    (r"torch\.nn\.(parallel|parameter|utils)(\..*)?",
+     r"(DataParallel|Uninitialized.*|SpectralNorm.*)(\..*|Hook)",
+     "a step of PyTorch's own class; the class here does what its documentation says"),
+    (r"torch\.nn\.attention", r"WARN_.*|.*flash_attention.*",
+     "kernels of PyTorch's own; XLA compiles attention"),
+    (r"torch\.sparse(\..*)?", r"SparseSemi.*", "tensors are dense and strided, or sparse of layout "
+                                              "COO, CSR or CSC"),
+    (r"torch\.multiprocessing\.(pool|queue)", r"clean_worker|ConnectionWrapper.*",
+     "Python's own pool and queues are used as they are"),
+    (r"torch\.return_types", r"all_return_types|pytree_.*", "tables of PyTorch's own"),
+    (r"torch\.utils\.data\.(dataloader|dataset)", r"DataLoader\.check_.*|ConcatDataset\.cum.*",
+     "steps of PyTorch's own constructors"),
+    (r"torch\.utils\.dlpack", r"DLDeviceType.*", "tensors live on the CPU, DLPack's device 1"),
+    (r"torch\.utils\.flop_counter", r".*", "operations are not counted as they are recorded"),
+    (r"torch\.utils\.hooks", r"BackwardHook.*|RemovableHandle\.next_id",
+     "a part of PyTorch's modules; register hooks by their methods"),
+    (r"torch\.utils", r"swap_tensors", "two tensors cannot change places; exchange their data"),
+    (r"torch\.(nn\.functional)", r"grouped_mm", "libraries have a way without it, and take it"),
+    (r"torch(\.(random|func|Tensor|testing))?",
+     r"BufferDict|ModuleDict|ParameterDict|embedding_bag|thread_safe_generator|rearrange|index|"
+     r"to_padded_tensor|assert_allclose",
+     "a part of PyTorch's own machinery, or deprecated there"),
+    (r"torch\.nn\.modules\.(module|loss)", r"Module\.mtia|LinearCrossEntropyLoss.*",
+     "for a device of PyTorch's own, or found in torch.nn"),
     (r"torch\.utils\.data", r".*(Pipe|Distributed|_dp_|dp_|runtime_valid|argument_valid|guaranteed|"
                             r"non_deterministic|functional_|get_worker_info_).*|.*datapipe.*",
      "data pipes are deprecated; there is one process"),
@@ -83,6 +139,15 @@ _NOT_API = re.compile(
     r"assert_int_or_pair|common_notes|GRID_SAMPLE_.*|(Scaling|Swizzle)Type|const_data_ptr|"
     r"grad_dtype|is_maia|is_mtia|mtia|module_load|output_nr|record_stream|volatile|FileCheck|"
     r"GraphExecGroup|SAC_.*|debug_unwrap|swap_in_.*|enforce_grad_layout.*|factory_kwargs")
+
+
+_NOTHING = object()
+#: attributes that classes of PyTorch's show, and here each instance has
+_OF_INSTANCES = frozenset((
+    "torch.utils.data.dataloader.DataLoader.multiprocessing_context",
+    "torch.nn.attention.SDPBackend.name", "torch.nn.attention.SDPBackend.value",
+    "torch.finfo.bits", "torch.nn.utils.rnn.PackedSequence.batch_sizes",
+))
 
 
 def _names(section: str) -> list[str]:
@@ -107,6 +172,61 @@ def _names(section: str) -> list[str]:
     return found
 
 
+def _modules() -> list[str]:
+    """The public modules of the installed PyTorch beside ``SECTIONS``."""
+    import torch
+
+    found: set[str] = set()
+
+    def walk(name: str, path: Any) -> None:
+        for m in pkgutil.iter_modules(path):
+            full = f"{name}.{m.name}"
+            if m.name.startswith("_") or _absent.reason_of("lazyloom_" + full):
+                continue
+            quiet = io.StringIO()
+            try:
+                with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+                    module = importlib.import_module(full)
+            except (Exception, SystemExit):
+                continue  # it needs what is not installed
+            found.add(full)
+            if m.ispkg and "__path__" in vars(module):
+                walk(full, module.__path__)
+
+    walk("torch", torch.__path__)
+    for full, module in list(sys.modules.items()):
+        if full.startswith("torch.") and "._" not in full and isinstance(module, types.ModuleType):
+            if not _absent.reason_of("lazyloom_" + full):
+                found.add(full)
+    return sorted(found - set(SECTIONS))
+
+
+def _own_names(section: str) -> list[str]:
+    """The public names that a module defines or lists."""
+    module = importlib.import_module(section)
+    listed = getattr(module, "__all__", None)
+    found = []
+    for n in sorted(vars(module) if not isinstance(listed, (list, tuple)) else set(listed)):
+        value = getattr(module, n, None)
+        if n.startswith("_") or isinstance(value, types.ModuleType) or _NOT_API.fullmatch(n):
+            continue
+        of_module = isinstance(value, (type, types.FunctionType)) and value.__module__ == section
+        if isinstance(listed, (list, tuple)) or of_module:
+            found.append(n)
+    return found
+
+
+def _members(section: str, names: list[str]) -> list[str]:
+    """The public attributes that classes among the names define themselves."""
+    module: Any = importlib.import_module(section)
+    found = []
+    for name in names:
+        cls = getattr(module, name, None)
+        if isinstance(cls, type) and cls.__module__ == section and not name.endswith("Tensor"):
+            found += [f"{name}.{n}" for n in sorted(vars(cls)) if not n.startswith("_")]
+    return found
+
+
 def names() -> dict[str, list[str]]:
     """The names of each section, from the file."""
     found: dict[str, list[str]] = {}
@@ -120,17 +240,30 @@ def names() -> dict[str, list[str]]:
 
 def here(section: str, name: str) -> bool:
     """Whether the frontend has a name."""
-    found: Any = lazyloom_torch
-    for part in [*section.split(".")[1:], name]:
+    found: Any = lazyloom_torch.Tensor
+    if section != "torch.Tensor":
         try:
-            found = getattr(found, part)
-        except AttributeError:
+            found = importlib.import_module(f"lazyloom_{section}")
+        except ImportError:
             return False
-    return not isinstance(found, (_absent.Absent, _absent.AbsentDtype, _absent.AbsentModule))
+    if f"{section}.{name}" in _OF_INSTANCES:
+        return True
+    for part in name.split("."):
+        found = getattr(found, part, None) if part == "out" else getattr(found, part, _NOTHING)
+        if found is _NOTHING or isinstance(
+                found, (_absent.Absent, _absent.AbsentDtype, _absent.AbsentModule)):
+            return False
+    return True
 
 
 def reason(section: str, name: str) -> str:
-    """Why the frontend does not have a name; empty if it is simply not built."""
+    """Why the frontend does not have a name; empty if it is simply not built.
+
+    An attribute of a class that is not here has the reason of the class.
+    """
+    owner, _, attribute = name.partition(".")
+    if attribute and not here(section, owner):
+        return reason(section, owner)
     said = _absent.why(section, name)
     if said:
         return said
@@ -143,9 +276,15 @@ def reason(section: str, name: str) -> str:
 def main() -> None:
     import torch
 
+    warnings.simplefilter("ignore")
     lines = [f"# public names of torch {torch.__version__.partition('+')[0]}"]
     for section in SECTIONS:
-        lines += [f"## {section}", *_names(section)]
+        own = [] if section in ("torch", "torch.Tensor") else _members(section, _names(section))
+        lines += [f"## {section}", *_names(section), *own]
+    for section in _modules():
+        own = _own_names(section)
+        if own:
+            lines += [f"## {section}", *own, *_members(section, own)]
     LIST.write_text("\n".join(lines) + "\n")
 
 

@@ -23,9 +23,17 @@ from lazyloom_torch.nn import functional as F  # noqa: N812
 
 def modules(package: Any) -> Iterator[Any]:
     yield package
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
+    def without_it(name: str) -> None:
+        assert name.endswith(".tensorboard"), name  # that package need not be installed
+
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", without_it):
+        if any(part.startswith("_") for part in found.name.split(".")):
+            continue
+        try:
             yield importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if error.name != "tensorboard":
+                raise
 
 
 def lost(namespace: dict[str, Any], package: str) -> list[str]:

@@ -216,4 +216,178 @@ with safe_open("data.safetensors", framework="pt") as opened:
     whole = opened.get_tensor("n")
 report(part=part, whole=whole, weight=again.weight, **load_file("data.safetensors"))
 '''),
+    "pytorch-lightning": ("pytorch_lightning", '''
+import logging, warnings
+warnings.simplefilter("ignore")
+logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+import pytorch_lightning as pl
+class Classifier(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        self.losses = []
+    def forward(self, x):
+        return self.net(x)
+    def training_step(self, batch, index):
+        loss = F.cross_entropy(self(batch[0]), batch[1])
+        self.log("loss", loss)
+        self.losses.append(loss.detach())
+        return loss
+    def validation_step(self, batch, index):
+        self.log("seen", F.cross_entropy(self(batch[0]), batch[1]))
+    def configure_optimizers(self):
+        optimizer = torch.optim.Adam(self.parameters(), lr=1e-2)
+        return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 1)]
+model = filled(Classifier())
+x = image(16, 4)[:, 0, 0]
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, x[:, :3].argmax(1)), 8)
+trainer = pl.Trainer(max_epochs=3, accelerator="cpu", logger=False, enable_progress_bar=False,
+                     enable_model_summary=False, gradient_clip_val=1.0,
+                     callbacks=[pl.callbacks.ModelCheckpoint(".", monitor="seen")])
+trainer.fit(model, data, data)
+again = Classifier.load_from_checkpoint(trainer.checkpoint_callback.best_model_path)
+seen = trainer.validate(model, data, verbose=False)[0]["seen"]
+report(losses=torch.stack(model.losses), seen=seen, predicted=again(x))
+'''),
+    "pyro-svi": ("pyro", '''
+import pyro, pyro.distributions as dist
+from pyro.infer import SVI, Trace_ELBO, TraceEnum_ELBO, config_enumerate
+from pyro.nn import PyroModule
+x = image(8, 4)[:, 0, 0].double()
+y = x @ torch.tensor([1.0, -2.0, 0.5, 0.0]).double()
+def model():
+    w = pyro.sample("w", dist.Normal(torch.zeros(4).double(), 1.0).to_event(1))
+    s = pyro.sample("s", dist.LogNormal(torch.zeros(()).double(), 1.0))
+    with pyro.plate("data", len(x)):
+        pyro.sample("y", dist.Normal(x @ w, s), obs=y)
+def guide():
+    pyro.sample("w", dist.Delta(pyro.param("at", torch.zeros(4).double()), event_dim=1))
+    pyro.sample("s", dist.Delta(pyro.param("scale", torch.ones(()).double(),
+                                           constraint=dist.constraints.positive)))
+steps = SVI(model, guide, pyro.optim.ClippedAdam({"lr": 0.05}), Trace_ELBO())
+losses = torch.tensor([steps.step() for _ in range(30)])
+@config_enumerate
+def mixture():
+    with pyro.plate("rows", len(x)):
+        which = pyro.sample("which", dist.Categorical(torch.tensor([0.25, 0.75]).double()))
+        means = pyro.param("means", torch.tensor([-1.0, 1.0]).double())
+        pyro.sample("x", dist.Normal(means[which], 1.0), obs=x[:, 0])
+mixed = SVI(mixture, lambda: None, pyro.optim.Adam({"lr": 0.1}),
+            TraceEnum_ELBO(max_plate_nesting=1))
+sums = torch.tensor([mixed.step() for _ in range(5)])
+report(losses=losses, at=pyro.param("at"), scale=pyro.param("scale"), sums=sums,
+       means=pyro.param("means"))
+'''),
+    "pyro-nuts": ("pyro", '''
+import pyro, pyro.distributions as dist
+from pyro.infer import MCMC, NUTS
+pyro.set_rng_seed(0)
+data = torch.from_numpy(np.random.default_rng(0).standard_normal(200) + 3.0)
+def model():
+    mean = pyro.sample("mean", dist.Normal(torch.zeros(()).double(), 10.0))
+    with pyro.plate("data", len(data)):
+        pyro.sample("x", dist.Normal(mean, 1.0), obs=data)
+chain = MCMC(NUTS(model), num_samples=60, warmup_steps=30, disable_progbar=True)
+chain.run()
+found = chain.get_samples()["mean"]
+# other draws for a seed: of a mean that is known to 0.07, the chain's is near
+near = abs(found.mean().item() - data.mean().item()) < 0.05
+report(shape=np.array(found.shape),
+       found=np.array([float(near), float(0.03 < found.std().item() < 0.15)]))
+'''),
+    "gpytorch": ("gpytorch", '''
+import gpytorch
+x = torch.linspace(0, 1, 20).double()
+y = torch.sin(6 * x) + 0.1 * torch.cos(37 * x)
+class Process(gpytorch.models.ExactGP):
+    def __init__(self, likelihood):
+        super().__init__(x, y, likelihood)
+        self.mean_module = gpytorch.means.ConstantMean()
+        self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+    def forward(self, x):
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+model = Process(likelihood).double()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+marginal = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+losses = []
+for _ in range(15):
+    optimizer.zero_grad()
+    loss = -marginal(model(x), y)
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.detach())
+model.eval(), likelihood.eval()
+with torch.no_grad():
+    seen = likelihood(model(torch.linspace(0, 1.2, 7).double()))
+report(losses=torch.stack(losses), mean=seen.mean, variance=seen.variance)
+'''),
+    "zuko": ("zuko", '''
+import zuko
+flow = filled(zuko.flows.NSF(3, 2, transforms=2, hidden_features=[8, 8]))
+x, context = image(6, 3)[:, 0, 0], image(6, 2, seed=1)[:, 0, 0]
+out = flow(context).log_prob(x)
+assert flow(context).sample((4,)).shape == (4, 6, 3)
+loss_and_gradients(out, -out.mean(), flow)
+'''),
+    "accelerate": ("accelerate", '''
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+model = filled(torch.nn.Linear(4, 2))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+data = torch.utils.data.TensorDataset(image(32, 4)[:, 0, 0], torch.arange(32) % 2)
+loader = torch.utils.data.DataLoader(data, batch_size=8)
+model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+losses = []
+for x, y in loader:
+    with accelerator.accumulate(model):
+        loss = F.cross_entropy(model(x), y)
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        losses.append(loss.detach())
+accelerator.save_state("state")
+accelerator.load_state("state")
+report(losses=torch.stack(losses), weight=accelerator.unwrap_model(model).weight)
+'''),
+    "tensorboard": ("tensorboard", '''
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter("logs") as writer:
+    for step in range(3):
+        writer.add_scalar("loss", torch.tensor(1.0 / (step + 1)), step)
+    writer.add_scalar("new", 0.25, 3, new_style=True)
+    writer.add_scalars("both", {"a": 1.0, "b": torch.tensor(2.0)}, 1)
+    writer.add_histogram("histogram", image().reshape(-1), 0)
+    writer.add_histogram("coarse", image().reshape(-1), 0, max_bins=10)
+    writer.add_image("image", image(1)[0].sigmoid(), 0)
+    writer.add_images("images", image(3, 4)[:, :1].sigmoid(), 0)
+    writer.add_text("text", "some *text*")
+    writer.add_pr_curve("curve", torch.tensor([0, 1, 1, 0]), torch.tensor([0.1, 0.9, 0.4, 0.3]), 0)
+    writer.add_audio("sound", torch.sin(torch.arange(100.0) / 5), 0)
+    writer.add_embedding(torch.eye(3), metadata=["a", "b", "c"])
+    writer.add_hparams({"lr": 0.1, "fast": True, "name": "adam"}, {"acc": 0.5}, run_name="run")
+from tensorboard.util.tensor_util import make_ndarray
+read = EventAccumulator("logs", size_guidance={"histograms": 0, "tensors": 0}).Reload()
+told = {}
+for name in ("histogram", "coarse"):
+    h = read.Histograms(name)[0].histogram_value
+    told[name] = np.array([h.min, h.max, h.num, h.sum, h.sum_squares])
+    told[name + "_limits"], told[name + "_counts"] = np.array(h.bucket_limit), np.array(h.bucket)
+for name in ("new", "curve"):
+    told[name] = make_ndarray(read.Tensors(name)[0].tensor_proto)
+told["text"] = np.frombuffer(
+    make_ndarray(read.Tensors("text/text_summary")[0].tensor_proto)[0], np.uint8).astype("i4")
+for name in ("image", "images"):
+    told[name + "_size"] = np.array([read.Images(name)[0].width, read.Images(name)[0].height])
+report(loss=np.array([[s.step, s.value] for s in read.Scalars("loss")]),
+       tags=np.array(len(sum((t for t in read.Tags().values() if isinstance(t, list)), []))),
+       acc=np.array([s.value for s in EventAccumulator("logs/run").Reload().Scalars("acc")]),
+       both=np.array([EventAccumulator(f"logs/both_{k}").Reload().Scalars("both")[0].value
+                      for k in "ab"]), **told)
+'''),
 }  # fmt: skip

@@ -166,7 +166,7 @@ def test_the_command_runs_scripts_and_modules(tmp_path: Path) -> None:
     for how in ((str(program),), ("-m", "program")):
         done = run(tmp_path, SCRIPT, "-m", "lazyloom_torch", *how, "a", "-b", library=LIBRARY)
         assert done.returncode == 7, done.stderr
-        assert f"{program} ['{program}', 'a', '-b'] lazyloom_torch True" in done.stdout
+        assert f"{program} ['{program}', 'a', '-b'] torch True" in done.stdout
     done = subprocess.run(  # the libraries beside a script are found from elsewhere
         [sys.executable, "-m", "lazyloom_torch", str(program)], cwd=elsewhere, text=True,
         capture_output=True, timeout=120,
@@ -200,4 +200,4 @@ def test_worker_processes_have_it_too(tmp_path: Path, method: str) -> None:
                                         multiprocessing_context="{method}")
             print([batch[0].tolist() for batch in loader])
         """, "-m", "lazyloom_torch", "program.py", library=LIBRARY),
-        "(3.0, 'lazyloom_torch')", "[[0.0, 1.0], [2.0, 3.0]]")
+        "(3.0, 'torch')", "[[0.0, 1.0], [2.0, 3.0]]")

@@ -18,9 +18,9 @@ nn = torch.nn
 
 @pytest.mark.parametrize("name", [
     "fx.graph_module", "_dynamo.exc", "_inductor", "export", "distributed.tensor.parallel",
-    "distributed.fsdp", "onnx.symbolic_opset9", "sparse", "nested", "ao.quantization",
-    "utils.tensorboard", "utils.benchmark", "utils.cpp_extension", "nn.attention.flex_attention",
-    "cuda.nvtx", "jit.mobile", "_custom_ops",
+    "distributed.fsdp", "onnx.symbolic_opset9", "nested", "ao.quantization",
+    "numa.binding", "nn.parallel.distributed", "utils.benchmark",
+    "utils.cpp_extension", "nn.attention.flex_attention", "cuda.nvtx", "jit.mobile", "_custom_ops",
 ])  # fmt: skip
 def test_modules_that_are_not_here_say_why_at_the_first_use(name: str) -> None:
     module = importlib.import_module(f"lazyloom_torch.{name}")
@@ -42,8 +42,8 @@ def test_names_that_are_not_here_can_be_named_and_subclassed() -> None:
     assert torch.fx.wrap("len") == "len"
     assert not isinstance(nn.Linear(1, 1), (torch.jit.ScriptModule, torch.cuda.Stream))
     assert not isinstance(3, torch.SymInt) and torch.sym_max(2, 3.0) == 3.0
-    with pytest.raises(NotImplementedError, match="sparse_coo_tensor is out of scope.*dense"):
-        torch.sparse_coo_tensor([[0]], [1.0])
+    with pytest.raises(NotImplementedError, match="sparse_bsr_tensor is out of scope.*dense"):
+        torch.sparse_bsr_tensor([[0]], [1.0])
     for missing in ("nothing", "_nothing", "__nothing__"):
         assert not hasattr(torch, missing) and not hasattr(torch._C, missing)
     with pytest.raises(ModuleNotFoundError):

@@ -11,8 +11,10 @@ from .._dtypes import Size as Size
 from .._dtypes import device as device
 from .._dtypes import dtype as dtype
 from .._tensor import Tensor as TensorBase
+from . import _nn as _nn
 
 _TensorBase = TensorBase
+_TensorMeta = type(TensorBase)
 _has_mps = _has_cuda = _has_xpu = has_mkl = has_openmp = False
 
 
@@ -62,6 +64,15 @@ def _set_graph_executor_optimize(*args: Any) -> None:
 
 def _are_functorch_transforms_active() -> bool:
     return False
+
+
+def _cuda_isInBadFork() -> bool:  # noqa: N802  (PyTorch's name)
+    """False: there is no such device that a forked process could not use."""
+    return False
+
+
+def _cuda_clearCublasWorkspaces() -> None:  # noqa: N802  (PyTorch's name)
+    """Nothing: there are no such workspaces."""
 
 
 def _get_accelerator(check: Any = None) -> device:

@@ -7,6 +7,7 @@ training step, so a loop's first iteration has the structure of all later ones.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from sys import getrefcount
 from typing import Any
@@ -21,7 +22,8 @@ from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
 from .._dtypes import dtype
 from .._elementwise import alike
-from .._errors import TorchArgumentError, not_a_tensor
+from .._errors import SparseOperandError, TorchArgumentError, not_a_tensor
+from .._formats import strided
 from .._interchange import from_dlpack, is_foreign, own_copy
 from .._promotion import is_number, number_dtype, promote_types
 from .._tensor import Tensor, operand
@@ -38,9 +40,15 @@ def finish(value: Any, requires_grad: bool = False) -> Tensor:
     return made
 
 
+def has_dtype(data: Any) -> bool:
+    """Whether it becomes an array of a NumPy dtype of its own, as a Series of pandas does."""
+    return isinstance(getattr(data, "dtype", None), np.dtype) and hasattr(data, "__array__") or (
+        hasattr(data, "dtypes") and hasattr(data, "__array__"))
+
+
 def _host_dtype(array: np.ndarray, data: Any) -> dtype:
     """The dtype PyTorch infers: arrays and tensors keep theirs, Python floats get the default."""
-    if isinstance(data, (np.ndarray, np.generic)):
+    if isinstance(data, (np.ndarray, np.generic)) or has_dtype(data):
         return _dtypes.of(lazyloom.dtypes.as_dtype(array.dtype))
     kind = array.dtype.kind
     if kind == "f":
@@ -73,8 +81,8 @@ def _plain(data: Any, found: set[dtype]) -> Any:
                 d.__index__()  # raises
             found.add(d.dtype)
             d = d._only()
-        elif isinstance(d, (np.ndarray, np.generic)):
-            if d.dtype.kind in "biufc":
+        elif isinstance(d, (np.ndarray, np.generic)) or has_dtype(d):
+            if np.dtype(getattr(d, "dtype", object)).kind in "biufc":
                 found.add(_dtypes.of(lazyloom.dtypes.as_dtype(d.dtype)))
         elif isinstance(d, (int, float, complex)):
             found.add(number_dtype(d))
@@ -192,9 +200,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor with the data of an array: a copy, or of a temporary its memory.
 
-    Raises TypeError for what is no array.
+    Arrays of ``lazyloom_numpy`` are taken, too, as they are: pending ones stay pending. Raises
+    TypeError for what is no array.
     """
     references = getrefcount(array)
+    if isinstance(array, lazyloom.Tensor) and not isinstance(array, Tensor):
+        return finish(own_copy(array)._operand().detach())
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(array)})")
     return _of_data(array, references)
@@ -277,12 +288,24 @@ def _constant(name: str, number: int) -> Any:
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(unknown))!r}")
         _dtypes.check_device(device)
+        if layout not in (None, strided):
+            return _without_elements(name, size, dtype, layout)
         kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
         return finish(full_value(shape_of(size), number, kind), requires_grad)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A tensor of {'ones' if number else 'zeros'} of the given size."
     return function
+
+
+def _without_elements(name: str, size: Any, dtype: Any, layout: Any) -> Tensor:
+    """A sparse tensor of zeros. RuntimeError for ones."""
+    if name == "ones":
+        raise RuntimeError(f"ones(): a tensor of layout {layout} is made of zeros only")
+    # late: few programs have sparse tensors
+    sparse = importlib.import_module(f"{__package__.rpartition('.')[0]}.sparse")
+    found: Tensor = sparse.made_empty(size, dtype, layout)
+    return found
 
 
 zeros, ones, empty = _constant("zeros", 0), _constant("ones", 1), _constant("empty", 0)
@@ -296,6 +319,8 @@ def full_like(
     _dtypes.check_device(device)
     if not isinstance(input, Tensor):
         raise not_a_tensor(input, "full_like(): ")
+    if input.is_sparse:
+        raise SparseOperandError("full_like(): a sparse tensor is like zeros only")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad)
     return alike(made, input, memory_format)
@@ -348,11 +373,18 @@ def arange(
         kind = _dtypes.int64
     else:
         kind = _dtypes.get_default_dtype()
-    start, end, step = _whole(numbers, kind)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    length = max(math.ceil((end - start) / step), 0)
-    if length == 0 and (end - start) * step < 0:
+    first, last, step = numbers
+    start, end, whole = _whole(numbers, kind)
+    if step == 0 or whole == 0:
+        raise TorchArgumentError(
+            "step must be nonzero" if step == 0 else
+            f"step must be nonzero, but {step} is 0 as a {kind!r}; use a floating-point dtype")
+    if kind is _dtypes.int64:
+        first, last, step = start, end, whole
+    # of other dtypes fractions say how many; what is counted by is a number of the dtype
+    length = max(math.ceil((last - first) / step), 0)
+    step = whole
+    if length == 0 and (last - first) * step < 0:
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
                          {"length": length}), requires_grad)

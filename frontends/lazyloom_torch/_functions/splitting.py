@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from lazyloom import grad_enabled
 from lazyloom.frontend import read_parts
 
 from .._core import Function, axis
@@ -22,14 +23,24 @@ def _dimensions(input: Tensor, name: str, least: int = 1) -> None:
             f"{input.ndim} dimensions")
 
 
+#: functions whose results may not be written while gradients are recorded: what errors call them
+_SEVERAL = {"chunk": "Split", "split": "Split", "split_with_sizes": "Split", "unbind": "Unbind"}
+
+
 def _together(function: Function) -> Function:
     """A function that gives parts of a tensor: those with gradients are read together."""
+
+    # the others are made of slices, each of which is the only result
+    kind = _SEVERAL.get(function.__name__)
 
     @functools.wraps(function)
     def wrapper(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         parts = function(input, *args, **kwargs)
         if isinstance(input, Tensor):
             read_parts(input, parts)
+            if grad_enabled() and input.requires_grad:
+                for part in parts:
+                    part._of_several = kind
         return parts
 
     return typing.cast(Function, wrapper)
@@ -176,4 +187,19 @@ hsplit, vsplit, dsplit = _along("hsplit", 1, 1), _along("vsplit", 2, 0), _along(
 
 FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     unbind, split, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit)}
-FUNCTIONS.update(unsafe_split=split, unsafe_split_with_sizes=split_with_sizes, unsafe_chunk=chunk)
+
+
+def _unsafe(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
+    """A function of several parts that may be written, each as if it were the only one."""
+    def parts(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        found = function(*args, **kwargs)
+        for part in found:
+            part._of_several = None
+        return found
+
+    parts.__name__ = parts.__qualname__ = f"unsafe_{function.__name__}"
+    parts.__doc__ = function.__doc__
+    return parts
+
+
+FUNCTIONS.update({f"unsafe_{f.__name__}": _unsafe(f) for f in (split, split_with_sizes, chunk)})

@@ -56,6 +56,13 @@ class UntypedStorage:
     def is_shared(self) -> bool:
         return False
 
+    def is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def share_memory_(self) -> UntypedStorage:
+        """The storage itself: workers are given copies."""
+        return self
+
     def __repr__(self) -> str:
         return f"UntypedStorage of {self.nbytes()} bytes"
 
@@ -65,6 +72,15 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     root = self._root()
     whole = storage_of(root) is storage_of(self) and not root.view_steps
     return UntypedStorage(storage_of(self), root.element_strides if whole else None)
+
+
+def whole_of(storage: UntypedStorage) -> Tensor:
+    """A tensor of all elements of a storage, which shares it."""
+    elements = storage.elements
+    whole: Tensor = Tensor.from_value(elements.value.detach())
+    view_of_storage(whole, elements, (), elements.value.type)
+    whole._lay(storage.strides, 0)
+    return whole
 
 
 def data_ptr(self: Tensor) -> int:
@@ -85,10 +101,10 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         raise RuntimeError("set_() of a tensor that requires grad is not possible")
     if source is None:
         source = creation.empty(0, dtype=self.dtype)
+    if not isinstance(source, (Tensor, UntypedStorage)) and hasattr(source, "untyped"):
+        source = source.untyped()
     if isinstance(source, UntypedStorage):
-        whole = Tensor.from_value(source.elements.value)
-        view_of_storage(whole, source.elements, (), source.elements.value.type)
-        whole._lay(source.strides, 0)
+        whole = whole_of(source)
         if whole.tensor_type.dtype is not self.tensor_type.dtype:
             raise RuntimeError(
                 f"set_(): the storage holds {whole.dtype!r}, the tensor {self.dtype!r}")
@@ -106,6 +122,21 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 def share_memory_(self: Tensor) -> Tensor:
     """The tensor itself: workers are given copies."""
     return self
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself: there is no accelerator that copies from pinned memory."""
+    return self
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: there is no accelerator that copies from pinned memory."""
+    return False
+
+
+def is_inference(self: Tensor) -> bool:
+    """False: what is computed inside ``inference_mode`` are ordinary tensors."""
+    return False
 
 
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
@@ -214,14 +245,14 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0,
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (is_same_size, typename, frombuffer)}
+    f.__name__: f for f in (is_same_size, typename, frombuffer, is_inference)}
 METHODS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         untyped_storage, data_ptr, is_set_to, set_, share_memory_, new, fill_diagonal_, apply_,
-        map_, map2_, is_same_size, resize, resize_as)},
-    "const_data_ptr": data_ptr, "storage": untyped_storage, "__reversed__": reversed_,
+        map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference)},
+    "const_data_ptr": data_ptr, "__reversed__": reversed_,
     "__delitem__": _no_deleting, "is_shared": _false, "is_distributed": _false,
-    "is_coalesced": _false, "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,
+    "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,
     "to_dense": lambda self, *args, **kwargs: self,
 }  # fmt: skip
 #: attributes of every tensor here

@@ -35,7 +35,8 @@ class _Kind(type):
                     raise TypeError(f"{cls.__name__}() takes a tensor of dtype {kind!r}, not "
                                     f"{data[0].dtype!r}; use .to({kind!r})")
                 return data[0].detach()
-            if not isinstance(data[0], (list, tuple, np.ndarray)):
+            if not isinstance(data[0], (list, tuple, np.ndarray)) and not creation.has_dtype(
+                    data[0]):
                 raise TypeError(f"{cls.__name__}() takes sizes, a sequence, an array or a tensor, "
                                 f"not {type_name(data[0])}")
             return creation.FUNCTIONS["tensor"](data[0], dtype=kind)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from lazyloom.errors import GradientError
 
 from .. import _absent
-from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from ._hooks import (
     register_hook,
@@ -25,8 +31,14 @@ __all__ = [
     "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
     "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
     "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "retains_grad",
-    "set_detect_anomaly", "set_grad_enabled", "tensor_backward",
+    "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "tensor_backward",
 ]  # fmt: skip
+
+
+def _profiler_enabled() -> bool:
+    """False: programs are profiled by their evaluations."""
+    return False
+
 
 #: loaded when they are first used, or imported by name
 _LAZY_MODULES = ("profiler",)

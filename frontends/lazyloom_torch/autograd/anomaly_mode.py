@@ -57,6 +57,11 @@ class detect_anomaly(set_detect_anomaly):  # noqa: N801
         _set(True, self._check_nan)
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switch the search on or off, until it is set again."""
+    _set(mode, check_nan)
+
+
 def _set(enabled: bool, check_nan: bool) -> None:
     global _enabled, _check_nan
     _enabled, _check_nan = enabled, check_nan

@@ -57,7 +57,7 @@ class Transform:
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._inv: Any = None
-        self._kept: tuple[Any, Any] = (None, None)
+        self._cached_x_y: tuple[Any, Any] = (None, None)
 
     @property
     def event_dim(self) -> int:
@@ -88,7 +88,7 @@ class Transform:
         return new
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_inv": None, "_kept": (None, None)}
+        return {**vars(self), "_inv": None, "_cached_x_y": (None, None)}
 
     def __eq__(self, other: object) -> bool:
         if self is other or self._equal_by is None or type(other) is not type(self):
@@ -100,16 +100,16 @@ class Transform:
     def __call__(self, x: Any) -> Any:
         if not self._cache_size:
             return self._call(x)
-        if x is None or x is not self._kept[0]:
-            self._kept = (x, self._call(x))
-        return self._kept[1]
+        if x is None or x is not self._cached_x_y[0]:
+            self._cached_x_y = (x, self._call(x))
+        return self._cached_x_y[1]
 
     def _inv_call(self, y: Any) -> Any:
         if not self._cache_size:
             return self._inverse(y)
-        if y is None or y is not self._kept[1]:
-            self._kept = (self._inverse(y), y)
-        return self._kept[0]
+        if y is None or y is not self._cached_x_y[1]:
+            self._cached_x_y = (self._inverse(y), y)
+        return self._cached_x_y[0]
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """The logarithm of ``|dy/dx|`` for an input and its output."""

@@ -18,10 +18,11 @@ _found: dict[tuple[type, type], Formula | None] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     """Enter the decorated function as the divergence of these classes and their subclasses.
 
-    Raises TypeError for what is no class of distributions.
+    A class need not be one of :class:`Distribution`: libraries have bases of their own. Raises
+    TypeError for what is no class.
     """
     for which, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+        if not isinstance(kind, type):
             raise TypeError(
                 f"Expected {which} to be a Distribution subclass but got {kind}")
 
@@ -35,8 +36,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 def _formula(p: type, q: type) -> Formula | None:
     """The formula of the nearest classes; the classes of p decide where that is not one pair."""
-    def distance(pair: tuple[type, type]) -> tuple[int, int]:
-        return p.__mro__.index(pair[0]), q.__mro__.index(pair[1])
+    def distance(pair: tuple[type, type]) -> tuple[int, ...]:
+        # a class that says itself what its subclasses are need not be a base of them
+        return tuple(kind.__mro__.index(of) if of in kind.__mro__ else len(kind.__mro__)
+                     for kind, of in zip((p, q), pair))
 
     fitting = [pair for pair in _registered if issubclass(p, pair[0]) and issubclass(q, pair[1])]
     if not fitting:

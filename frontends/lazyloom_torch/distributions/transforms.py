@@ -20,6 +20,7 @@ from ._transform import (
     identity_transform,
     with_more,
 )
+from ._transform import _InverseTransform as _InverseTransform
 from ._vector_transforms import (
     CorrCholeskyTransform,
     LowerCholeskyTransform,

@@ -112,6 +112,10 @@ def sum_rightmost(value: Any, dim: int) -> Any:
     return value.flatten(-dim).sum(-1)
 
 
+#: names that libraries import from here
+_standard_normal, _sum_rightmost = standard_normal, sum_rightmost
+
+
 def diagonal_of(matrix: Tensor) -> Tensor:
     """The diagonals of a batch of matrices."""
     return matrix.diagonal(dim1=-2, dim2=-1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .._functions.shaping import stack
@@ -46,6 +47,21 @@ def functional_call(
         args = ()
     elif not isinstance(args, tuple):
         args = (args,)
+    with replaced(module, given, tie_weights, strict) as written:
+        try:
+            return module(*args, **(kwargs or {}))
+        finally:
+            if isinstance(parameter_and_buffer_dicts, dict):
+                for name, table, key in written:
+                    # a buffer that the call replaced: the caller gets the new one, as in PyTorch
+                    if name in parameter_and_buffer_dicts:
+                        parameter_and_buffer_dicts[name] = table[key]
+
+
+@contextmanager
+def replaced(module: Any, given: dict[str, Any], tie_weights: bool, strict: bool
+             ) -> Iterator[list[tuple[str, dict[str, Any], str]]]:  # fmt: skip
+    """Other tensors in the places of a module's: name, table and key of each that was replaced."""
     places = _places(module)
     _check_names(given, places, strict)
     if tie_weights:
@@ -59,13 +75,8 @@ def functional_call(
                 swapped.append((table, key, table[key]))
                 table[key] = tensor
                 written.append((name, table, key))
-        return module(*args, **(kwargs or {}))
+        yield written
     finally:
-        if isinstance(parameter_and_buffer_dicts, dict):
-            for name, table, key in written:
-                # a buffer that the call replaced: the caller gets the new one, as in PyTorch
-                if name in parameter_and_buffer_dicts:
-                    parameter_and_buffer_dicts[name] = table[key]
         for table, key, tensor in reversed(swapped):
             table[key] = tensor
 

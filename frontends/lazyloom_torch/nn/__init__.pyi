@@ -175,7 +175,7 @@ from lazyloom_torch.nn.modules.transformer import TransformerEncoderLayer as Tra
 from lazyloom_torch.nn.modules.upsampling import Upsample as Upsample
 from lazyloom_torch.nn.modules.upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from lazyloom_torch.nn.modules.upsampling import UpsamplingNearest2d as UpsamplingNearest2d
-from lazyloom_torch.nn.parallel import DataParallel as DataParallel
+from lazyloom_torch.nn.parallel.data_parallel import DataParallel as DataParallel
 from lazyloom_torch.nn.parameter import Buffer as Buffer
 from lazyloom_torch.nn.parameter import Parameter as Parameter
 from lazyloom_torch.nn.parameter import UninitializedBuffer as UninitializedBuffer

@@ -64,6 +64,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            # it was not made by Optimizer.__init__: it stands before another optimizer
+            return step(self, *args, **kwargs)
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
             for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
                 # the optimizer is one of the arguments that hooks see, and may give back

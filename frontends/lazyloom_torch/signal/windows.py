@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _dtypes
+from .. import _absent, _dtypes
 from .._core import record
 from .._functions import pointwise
 from .._functions.creation import linspace, ones
@@ -170,3 +170,5 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None,  
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _finish(bessel(M, float(beta), sym, kind), requires_grad)
+
+__getattr__ = _absent.missing(__name__)

@@ -7,7 +7,7 @@ Containers are tuples, lists, dicts and their kin of the standard library, named
 from __future__ import annotations
 
 import operator
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -205,6 +205,11 @@ def _node(tree: Any) -> NodeDef | None:
     if found is None and _is_namedtuple(type(tree)):
         return _NAMED._replace(type=type(tree))
     return found
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class by which a tree is taken apart; ``namedtuple`` for named tuples."""
+    return namedtuple if _is_namedtuple(type(tree)) else type(tree)
 
 
 def _sequence(make: Callable[[Iterable[Any]], Any]) -> tuple[Any, Any, Any]:

@@ -13,10 +13,40 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 
+from .. import _absent
 from .._autocast import state as autocast_state
 from .._core import record
 from .._draws import default_generator
 from .._tensor import Tensor, operand
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a function was not as the first."""
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Nothing: the second run is part of a program, from which what nobody needs is left out."""
+    yield
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Nothing: errors say what differs."""
+    yield
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, tensors of them without their history; they require gradients as before.
+
+    RuntimeError for what is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
+                 for x in inputs)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -204,3 +234,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
     """Nothing: no device has a generator."""
+
+
+__getattr__ = _absent.missing(__name__)

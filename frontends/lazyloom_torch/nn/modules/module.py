@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import lazyloom
 from lazyloom.errors import type_name
@@ -421,6 +421,9 @@ class Module(Hooked, Stateful):
     def bfloat16(self) -> Self:
         """Floating-point parameters and buffers as bfloat16."""
         return self._floating(_dtypes.bfloat16)
+
+    dump_patches = False
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def share_memory(self) -> NoReturn:
         """Raises NotImplementedError: what processes write to parameters is seen by themselves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import _absent
 from . import parametrizations, parametrize, rnn, stateless
 from .clip_grad import (
     clip_grad_norm,
@@ -33,3 +34,8 @@ __all__ = [
     "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless",
     "vector_to_parameters", "weight_norm",
 ]
+
+#: loaded when it is first used, or imported by name
+_LAZY_MODULES = ("prune",)
+
+__getattr__ = _absent.missing(__name__)

@@ -138,7 +138,7 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         return self._by_workers() if self.num_workers and not self._whole else (
-            _Epoch(self, self._here()))
+            _SingleProcessDataLoaderIter(self, self._here()))
 
     @property
     def _whole(self) -> Any:
@@ -184,14 +184,14 @@ class DataLoader:
                 f"DataLoader makes its batches in this process: {error}, which its worker "
                 "processes would need. They start by forkserver or spawn; functions and classes "
                 "of a module can be pickled", stacklevel=3)
-            return _Epoch(self, self._here())
+            return _SingleProcessDataLoaderIter(self, self._here())
         if workers is None:
             workers = Workers(self.multiprocessing_context, self.num_workers)
         batches = Batches(workers, message, iter(self._positions()), self.prefetch_factor or 1,
                           self.timeout, self.in_order)
         if self.persistent_workers:
             self._workers, self._last = workers, batches
-        return _Epoch(self, batches, workers)
+        return _MultiProcessingDataLoaderIter(self, batches, workers)
 
     def _checked(self, positions: Any) -> np.ndarray:
         found = positions.read() if isinstance(positions, Tensor) else np.asarray(
@@ -211,7 +211,7 @@ class DataLoader:
         return len(self._positions())  # type: ignore[arg-type]
 
 
-class _Epoch:
+class _BaseDataLoaderIter:
     """The iterator of one epoch; ends its workers with it unless they are to stay.
 
     Warns where an iterable dataset gives more than it was asked and said.
@@ -223,7 +223,7 @@ class _Epoch:
         self.loader, self.batches, self.given = loader, batches, 0
         self.workers = None if loader.persistent_workers else workers
 
-    def __iter__(self) -> _Epoch:
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __len__(self) -> int:
@@ -249,6 +249,14 @@ class _Epoch:
 
     def __del__(self) -> None:
         self._end()
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """One that makes its batches in this process."""
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """One that has workers make its batches."""
 
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]

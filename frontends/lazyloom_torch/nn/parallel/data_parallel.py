@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _absent
-from .modules.module import Module
+from ..modules.module import Module
 
 
 class DataParallel(Module):
@@ -30,5 +29,3 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
 
 
 __all__ = ["DataParallel", "data_parallel"]
-
-__getattr__ = _absent.missing(__name__)

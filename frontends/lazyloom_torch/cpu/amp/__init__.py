@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..amp._of_device import AutocastOfDevice as _AutocastOfDevice
-from ..amp._of_device import GradScalerOfDevice as _GradScalerOfDevice
+from ...amp._of_device import AutocastOfDevice as _AutocastOfDevice
+from ...amp._of_device import GradScalerOfDevice as _GradScalerOfDevice
 
 
 class autocast(_AutocastOfDevice):  # noqa: N801

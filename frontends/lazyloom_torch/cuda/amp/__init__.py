@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from ..amp import custom_bwd as _custom_bwd
-from ..amp import custom_fwd as _custom_fwd
-from ..amp._of_device import AutocastOfDevice as _AutocastOfDevice
-from ..amp._of_device import GradScalerOfDevice as _GradScalerOfDevice
+from ...amp import custom_bwd as _custom_bwd
+from ...amp import custom_fwd as _custom_fwd
+from ...amp._of_device import AutocastOfDevice as _AutocastOfDevice
+from ...amp._of_device import GradScalerOfDevice as _GradScalerOfDevice
 
 custom_fwd = functools.partial(_custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(_custom_bwd, device_type="cuda")

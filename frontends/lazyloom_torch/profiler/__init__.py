@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import _absent
-from .autograd.profiler import record_function
+from .. import _absent
+from ..autograd.profiler import record_function
 
 
 def kineto_available() -> bool:
