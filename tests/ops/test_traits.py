@@ -27,6 +27,7 @@ LOOKED_AT = 12
 #: ops that are linear and are not declared so, and why
 UNDECLARED = {
     "nan_to_num": "of finite numbers only, as the samples are",
+    **dict.fromkeys(["xlogy", "xlog1py"], "0 for an x of 0 where the logarithm is infinite"),
 }
 #: ops whose samples have every element of the result in the first operand, and why not declared
 NO_MOVEMENT = {

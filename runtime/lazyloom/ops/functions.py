@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from . import complex_edges, rules
+from . import complex_edges, quotients, rules
 from ._helpers import (
     broadcast,
     constant,
     convert,
     differentiated,
+    expm1_of_real,
     in_float32,
     in_float64,
     is_inexact,
@@ -168,7 +169,7 @@ def _power_of_two(x: Any) -> Any:
     tolerance=4.0)
 def expm1(x: T) -> Array:
     """e ** x - 1, accurate near 0."""
-    return complex_edges.expm1(x) if kind(x) == "c" else lax.expm1(x)
+    return complex_edges.expm1(x) if kind(x) == "c" else expm1_of_real(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API log", reference="numpy.log",
@@ -267,7 +268,7 @@ def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
-    samples=Elementwise(low=0.2), tolerance=4.0, linear="x")
+    samples=Elementwise(low=0.2), tolerance=4.0, piecewise_linear="x")
 def xlogy(x: T, y: T) -> Array:
     """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -275,7 +276,7 @@ def xlogy(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
-    samples=Elementwise(low=-0.8), tolerance=4.0, linear="x")
+    samples=Elementwise(low=-0.8), tolerance=4.0, piecewise_linear="x")
 def xlog1py(x: T, y: T) -> Array:
     """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -518,23 +519,17 @@ def betainc(a: T, b: T, x: T) -> Array:
     tolerance=8.0)
 def bessel_i0e(x: T) -> Array:
     """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
-    return in_float32(lax.bessel_i0e, x)
+    return in_float32(quotients.bessel_i0e, x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy i1e", reference="scipy.special.i1e",
     tolerance=8.0)
 def bessel_i1e(x: T) -> Array:
     """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
-    return in_float32(lax.bessel_i1e, x)
+    return in_float32(quotients.bessel_i1e, x)
 
 
 @op(rules.elementwise, T="inexact", source="NumPy sinc", reference="numpy.sinc", tolerance=8.0)
 def sinc(x: T) -> Array:
-    """sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0."""
-
-    def definition(x: Any) -> Any:
-        zero = lax.eq(x, constant(x, 0))
-        angle = lax.mul(lax.select(zero, constant(x, 1), x), constant(x, math.pi))
-        return lax.select(zero, constant(x, 1), lax.div(lax.sin(angle), angle))
-
-    return in_float32(definition, x)
+    """sin(pi x) / (pi x), 1 at 0."""
+    return in_float32(lambda x: quotients.sine_over(lax.mul(x, constant(x, math.pi))), x)
