@@ -83,7 +83,7 @@ def _with_sign_of(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
-    reference="numpy.floor_divide", piecewise_linear="x y")
+    reference="numpy.floor_divide", piecewise_linear="x y", constant_derivative="x y")
 def floor_divide(x: T, y: T) -> Array:
     """x // y, rounded down.
 
@@ -317,21 +317,21 @@ def lcm(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def floor(x: T) -> Array:
     """The largest integer not above x."""
     return lax.floor(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def ceil(x: T) -> Array:
     """The smallest integer not below x."""
     return lax.ceil(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
@@ -341,7 +341,7 @@ def trunc(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
     samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
-                        high=60.0), piecewise_linear="x")
+                        high=60.0), piecewise_linear="x", constant_derivative="x")
 def round_(x: T, *, decimals: int = 0) -> Array:
     """x rounded to ``decimals`` decimal places, halves to the even neighbour.
 
