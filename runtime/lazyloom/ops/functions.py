@@ -24,7 +24,6 @@ from ._helpers import (
     in_float32,
     in_float64,
     is_inexact,
-    isnan,
     kind,
     signbit,
     widened,
@@ -229,7 +228,8 @@ def _with_shares(f: Callable[[Any, Any], Any], scale: float) -> Any:
 def _gap(x: Any, y: Any) -> Any:
     # Equal infinities have no difference; 0 keeps both the value and the gradient right.
     gap = lax.sub(x, y)
-    return lax.select(isnan(gap), constant(x, 0), gap)
+    equal = lax.bitwise_and(lax.eq(x, y), lax.ne(gap, gap))
+    return lax.select(equal, constant(x, 0), gap)
 
 
 def _log_add(x: Any, y: Any) -> Any:
@@ -265,6 +265,24 @@ def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
     bad = lax.bitwise_or(lax.le(y, constant(y, edge)), lax.eq(y, constant(y, math.inf)))
     bad = lax.bitwise_and(bad, lax.eq(x, constant(x, 0)))
     return lax.mul(x, function(lax.select(bad, constant(y, edge + 1.0), y)))
+
+
+def _slope_of_logit(x: Any, value: Any) -> Any:
+    slope = lax.div(constant(x, 1), lax.mul(x, lax.sub(constant(x, 1), x)))
+    outside = lax.bitwise_or(lax.lt(x, constant(x, 0)), lax.gt(x, constant(x, 1)))
+    return lax.select(outside, constant(x, math.nan), lax.abs(slope))
+
+
+@differentiated(_slope_of_logit)
+def _logit(x: Any) -> Any:
+    return lax.log(lax.div(x, lax.sub(constant(x, 1), x)))
+
+
+@op(rules.elementwise, T="floating", source="SciPy logit", reference="scipy.special.logit",
+    samples=Elementwise(low=0.1, high=0.9), tolerance=8.0)
+def logit(x: T) -> Array:
+    """log(x / (1 - x)), infinite at 0 and 1, where the gradient is too; NaN outside of [0, 1]."""
+    return in_float32(_logit, x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",

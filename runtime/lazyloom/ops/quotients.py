@@ -8,11 +8,12 @@ of all orders are right.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from . import series
 from ._helpers import constant, differentiated, modulus
-from ._jax import lax
+from ._jax import jax, lax
 
 #: coefficients of sin(x) / x in x * x; below 1 they reach the precision of float64
 _SINE = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(11))
@@ -57,18 +58,36 @@ def sine_over(x: Any) -> Any:
     return lax.select(zero, one, lax.div(lax.sin(x), lax.select(zero, one, x)))
 
 
-def bessel_j1_over(x: Any, found: Any) -> Any:
-    """The Bessel function of order 1, which is given, over x."""
-    near, small, large = _near(x, 8.0)
-    below = chebyshev(small * small * (1 / 32) - 1.0, series.J1)
-    return lax.select(near, below, found / large)
+def over(x: Any, found: Any, at_zero: float) -> Any:
+    """A quotient by x with its limit at 0: for values, not for derivatives."""
+    zero = lax.eq(x, constant(x, 0.0))
+    quotient = found / lax.select(zero, constant(x, 1.0), x)
+    return lax.select(zero, constant(x, at_zero), quotient)
 
 
-def bessel_i1_over(x: Any, found: Any) -> Any:
-    """The modified Bessel function of order 1, which is given, over x."""
-    near, small, large = _near(x, 2.0)
-    below = chebyshev(small * small * 0.5 - 1.0, series.I1)
-    return lax.select(near, below, found / large)
+def slope_by_series(
+    x: Any, limit: float, series_of: Callable[[Any], Any], elsewhere: Callable[[Any], Any]
+) -> Any:
+    """The derivative of a function that is a series where |x| is below a limit; ``elsewhere`` gives
+    it for other x."""
+    near, small, large = _near(x, limit)
+    below = jax.jvp(series_of, (small,), (constant(x, 1.0),))[1]
+    return lax.select(near, below, elsewhere(large))
+
+
+def _i1_series(x: Any) -> Any:
+    return chebyshev(x * x * 0.5 - 1.0, series.I1)
+
+
+def _slope_of_i1_over(x: Any, value: Any) -> Any:
+    return slope_by_series(x, 2.0, _i1_series, lambda x: (
+        lax.exp(lax.abs(x)) * bessel_i0e(x) - 2.0 * bessel_i1_over(x)) / x)
+
+
+@differentiated(_slope_of_i1_over)
+def bessel_i1_over(x: Any) -> Any:
+    """The modified Bessel function of order 1 over x."""
+    return over(x, lax.exp(lax.abs(x)) * lax.bessel_i1e(x), 0.5)
 
 
 @differentiated(lambda x, value: bessel_i1e(x) - lax.sign(x) * value)
@@ -77,14 +96,17 @@ def bessel_i0e(x: Any) -> Any:
     return lax.bessel_i0e(x)
 
 
-def _slope_of_i1e(x: Any, value: Any) -> Any:
-    near, small, large = _near(x, 2.0)
-    below = lax.exp(-modulus(small)) * chebyshev(small * small * 0.5 - 1.0, series.I1)
-    over = lax.select(near, below, bessel_i1e(large) / large)
-    return bessel_i0e(x) - lax.sign(x) * value - over
+def _slope_of_i1e_over(x: Any, value: Any) -> Any:
+    return slope_by_series(x, 2.0, lambda x: lax.exp(-modulus(x)) * _i1_series(x), lambda x: (
+        bessel_i0e(x) - lax.sign(x) * bessel_i1e(x) - 2.0 * _i1e_over(x)) / x)
 
 
-@differentiated(_slope_of_i1e)
+@differentiated(_slope_of_i1e_over)
+def _i1e_over(x: Any) -> Any:
+    return over(x, lax.bessel_i1e(x), 0.5)
+
+
+@differentiated(lambda x, value: bessel_i0e(x) - lax.sign(x) * value - _i1e_over(x))
 def bessel_i1e(x: Any) -> Any:
     """exp(-|x|) times the modified Bessel function of order 1."""
     return lax.bessel_i1e(x)

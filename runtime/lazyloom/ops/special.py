@@ -16,7 +16,15 @@ from . import rules, series
 from ._helpers import broadcast, constant, differentiated, in_float64, isnan
 from ._jax import lax
 from .kinds import Array, T
-from .quotients import bessel_i0e, bessel_i1_over, bessel_i1e, bessel_j1_over, chebyshev, sine_over
+from .quotients import (
+    bessel_i0e,
+    bessel_i1_over,
+    bessel_i1e,
+    chebyshev,
+    over,
+    sine_over,
+    slope_by_series,
+)
 from .samples import Elementwise
 from .spec import op
 
@@ -60,12 +68,22 @@ def _j0(x: Any) -> Any:
     return _select(above, _wave(large, series.P0, series.Q0, 0.25)[0], _small(small, series.J0))
 
 
-@differentiated(lambda x, value: _j0(x) - bessel_j1_over(x, _j1(x)))
+@differentiated(lambda x, value: _j0(x) - _j1_over(x))
 def _j1(x: Any) -> Any:
     above, small, large = _split(lax.abs(x), 8.0)
     found = _select(
         above, _wave(large, series.P1, series.Q1, 0.75)[0], small * _small(small, series.J1))
     return _select(lax.lt(x, constant(x, 0.0)), -found, found)
+
+
+def _slope_of_j1_over(x: Any, value: Any) -> Any:
+    return slope_by_series(x, 8.0, lambda x: _small(x, series.J1),
+                           lambda x: (_j0(x) - 2.0 * _j1_over(x)) / x)
+
+
+@differentiated(_slope_of_j1_over)
+def _j1_over(x: Any) -> Any:
+    return over(x, _j1(x), 0.5)
 
 
 def _second_kind(x: Any, found: Any, at_zero: float) -> Any:
@@ -121,7 +139,7 @@ def _i0(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * bessel_i0e(x)
 
 
-@differentiated(lambda x, value: _i0(x) - bessel_i1_over(x, _i1(x)))
+@differentiated(lambda x, value: _i0(x) - bessel_i1_over(x))
 def _i1(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * bessel_i1e(x)
 
@@ -275,8 +293,12 @@ def log_ndtr(x: T) -> Array:
     samples=Elementwise(low=0.05, high=0.95), tolerance=16.0)
 def ndtri(x: T) -> Array:
     """The inverse of the normal distribution function; infinite at 0 and 1, NaN outside."""
-    inverse = importlib.import_module("jax.scipy.special").ndtri
-    return in_float64(inverse, x)
+    return in_float64(_ndtri, x)
+
+
+@differentiated(lambda x, value: math.sqrt(2 * math.pi) * lax.exp(value * value * 0.5))
+def _ndtri(x: Any) -> Any:
+    return importlib.import_module("jax.scipy.special").ndtri(x)
 
 
 @differentiated(lambda x, value: -1.0 - lax.log(x))
