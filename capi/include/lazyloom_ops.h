@@ -247,7 +247,7 @@ static inline LOOM_CHECK loom_status loom_all(loom_tensor x, const int64_t *axes
   return loom_record_("all", fixed_, 1, attributes_, 2, result, 1);
 }
 
-/* The argument of x in radians; 0 or pi for real x, whose gradient is 0.
+/* The argument of x in radians; 0 or pi for real x, whose gradient is 0. So is that at 0.
      x: a floating-point or complex type
    Source: NumPy angle */
 static inline LOOM_CHECK loom_status loom_angle(loom_tensor x, loom_tensor *result) {
@@ -2278,7 +2278,7 @@ static inline LOOM_CHECK loom_status loom_floor_divide_with(loom_operand x, loom
   return loom_record_("floor_divide", fixed_, 2, NULL, 0, result, 1);
 }
 
-/* The larger of x and y; the other one where one of them is NaN.
+/* The larger of x and y; the other one where one of them is NaN. At ties x has the gradient.
      x: T
      y: T
      T: one dtype, an ordered type (not complex)
@@ -2299,7 +2299,8 @@ static inline LOOM_CHECK loom_status loom_fmax_with(loom_operand x, loom_operand
   return loom_record_("fmax", fixed_, 2, NULL, 0, result, 1);
 }
 
-/* The smaller of x and y; the other one where one of them is NaN.
+/* The smaller of x and y; the other one where one of them is NaN. At ties x has the
+   gradient.
      x: T
      y: T
      T: one dtype, an ordered type (not complex)
@@ -2762,7 +2763,8 @@ static inline LOOM_CHECK loom_status loom_huber_loss_with(loom_operand x, loom_o
   return loom_record_("huber_loss", fixed_, 2, attributes_, 2, result, 1);
 }
 
-/* sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0.
+/* sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0, and
+   where the result is infinite.
      x: T
      y: T
      T: one dtype, float16 or bfloat16 or float32 or float64
@@ -3484,6 +3486,15 @@ static inline LOOM_CHECK loom_status loom_logical_xor_with(loom_operand x, loom_
   return loom_record_("logical_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
+/* log(x / (1 - x)), infinite at 0 and 1, where the gradient is too; NaN outside of [0, 1].
+     x: float16 or bfloat16 or float32 or float64
+   Source: SciPy logit */
+static inline LOOM_CHECK loom_status loom_logit(loom_tensor x, loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("logit", fixed_, 1, NULL, 0, result, 1);
+}
+
 /* log(sum(exp(x))) without overflow, with the principal logarithm; -inf of no element.
      x: a floating-point or complex type
      axes: ints, may be absent, default absent
@@ -3665,7 +3676,8 @@ static inline LOOM_CHECK loom_status loom_matrix_power(loom_tensor x, int64_t ex
   return loom_record_("matrix_power", fixed_, 1, attributes_, 1, result, 1);
 }
 
-/* The largest element; NaN if there is one. Elements that tie share the gradient.
+/* The largest element; NaN if there is one. Elements that tie, or are NaN, share the
+   gradient.
    ShapeError for an axis of size 0.
      x: an ordered type (not complex)
      axes: ints, may be absent, default absent
@@ -3748,7 +3760,8 @@ static inline LOOM_CHECK loom_status loom_max_pool_indices(loom_tensor x, const 
   return loom_record_("max_pool_indices", fixed_, 1, attributes_, 5, result, 1);
 }
 
-/* The larger of x and y; NaN if either is. At ties each gets half of the gradient.
+/* The larger of x and y; NaN if either is. At ties each gets half of the gradient, with a
+   NaN each gets all of it.
      x: T
      y: T
      T: one dtype, an ordered type (not complex)
@@ -3785,7 +3798,8 @@ static inline LOOM_CHECK loom_status loom_mean(loom_tensor x, const int64_t *axe
   return loom_record_("mean", fixed_, 1, attributes_, 2, result, 1);
 }
 
-/* The smallest element; NaN if there is one. Elements that tie share the gradient.
+/* The smallest element; NaN if there is one. Elements that tie, or are NaN, share the
+   gradient.
    ShapeError for an axis of size 0.
      x: an ordered type (not complex)
      axes: ints, may be absent, default absent
@@ -3802,7 +3816,8 @@ static inline LOOM_CHECK loom_status loom_min(loom_tensor x, const int64_t *axes
   return loom_record_("min", fixed_, 1, attributes_, 2, result, 1);
 }
 
-/* The smaller of x and y; NaN if either is. At ties each gets half of the gradient.
+/* The smaller of x and y; NaN if either is. At ties each gets half of the gradient, with a
+   NaN each gets all of it.
      x: T
      y: T
      T: one dtype, an ordered type (not complex)
@@ -5772,7 +5787,7 @@ static inline LOOM_CHECK loom_status loom_sin(loom_tensor x, loom_tensor *result
   return loom_record_("sin", fixed_, 1, NULL, 0, result, 1);
 }
 
-/* sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0.
+/* sin(pi x) / (pi x), 1 at 0.
      x: a floating-point or complex type
    Source: NumPy sinc */
 static inline LOOM_CHECK loom_status loom_sinc(loom_tensor x, loom_tensor *result) {
@@ -6033,6 +6048,16 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
   loom_hand_out_(values, results_[0]);
   loom_hand_out_(indices, results_[1]);
   return status_;
+}
+
+/* sin(x) / x, the spherical Bessel function of order 0; 1 at 0, and 0 at the infinities.
+     x: float16 or bfloat16 or float32 or float64
+   Source: DLMF 10.49.3 */
+static inline LOOM_CHECK loom_status loom_spherical_bessel_j0(loom_tensor x,
+                                                              loom_tensor *result) {
+  loom_operand fixed_[1];
+  fixed_[0] = loom_t(x);
+  return loom_record_("spherical_bessel_j0", fixed_, 1, NULL, 0, result, 1);
 }
 
 /* x cut along an axis into parts of these sizes: one result for each.
@@ -7641,6 +7666,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_logical_or_with(...) (LOOM_HERE, loom_logical_or_with(__VA_ARGS__))
 #define loom_logical_xor(...) (LOOM_HERE, loom_logical_xor(__VA_ARGS__))
 #define loom_logical_xor_with(...) (LOOM_HERE, loom_logical_xor_with(__VA_ARGS__))
+#define loom_logit(...) (LOOM_HERE, loom_logit(__VA_ARGS__))
 #define loom_logsumexp(...) (LOOM_HERE, loom_logsumexp(__VA_ARGS__))
 #define loom_lstm(...) (LOOM_HERE, loom_lstm(__VA_ARGS__))
 #define loom_lstm_with(...) (LOOM_HERE, loom_lstm_with(__VA_ARGS__))
@@ -7798,6 +7824,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_solve_with(...) (LOOM_HERE, loom_solve_with(__VA_ARGS__))
 #define loom_sort(...) (LOOM_HERE, loom_sort(__VA_ARGS__))
 #define loom_sort_with_indices(...) (LOOM_HERE, loom_sort_with_indices(__VA_ARGS__))
+#define loom_spherical_bessel_j0(...) (LOOM_HERE, loom_spherical_bessel_j0(__VA_ARGS__))
 #define loom_split(...) (LOOM_HERE, loom_split(__VA_ARGS__))
 #define loom_sqrt(...) (LOOM_HERE, loom_sqrt(__VA_ARGS__))
 #define loom_square(...) (LOOM_HERE, loom_square(__VA_ARGS__))

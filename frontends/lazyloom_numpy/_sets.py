@@ -139,6 +139,9 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
     See ``numpy.unique``; with ``sorted=False`` they are sorted too.
     """
     x = _array(ar)
+    if axis is not None and x.ndim == 1:
+        dt.normalize_axis(axis, 1)
+        axis = None  # elements, of which NaN are equal, and no slices
     if axis is None:
         found = _unique(x.reshape(-1), equal_nan, "unique", return_index, return_inverse,
                         return_counts)  # fmt: skip

@@ -149,6 +149,22 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     return order  # type: ignore[no-any-return]
 
 
+def _comes_before(x: Any, y: Any) -> Any:
+    """Whether complex numbers come before others in the order of sorting: NaN parts last."""
+    sides = []
+    for z in (x, y):
+        real, imag = z.real, z.imag
+        unknown = (real != real, imag != imag)
+        number = 2 * unknown[0].astype("int64") + unknown[1].astype("int64")
+        zero = lazyloom.Scalar(0.0, real.value.dtype)
+        sides.append((number, *[
+            wrap(record("where", (no.value, zero, part.value)))
+            for no, part in zip(unknown, (real, imag), strict=True)]))
+    (which, real, imag), (other, other_real, other_imag) = sides
+    later = (real == other_real) & (imag < other_imag)
+    return (which < other) | ((which == other) & ((real < other_real) | later))
+
+
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where elements would go to keep order, int64. See ``numpy.searchsorted``."""
     side = search_side(side)
@@ -172,8 +188,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         if keys.ndim != 1:
             raise ValueError("object of too small depth for desired array" if not keys.ndim else
                              "object too deep for desired array")  # fmt: skip
-        before = keys < values[..., None] if side == "left" else keys <= values[..., None]
-        return before.sum(-1)
+        values = values[..., None]
+        if side == "left":
+            return _comes_before(keys, values).sum(-1)
+        return (~_comes_before(values, keys)).sum(-1)
     return wrap(record("searchsorted", (as_value(x, d), as_value(y, d)), {"side": side}))
 
 

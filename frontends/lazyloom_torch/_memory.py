@@ -79,6 +79,31 @@ def take(self: Tensor, other: Tensor) -> None:
         self._keep_own((storage.version, self.value.as_leaf(leaf)))
 
 
+def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A tensor of the same class with a copy of a leaf's memory, but for its gradient.
+
+    Of tensors that share memory the copies do, too, but for parameters, as in PyTorch: ``memo``
+    is that of ``copy.deepcopy``.
+    """
+    contents = self.value.detach()
+    if self.shared is None or getattr(self, "_copied_apart", False):
+        return type(self).from_value(contents)
+    storage = storage_of(self)
+    known = memo.get(id(storage))
+    if known is None:
+        root = self._bare()
+        view_of_storage(root, lazyloom.Storage(storage.value.detach()), (), storage.value.type)
+        owner = self._root()
+        if not owner.view_steps and storage_of(owner) is storage:
+            root._lay(owner.element_strides, owner.element_offset)
+        known = memo[id(storage)] = root
+    made: Tensor = type(self).from_value(contents)
+    view_of_storage(made, storage_of(known), self.view_steps, self.tensor_type)
+    made.alias_of, made.detached = known, True
+    made._lay(self.element_strides, self.element_offset)
+    return made
+
+
 def replace_alias(
     self: Tensor, value: Value, old: Value, top: Tensor, steps: tuple[Any, ...], tracking: bool
 ) -> None:

@@ -32,6 +32,7 @@ from ._formats import strided
 from ._memory import (
     check_alone,
     check_gradient,
+    deep_copy,
     recorded,
     replace_alias,
     requiring_too,
@@ -654,8 +655,7 @@ class Tensor(_Base):
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol; use detach() first")
-        made = type(self).from_value(self.detach().clone().value)
-        memo[id(self)] = made
+        memo[id(self)] = made = deep_copy(self, memo)
         if self._leaf is not None:
             made._make_leaf()
             if self._leaf.grad is not None:

@@ -17,6 +17,7 @@ from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
 from .autodiff.history import (
+    Place,
     Step,
     custom_rule,
     folded,
@@ -273,10 +274,10 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Placement", "Program",
-    "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value", "apply",
-    "backward", "boundary", "cache_dir", "capture", "check_indices", "clear_site", "cond", "custom",
-    "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
+    "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Place", "Placement",
+    "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value",
+    "apply", "backward", "boundary", "cache_dir", "capture", "check_indices", "clear_site", "cond",
+    "custom", "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
     "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
     "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
     "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",

@@ -174,11 +174,6 @@ def read_through(view: Tensor, parent: Tensor, steps: tuple[ViewStep, ...]) -> N
     view._read_through(parent, steps)
 
 
-def read_apart(tensor: Tensor) -> None:
-    """Let a view of all of its storage be a node of its own on the tape, not the storage's."""
-    tensor._read_apart()
-
-
 def following(tensor: Tensor, value: Value) -> Any:
     """A tensor of the same class with a storage of its own, to take the place of ``tensor``.
 
@@ -331,7 +326,7 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "loop_steps", "number_of", "operators_of", "read_apart", "read_parts",
+    "index_key", "loop_steps", "number_of", "operators_of", "read_parts",
     "read_through", "reread", "same_objects", "same_storage", "same_view", "set_operators",
     "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
     "view_of_storage", "view_of_type", "write", "write_all",

@@ -179,3 +179,25 @@ def test_names_for_annotations() -> None:
     assert np.typing is typing and typing.DTypeLike is onp.typing.DTypeLike
     assert typing.NDArray[np.float64].__origin__ is np.ndarray
     assert isinstance(np.zeros(2), typing.ArrayLike.__args__[0])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_of_complex_numbers_with_nan(side: str) -> None:
+    nan = onp.nan
+    ordered = onp.array([1 + 1j, 1 + 2j, complex(2, nan), complex(nan, 1), complex(nan, nan)])
+    given = onp.array([complex(nan, 0), complex(2, nan), complex(nan, nan), complex(1, nan),
+                       1 + 1.5j, complex(nan, 1), complex(onp.inf, 0), 1 + 1j, -1])
+    found = np.searchsorted(np.array(ordered), np.array(given), side=side)
+    assert found.tolist() == onp.searchsorted(ordered, given, side=side).tolist()
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_unique_along_the_only_axis_takes_nan_for_equal(axis: int, equal_nan: bool) -> None:
+    x = onp.array([onp.nan, 2.0, onp.nan, 1.0, 2.0])
+    options = {"return_index": True, "return_inverse": True, "return_counts": True,
+               "equal_nan": equal_nan, "axis": axis}
+    for mine, expected in zip(np.unique(np.array(x), **options), onp.unique(x, **options)):
+        onp.testing.assert_array_equal(mine, expected)
+    with pytest.raises(onp.exceptions.AxisError):
+        np.unique(np.array(x), axis=1)

@@ -264,6 +264,7 @@ REFERENCES: dict[str, Any] = {
     "logcumsumexp": _cumulative(lambda x, a: np.logaddexp.accumulate(x, a) if x.dtype.kind == "f"
                                 else np.log(np.cumsum(np.exp(x), a))),
     "airy_ai": lambda x: scipy.special.airy(x)[0],
+    "spherical_bessel_j0": lambda x: scipy.special.spherical_jn(0, x),
     "chebyshev_polynomial": _chebyshev,
     "orthogonal_polynomial": _orthogonal,
     "arange": lambda a, s, *, length: a + s * np.arange(length).astype(a.dtype),

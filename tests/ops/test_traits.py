@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from lazyloom.ops.samples import Host, Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, lookup, table
@@ -27,6 +29,7 @@ LOOKED_AT = 12
 #: ops that are linear and are not declared so, and why
 UNDECLARED = {
     "nan_to_num": "of finite numbers only, as the samples are",
+    **dict.fromkeys(["xlogy", "xlog1py"], "0 for an x of 0 where the logarithm is infinite"),
 }
 #: ops whose samples have every element of the result in the first operand, and why not declared
 NO_MOVEMENT = {
@@ -256,6 +259,72 @@ def test_what_is_declared_linear_piece_by_piece_has_constant_derivatives() -> No
     # the check finds one that is not
     (square, *_) = [s for s in chosen(lookup("square")) if s.operands[0].dtype == np.float64]
     assert not is_piecewise_linear(lookup("square"), square, [0])
+
+
+#: ops whose derivative looks at data that are declared to be free, and why it may
+LOOKS = {
+    "linspace": "for NaN, on which no finite number depends",
+    "pad": "not: JAX cannot pull back one that cuts all of an axis off, without its value",
+}
+
+
+def data_taken(op: OpDef, sample: Sample, by: int) -> list[bool]:
+    """Which operands' data the derivative of a sample by one of them takes, as JAX has it."""
+    attrs = op.canonical_attributes(sample.attributes)
+    given = [p for p, o in enumerate(sample.operands) if o is not None]
+
+    def derivative(operands: list[Any], cotangents: Any) -> Any:
+        placed: list[Any] = [None] * len(sample.operands)
+        for p, x in zip(given, operands, strict=True):
+            placed[p] = x
+
+        def call(x: Any) -> Any:
+            placed[by] = x
+            found = op.fn(*placed, **attrs)
+            several = found if isinstance(found, (tuple, list)) else (found,)
+            return [r for r in several if jnp.issubdtype(r.dtype, jnp.inexact)]
+
+        results, pull = jax.vjp(call, placed[by])
+        return results if cotangents is None else pull(cotangents)
+
+    operands = [sample.operands[p] for p in given]
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        results = jax.eval_shape(lambda x: derivative(x, None), operands)
+        ones = [np.ones(r.shape, r.dtype) for r in results]
+        traced = jax.make_jaxpr(derivative)(operands, ones).jaxpr
+    _, needed = dce_jaxpr(traced, [True] * len(traced.outvars))
+    found = [False] * len(sample.operands)
+    for k, p in enumerate(given):
+        found[p] = needed[k]
+    return found
+
+
+def test_no_derivative_takes_data_that_are_declared_free(op_names: list[str]) -> None:
+    wrong = []
+    for name in op_names:
+        entry = lookup(name)
+        if not entry.differentiable or name in LOOKS:
+            continue
+        for sample in chosen(entry)[:1]:
+            attrs = entry.canonical_attributes(sample.attributes)
+            depends = entry.dependences(attrs, len(sample.operands), True)
+            at = moving(entry, sample)
+            free = [by for by in at if any(not bits >> by & 1 for bits in depends)]
+            for by in free:
+                taken = data_taken(entry, sample, by)
+                wrong += [f"{name}: the derivative by {by} takes the data of {p}: {sample}"
+                          for p, so in enumerate(taken) if so and not depends[p] >> by & 1]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round", "floor_divide",
+                                  "straight_through"])
+def test_a_constant_derivative_takes_nothing(name: str) -> None:
+    entry = lookup(name)
+    assert entry.constant_derivative
+    for sample in chosen(entry):
+        for by in moving(entry, sample):
+            assert not any(data_taken(entry, sample, by)), sample
 
 
 def stored(x: Any) -> set[bytes]:

@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow]
 MOST = 250
 #: where it is more: what many series and polynomials, or several rejection samplers, come to
 LARGE = {
-    "airy_ai": 350, "bessel_i0": 350, "bessel_i1": 350, "bessel_j0": 350, "bessel_j1": 350,
+    "airy_ai": 350, "bessel_i0": 350, "bessel_i1": 500, "bessel_i1e": 400,
+    "bessel_j0": 350, "bessel_j1": 600,
     "bessel_k0e": 350, "bessel_k1e": 350, "bessel_y0": 500, "bessel_y1": 500, "betainc": 650,
     "gammainc": 600, "gammaincc": 600, "random_beta": 400, "random_binomial": 450,
     "random_gamma": 600, "random_hypergeometric": 550, "random_multinomial": 600,
@@ -28,7 +29,8 @@ LARGE = {
 #: where a fusion ends
 GROWTH = 6
 #: where it grows with the square up to the end of a fusion, and with the length from there on
-STEEPER = {"chebyshev_polynomial": 11, "entr": 9, "log_softmax": 8}
+STEEPER = {"chebyshev_polynomial": 11, "entr": 9, "log_softmax": 8,
+           "spherical_bessel_j0": 7}
 #: other tests enter ops of their own
 OPS = sorted(n for n, op in table().items() if op.version == TABLE)
 CHAINED = [n for n in OPS if (s := cost.sample(lookup(n))) and cost.fits(lookup(n), s)]

@@ -163,3 +163,66 @@ def test_elements_written_where_they_are_without_gradient_end_theirs() -> None:
     computed[:2] = computed.detach()[:2]
     computed.sum().backward()
     assert leaf.grad.tolist() == [0, 0, 2]
+
+
+#: leaves that are views, and tensors that are computed
+LEAVES: dict[str, Callable[[], Any]] = {
+    "whole": lambda: torch.ones(3).requires_grad_(),
+    "reshape": lambda: torch.ones(1, 3).reshape(3).requires_grad_(),
+    "slice": lambda: torch.ones(3)[:].requires_grad_(),
+    "detach": lambda: torch.ones(3).detach().requires_grad_(),
+    "part": lambda: torch.ones(2, 3)[1].requires_grad_(),
+    "parameter": lambda: torch.nn.Parameter(torch.ones(1, 3).view(-1)),
+    "computed": lambda: torch.ones(3).requires_grad_() * 1,
+    "view of computed": lambda: (torch.ones(1, 3).requires_grad_() * 1).view(3),
+}  # fmt: skip
+#: what has the same elements in the same order, and is another tensor
+ALIASES: dict[str, Callable[[Any], Any]] = {
+    "slice": lambda x: x[:], "view": lambda x: x.view(3), "expand": lambda x: x.expand(3),
+    "permute": lambda x: x.permute(0), "narrow": lambda x: x.narrow(0, 0, 3),
+    "split": lambda x: x.split(3)[0], "there and back": lambda x: x.unsqueeze(0).squeeze(0),
+    "clone": lambda x: x.clone(), "strided": lambda x: x.as_strided((3,), (1,)),
+    "copy_": lambda x: torch.zeros(3).copy_(x), "scatter": lambda x: x.slice_scatter(x),
+    "setitem": lambda x: _written(torch.zeros(3), x),
+    "view of written": lambda x: _written(torch.zeros(1, 3), x).view(3),
+}  # fmt: skip
+
+
+def _written(to: Any, x: Any) -> Any:
+    to[...] = x
+    return to
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_what_has_the_same_elements_has_hooks_and_a_gradient_of_its_own(
+    leaf: str, alias: str
+) -> None:
+    def made() -> tuple[Any, Any]:
+        x = LEAVES[leaf]()
+        if not x.is_leaf:
+            x.retain_grad()
+        return x, ALIASES[alias](x)
+
+    x, y = made()
+    y.register_hook(lambda g: g * 10)
+    (x * 2).sum().backward()  # does not use y
+    assert x.grad.tolist() == [2, 2, 2]
+    x, y = made()
+    loss = (x * 2).sum() + (y * 3).sum()
+    assert torch.autograd.grad(loss, y, retain_graph=True)[0].tolist() == [3, 3, 3]
+    y.register_hook(lambda g: g * 10)  # after it was used
+    loss.backward()
+    assert x.grad.tolist() == [32, 32, 32]
+    x, y = made()
+    y.retain_grad()
+    x.register_hook(lambda g: g * 10)
+    ((x * 2).sum() + y.sum()).backward()
+    assert y.grad.tolist() == [1, 1, 1] and x.grad.tolist() == [30, 30, 30]
+
+
+def test_strides_of_a_view_keep_the_gradient_of_the_view() -> None:
+    x = torch.arange(6.0).requires_grad_()
+    h = (x * 1)[1:]
+    (windows := h.as_strided((2, 3), (2, 1))).sum().backward(inputs=[h])
+    assert windows.tolist() == [[1, 2, 3], [3, 4, 5]] and h.grad.tolist() == [1, 1, 2, 1, 1]

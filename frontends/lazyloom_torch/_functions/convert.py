@@ -121,6 +121,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 def written_over(self: Tensor, value: Any) -> Any:
     """What is written to a tensor in place of all that it, or what it is a view of, held."""
+    if value.requires_grad and not self.view_steps and is_grad_enabled():
+        value = record("identity", [value])  # its source has hooks and a gradient of its own
     if value.requires_grad and self.tensor_type.size == storage_of(self).value.type.size:
         return overwritten(operand(self), value)
     return value

@@ -370,7 +370,13 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
     if rounding_mode == "trunc":
         values, common = promoted((input, other))
         if common.category == 2:
-            return ordered(_made(record("trunc", [record("divide", values)])), input, other)
+            plain = [v.detach() if isinstance(v, lazyloom.Value) else v for v in values]
+            whole = record("trunc", [record("divide", plain)])
+            for v in values if lazyloom.grad_enabled() else ():
+                if isinstance(v, lazyloom.Value) and v.requires_grad:
+                    # the gradient is 0, also where that of the quotient is infinite
+                    whole = record("where", [scalar(False, bool_.lazy), v, whole])
+            return ordered(_made(whole), input, other)
         quotient = record("floor_divide", values)
         rest = record("fmod", values)
         # floor and truncation differ where there is a remainder and the signs differ

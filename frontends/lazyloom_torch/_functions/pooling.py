@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -481,25 +482,34 @@ def _wanted(
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(n) for n in (1, 2, 3))
 
 
-def _lp_pool(n: int, avg_pool: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _lp_pool(
+    n: int, avg_pool: Callable[..., Tensor], max_pool: Callable[..., Any]
+) -> Callable[..., Tensor]:
     def function(
         input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        absolute = pointwise.FUNCTIONS["abs"]
+        if math.isinf(norm_type):
+            sign = math.copysign(1.0, norm_type)
+            largest = max_pool(pointwise.mul(absolute(input), sign), kernel_size, stride,
+                               ceil_mode=ceil_mode)
+            return pointwise.mul(largest, sign)
         mean = avg_pool(pointwise.pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
         size = product(ntuple(kernel_size, n, "kernel_size"))
         positive = pointwise.mul(
-            pointwise.FUNCTIONS["sign"](mean),
-            pointwise.FUNCTIONS["relu"](pointwise.FUNCTIONS["abs"](mean)))
+            pointwise.FUNCTIONS["sign"](mean), pointwise.FUNCTIONS["relu"](absolute(mean)))
         return pointwise.pow(pointwise.mul(positive, size), 1.0 / norm_type)
 
     function.__name__ = function.__qualname__ = f"lp_pool{n}d"
-    function.__doc__ = f"``sum(x ** p) ** (1 / p)`` of each window over {n} spatial dimensions."
+    function.__doc__ = (
+        f"``sum(x ** p) ** (1 / p)`` of each window over {n} spatial dimensions: the largest |x| "
+        "for an infinite p, the smallest for a negative infinite one.")
     return function
 
 
-lp_pool1d, lp_pool2d, lp_pool3d = (
-    _lp_pool(n, f) for n, f in ((1, avg_pool1d), (2, avg_pool2d), (3, avg_pool3d)))
+lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(n, average, largest) for n, average, largest in (
+    (1, avg_pool1d, max_pool1d), (2, avg_pool2d, max_pool2d), (3, avg_pool3d, max_pool3d)))
 
 FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
     max_pool1d, max_pool2d, max_pool3d, max_pool1d_with_indices, max_pool2d_with_indices,

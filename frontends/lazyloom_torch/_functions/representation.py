@@ -32,7 +32,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     x = _wrap(v)
     if eps is not None:
         x = pointwise.clamp(x, eps, 1 - eps)
-    return pointwise.log(pointwise.div(x, pointwise.rsub(x, 1)))
+    return _wrap(record("logit", [operand(x)]))
 
 
 def isclose(

@@ -192,7 +192,11 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     here = record("iota", [], {"shape": v.shape, "axis": at, "dtype": int64})
     before = record("roll", [values], {"shifts": (1,), "axes": (at,)})
     first = record("equal", [here, scalar(0, int64)])
-    new = record("logical_or", [first, record("not_equal", [values, before])])
+    differs = record("not_equal", [values, before])
+    if v.dtype.is_inexact:
+        nans = record("logical_and", [record("isnan", [values]), record("isnan", [before])])
+        differs = record("logical_and", [differs, record("logical_not", [nans])])
+    new = record("logical_or", [first, differs])
     start = record("cummax", [record("where", [new, here, scalar(0, int64)])], {"axis": at})
     length = record("subtract", [here, start])
     place = record("argmax", [length], {"axis": at, "keepdims": True})

@@ -26,6 +26,7 @@ _ONE = {
     "i1e": "bessel_i1e", "entr": "entr", "erfcx": "erfcx", "ndtri": "ndtri",
     "log_ndtr": "log_ndtr", "airy_ai": "airy_ai", "bessel_j0": "bessel_j0",
     "bessel_j1": "bessel_j1", "bessel_y0": "bessel_y0", "bessel_y1": "bessel_y1",
+    "spherical_bessel_j0": "spherical_bessel_j0",
     "modified_bessel_i0": "bessel_i0", "modified_bessel_i1": "bessel_i1",
     "scaled_modified_bessel_k0": "bessel_k0e", "scaled_modified_bessel_k1": "bessel_k1e",
 }
@@ -80,14 +81,6 @@ def modified_bessel_k1(input: Tensor) -> Tensor:
     return mul(_MADE["scaled_modified_bessel_k1"](input), exp(mul(input, -1.0)))
 
 
-def spherical_bessel_j0(input: Tensor) -> Tensor:
-    """``sin(input) / input``, 1 at 0 and 0 at the infinities."""
-    x = _wrap(promoted((input,), floating=True)[0][0])
-    edge = pointwise.logical_or(pointwise.eq(x, 0), pointwise.FUNCTIONS["isinf"](x))
-    limit = pointwise.div(1.0, pointwise.add(pointwise.abs(x), 1.0))
-    return pointwise.where(edge, limit, pointwise.div(pointwise.sin(x), x))
-
-
 def polygamma(n: int, input: Tensor) -> Tensor:
     """Derivative number n of :func:`digamma`. Raises RuntimeError for a negative n."""
     if n < 0:
@@ -139,7 +132,7 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     **{n: _polynomial(n, op, kind, n.startswith("shifted"))
        for n, (op, kind) in _POLYNOMIALS.items()},
     **{f.__name__: f for f in (
-        ndtr, modified_bessel_k0, modified_bessel_k1, spherical_bessel_j0, polygamma)},
+        ndtr, modified_bessel_k0, modified_bessel_k1, polygamma)},
     "gammainc": _MADE["igamma"], "gammaincc": _MADE["igammac"], "multigammaln": mvlgamma,
     "gammaln": lgamma, "psi": pointwise.FUNCTIONS["digamma"],
     "expit": pointwise.FUNCTIONS["sigmoid"],
@@ -148,5 +141,5 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "logit": logit,
 }
 make_elementwise(SPECIAL, (
-    *_POLYNOMIALS, "ndtr", "modified_bessel_k0", "modified_bessel_k1", "spherical_bessel_j0"))
+    *_POLYNOMIALS, "ndtr", "modified_bessel_k0", "modified_bessel_k1"))
 del SPECIAL["igamma"], SPECIAL["igammac"]

@@ -77,6 +77,15 @@ def _of_storage(input: Tensor, steps: tuple[Any, ...], strides: Ints, offset: in
     return found
 
 
+def _has_all(input: Tensor, shape: Ints, strides: Ints, offset: int) -> bool:
+    """Whether elements of a storage are those of a tensor that has a row of it in its order."""
+    if not input.is_contiguous() or storage_of(input).value.dtype is not input.tensor_type.dtype:
+        return False
+    first = offset - input.element_offset
+    last = first + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return first >= 0 and (0 in shape or last < input.tensor_type.size)
+
+
 def _check_strides(name: str, size: Any, stride: Any, offset: int) -> tuple[Ints, Ints]:
     shape, strides = shape_of((size,)), shape_of((stride,))
     if len(shape) != len(strides):
@@ -98,6 +107,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     offset = input.element_offset if storage_offset is None else int(storage_offset)
     shape, strides = _check_strides("as_strided", size, stride, offset)
+    if input.view_steps and input.requires_grad and _has_all(input, shape, strides, offset):
+        # gradients pass by the input
+        step = Strided(offset - input.element_offset, shape, strides)
+        return input._share(step, strides, offset)
     return _of_storage(input, (Strided(offset, shape, strides),), strides, offset)
 
 

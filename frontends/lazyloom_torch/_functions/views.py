@@ -351,15 +351,16 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own storage, differentiable; laid out as the tensor is, or row-major."""
     v = operand(input)
-    if input.element_strides is not None and memory_format is contiguous_format and (
-        v.requires_grad
-    ):
-        v = record_one(_COPY, v)  # so that the strides of gradients are found from here on
+    if v.requires_grad and lazyloom.grad_enabled():
+        # a value of its own on the tape; strides of gradients are found from a copy on
+        rows = input.element_strides is not None and memory_format is contiguous_format
+        v = record_one(_COPY if rows else _IDENTITY, v)
     made: Tensor = Tensor.from_value(v if lazyloom.grad_enabled() else v.detach())
     return made if input.element_strides is None else alike(made, input, memory_format)
 
 
 _COPY = spec("copy", 1)
+_IDENTITY = spec("identity", 1)
 
 
 def matrices(input: Tensor, name: str) -> Tensor:

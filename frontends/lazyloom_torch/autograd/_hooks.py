@@ -6,9 +6,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import lazyloom
 from lazyloom import Value
 from lazyloom.errors import type_name
-from lazyloom.frontend import read_apart
 
 from .._core import record
 from .._hooks import RemovableHandle
@@ -20,10 +20,10 @@ _wrap = Tensor.from_value
 class Watch:
     """The hooks and the retained gradient of a non-leaf tensor."""
 
-    __slots__ = ("value", "owner", "grad", "retain", "hooks")
+    __slots__ = ("place", "owner", "grad", "retain", "hooks")
 
     def __init__(self, value: Value, owner: Tensor) -> None:
-        self.value = value
+        self.place = lazyloom.Place(value)
         self.owner = weakref.ref(owner)
         self.grad: Tensor | None = None
         self.retain = False
@@ -31,8 +31,8 @@ class Watch:
 
     def wanted(self) -> bool:
         """Whether a gradient can still come by: through the tensor, or what was made of it."""
-        owner, node = self.owner(), self.value.node
-        return (owner is not None and owner._watch is self) or (node.refs > 0 and not node.freed)
+        owner = self.owner()
+        return (owner is not None and owner._watch is self) or self.place.used
 
     def arrived(self, cotangent: Value, create_graph: bool) -> Value:
         """What goes on in place of the cotangent of the value."""
@@ -65,8 +65,9 @@ def observers(create_graph: bool) -> dict[Value, Callable[[Value], Value]]:
             watching(tensor)
     found: dict[Any, tuple[Value, list[Watch]]] = {}
     for w in tuple(watches):
-        if w.retain or w.hooks:
-            found.setdefault((w.value.node, w.value.index), (w.value, []))[1].append(w)
+        value = w.place.value() if w.retain or w.hooks else None
+        if value is not None:
+            found.setdefault((value.node, value.index), (value, []))[1].append(w)
 
     def calling(several: list[Watch]) -> Callable[[Value], Value]:
         def observe(cotangent: Value) -> Value:
@@ -105,11 +106,9 @@ def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
 
 def watching(self: Tensor) -> Watch:
     """The tensor's hooks, made when first asked for."""
-    if self.view_steps:
-        read_apart(self)
     value = operand(self)
     old = self._watch
-    if old is None or old.value.node is not value.node:
+    if old is None or old.place.node is not value.node:
         self._watch = made = Watch(value, self)
         if old is not None and old.retain:
             # written in place since: the gradient that is kept is that of the newest contents

@@ -169,22 +169,6 @@ class Node:
         return f"<{self.name()}>"
 
 
-class ViewBackward0(Node):
-    """The node of a view of a whole leaf, for which nothing is recorded."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        return "ViewBackward0"
-
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return ((node_of(self._result), 0),)
-
-    def _variable(self) -> Tensor | None:
-        return None
-
-
 def _number(value: Value) -> int:
     """The number of a result among those of its derivative; a leaf's is the only one."""
     return 0 if type(value.token) is Leaf else value.index
@@ -196,8 +180,6 @@ _classes: dict[str, type[Node]] = {}
 def node_of(value: Value, tensor: Tensor | None = None) -> Node:
     """The node of a value that requires a gradient, of a class with the derivative's name."""
     leaf = type(value.token) is Leaf
-    if tensor is not None and leaf:
-        return ViewBackward0(value, tensor)
     name = "AccumulateGrad" if leaf else name_of(value.node).rpartition(":")[2]
     found = _classes.get(name)
     if found is None:

@@ -35,6 +35,8 @@ class Parameter(Tensor):
                     "Only Tensors of floating point and complex dtype can require gradients")
             self._make_leaf()
 
+    _copied_apart = True  # a deep copy has memory of its own
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) in memo:
             found: Parameter = memo[id(self)]

@@ -98,7 +98,7 @@ def value_and_grad(
                     found, visited = cotangents_of([value], inputs, None, outer, True)
                     if not outer:
                         # what f closes over may have a tape of its own, which is not ours to free
-                        free({n: True for n in visited if n.seq > start})
+                        free({n: True for n in visited if n.seq > start}, True)
                 else:
                     found = [None] * len(inputs)
         finally:

@@ -76,7 +76,8 @@ def gradients(
         inputs: values to differentiate by: leaves, or intermediate values.
         cotangents: one an output; None means 1, for 0-d outputs.
         create_graph: record the pass so that it can be differentiated again.
-        retain_graph: False frees the tape afterwards.
+        retain_graph: False frees afterwards what the tape saved. Another pass can go through ops
+            whose derivatives take no data, and through no other.
         allow_unused: give None for an input that no output depends on, instead of raising.
         observers: functions of the cotangents of some values, each called once, when the
             cotangent is complete; what it returns takes the cotangent's place.

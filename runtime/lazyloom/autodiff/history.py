@@ -83,7 +83,31 @@ def forget_since(values: Sequence[Value], start: int) -> None:
     """Free the tape below some values, as far as it was recorded after number ``start``."""
     visited: dict[Node, bool] = {}
     visit_below(values, None, visited, [])
-    free({n: True for n in visited if n.seq > start})
+    free({n: True for n in visited if n.seq > start}, True)
+
+
+class Place:
+    """Where a value is on the tape. Does not keep its data, as the value does."""
+
+    __slots__ = ("node", "index")
+
+    def __init__(self, value: Value) -> None:
+        self.node: Node = value.node
+        self.index: int = value.index
+
+    @property
+    def used(self) -> bool:
+        """Whether anything that is left was recorded with it, and its tape was not freed."""
+        node = self.node
+        return node.refs > 0 and not node.freed
+
+    def value(self) -> Value | None:
+        """The value, while it is used or somebody has it."""
+        node = self.node
+        with graph.trace.lock:
+            if node.state == graph.DEAD or node.refs == 0 and node.handles == 0:
+                return None
+            return hold(node, self.index, True)
 
 
 class Step:

@@ -103,7 +103,7 @@ class Run:
         if end and not self.outer:
             visited: dict[Node, bool] = {}
             visit_below([t.value for t in self.out], None, visited, [])
-            free({n: True for n in visited if n.seq > self.start})
+            free({n: True for n in visited if n.seq > self.start}, True)
         if not self.outer and self.aux is not None:
             for t in tree_leaves(self.aux, Tensor):
                 t._forget_gradient()

@@ -40,8 +40,14 @@ def visit_below(
     ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None), or
     to the results ``targets`` of those. What is below the ``ends`` is left out. Leaves reported
     as one of the ``tokens`` are wanted, and noted there and in the targets.
+
+    Raises GradientError for a freed node that may lead to what is wanted, and the error of one
+    that failed. A freed node leads to nothing that was recorded after it.
     """
     everything = wanted is None
+    oldest = 0
+    if wanted and not tokens:
+        oldest = min([n.seq for n in wanted])
     stack: list[Node] = []
     for o in outputs:
         if o.requires_grad:
@@ -66,7 +72,9 @@ def visit_below(
             if n.state == graph.FAILED and n.error is not None:
                 raise reraised(n.error)
             if n.freed:
-                raise _freed(n)
+                if n.seq > oldest:
+                    raise _freed(n)
+                continue
             mask = n.grad_mask
             for m in n.inputs:
                 if mask & 1 and isinstance(m, Node):
@@ -76,7 +84,7 @@ def visit_below(
     if wanted is not None:
         for n in order:
             leads = n in wanted
-            if not leads and n.tracked and (ends is None or n not in ends):
+            if not leads and n.tracked and not n.freed and (ends is None or n not in ends):
                 mask = n.grad_mask
                 for position, m in enumerate(n.inputs):
                     if mask & 1 and isinstance(m, Node) and visited[m] and (
@@ -214,7 +222,7 @@ class BackwardPass:
             outnums.append(index)
             cotangents.append(cotangent)
         newest: Any = None
-        if n.tracked and outnums and (self.ends is None or n not in self.ends):
+        if n.tracked and outnums and not n.freed and (self.ends is None or n not in self.ends):
             self.passed[n] = True
             newest = self._hosted(n, arrived) if hosted else self._through(n, outnums, cotangents)
         # What was computed again for n is needed no more: later nodes are through. While

@@ -194,6 +194,8 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
     needed = [False] * len(nodes)
     #: a derivative takes the node's data
     taken = [False] * len(nodes)
+    #: so does one that takes what is computed again from these
+    asked = [False] * len(nodes)
     for slot in range(len(nodes) - 1, -1, -1):
         n = nodes[slot]
         outside = n.handles > 0 or n.refs > n.uses
@@ -211,7 +213,7 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
                     counts is not None and counts.of(index) > 0
                 ):
                     wanted.append((slot, index))
-        elif needed[slot] and n.spec is not None and (
+        elif needed[slot] and n.spec is not None and (not n.freed or asked[slot]) and (
             n.spec.heavy or taken[slot] and _is_small(n)
         ):
             kept = True
@@ -219,16 +221,20 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
                 wanted.append((slot, index))
         elif n.spec is not None and n.spec.checked:
             wanted.append((slot, 1))
-        if tape or (needed[slot] and not kept):
+        # through a freed node no pass goes: it matters only where its data are asked for
+        if tape or (needed[slot] and not kept and (not n.freed or asked[slot])):
             keeps[slot] = True
             spec = n.spec
+            again = asked[slot] and not kept or kept and len(n.types) > 1
             for position, m in enumerate(n.inputs):
                 if isinstance(m, Node) and m.epoch == n.epoch:
                     needed[m.slot] = True
+                    if again:
+                        asked[m.slot] = True
                     if tape and not taken[m.slot] and spec is not None and (
                         spec.needs(position, n.grad_mask)
                     ):
-                        taken[m.slot] = True
+                        taken[m.slot] = asked[m.slot] = True
     wanted.reverse()
     return wanted, keeps
 

@@ -164,6 +164,12 @@ def differentiated(
     return decorate
 
 
+@differentiated(lambda x, value: lax.exp(x))
+def expm1_of_real(x: Any) -> Any:
+    """exp(x) - 1, whose derivative is that of exp(x) also where exp(x) is tiny."""
+    return lax.expm1(x)
+
+
 @differentiated(lambda x, value: lax.logistic(x))
 def log1p_exp(x: Any) -> Any:
     """log(1 + exp(x)) without overflow; its derivatives of all orders are right at 0, too."""

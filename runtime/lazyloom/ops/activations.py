@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, in_float32, log1p_exp, modulus
+from ._helpers import broadcast, constant, expm1_of_real, in_float32, log1p_exp, modulus
 from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
@@ -128,7 +128,7 @@ def _elu(x: Any, alpha: float, rate: float) -> Any:
     # The unused side must not overflow: its gradient would be infinity times zero.
     below = lax.select(above, zero, x)
     below = lax.mul(below, constant(x, rate)) if rate != 1.0 else below
-    curve = lax.expm1(below)
+    curve = expm1_of_real(below)
     curve = lax.mul(curve, constant(x, alpha)) if alpha != 1.0 else curve
     return lax.select(above, x, curve)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import rules
@@ -106,7 +107,12 @@ def cummin(x: T, *, axis: int, reverse: bool = False) -> Array:
 
 def _log_sums(x: Any, *, axis: int, reverse: bool) -> Any:
     if kind(x) != "c":
-        return lax.cumlogsumexp(x, axis=axis, reverse=reverse)
+        # from an infinity on the sums are infinite, whatever the finite elements do
+        infinity = constant(x, math.inf)
+        infinite = lax.eq(lax.cummax(lax.stop_gradient(x), axis=axis, reverse=reverse), infinity)
+        finite = lax.select(lax.eq(x, infinity), constant(x, 0), x)
+        sums = lax.cumlogsumexp(finite, axis=axis, reverse=reverse)
+        return lax.select(infinite, infinity, sums)
 
     def added(a: Any, b: Any) -> Any:
         top = lax.stop_gradient(lax.max(lax.real(a), lax.real(b)))

@@ -26,7 +26,7 @@ from ._helpers import (
     signbit,
     widened,
 )
-from ._jax import jnp, lax
+from ._jax import jax, jnp, lax
 from .kinds import Array, Bool, T
 from .samples import Elementwise, Sample
 from .spec import OpDef, op
@@ -83,7 +83,7 @@ def _with_sign_of(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
-    reference="numpy.floor_divide", piecewise_linear="x y")
+    reference="numpy.floor_divide", piecewise_linear="x y", constant_derivative="x y")
 def floor_divide(x: T, y: T) -> Array:
     """x // y, rounded down.
 
@@ -211,19 +211,54 @@ def reciprocal(x: T) -> Array:
     return complex_edges.reciprocal(x) if kind(x) == "c" else lax.div(constant(x, 1), x)
 
 
+def _larger(f: Any, before: Any) -> Any:
+    """``lax.max`` or ``lax.min`` by its order, with a gradient also where an operand is NaN."""
+    chosen = jax.custom_jvp(f)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        both = lax.add(dx, dy)
+        tied = lax.select(lax.eq(x, y), lax.mul(both, constant(both, 0.5)), both)
+        return chosen(x, y), lax.select(before(x, y), dx, lax.select(before(y, x), dy, tied))
+
+    chosen.defjvp(rule)
+    return chosen
+
+
+def _first_of(f: Any, at_least: Any) -> Any:
+    """A function of two arrays that gives one of them, the first one where they tie."""
+    chosen = jax.custom_jvp(f)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        first = lax.bitwise_or(at_least(x, y), isnan(y))
+        return chosen(x, y), lax.select(first, dx, dy)
+
+    chosen.defjvp(rule)
+    return chosen
+
+
 @op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum",
     piecewise_linear="x y", usual=True)
 def maximum(x: T, y: T) -> Array:
-    """The larger of x and y; NaN if either is. At ties each gets half of the gradient."""
+    """The larger of x and y; NaN if either is. At ties each gets half of the gradient, with a NaN
+    each gets all of it."""
+    x, y = broadcast(x, y)
+    if is_inexact(x):
+        return _larger(lax.max, lax.gt)(x, y)
     # XLA makes a clamp of two limits, which not each of its code generators has for bools
-    return (lax.bitwise_or if kind(x) == "b" else lax.max)(*broadcast(x, y))
+    return (lax.bitwise_or if kind(x) == "b" else lax.max)(x, y)
 
 
 @op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum",
     piecewise_linear="x y", usual=True)
 def minimum(x: T, y: T) -> Array:
-    """The smaller of x and y; NaN if either is. At ties each gets half of the gradient."""
-    return (lax.bitwise_and if kind(x) == "b" else lax.min)(*broadcast(x, y))
+    """The smaller of x and y; NaN if either is. At ties each gets half of the gradient, with a NaN
+    each gets all of it."""
+    x, y = broadcast(x, y)
+    if is_inexact(x):
+        return _larger(lax.min, lax.lt)(x, y)
+    return (lax.bitwise_and if kind(x) == "b" else lax.min)(x, y)
 
 
 def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
@@ -235,24 +270,35 @@ def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
 @op(rules.elementwise, T="ordered", source="C99 fmax", reference="numpy.fmax",
     piecewise_linear="x y")
 def fmax(x: T, y: T) -> Array:
-    """The larger of x and y; the other one where one of them is NaN."""
-    return lax.max(*_without_nan(*broadcast(x, y)))
+    """The larger of x and y; the other one where one of them is NaN. At ties x has the
+    gradient."""
+    x, y = broadcast(x, y)
+    if is_inexact(x):
+        return _first_of(lambda x, y: lax.max(*_without_nan(x, y)), lax.ge)(x, y)
+    return lax.max(x, y)
 
 
 @op(rules.elementwise, T="ordered", source="C99 fmin", reference="numpy.fmin",
     piecewise_linear="x y")
 def fmin(x: T, y: T) -> Array:
-    """The smaller of x and y; the other one where one of them is NaN."""
-    return lax.min(*_without_nan(*broadcast(x, y)))
+    """The smaller of x and y; the other one where one of them is NaN. At ties x has the
+    gradient."""
+    x, y = broadcast(x, y)
+    if is_inexact(x):
+        return _first_of(lambda x, y: lax.min(*_without_nan(x, y)), lax.le)(x, y)
+    return lax.min(x, y)
 
 
 @op(rules.elementwise, T="floating", source="C99 hypot", reference="numpy.hypot", tolerance=2.0)
 def hypot(x: T, y: T) -> Array:
-    """sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0."""
+    """sqrt(x*x + y*y) without overflow, infinite if x or y is. The gradient at (0, 0) is 0, and
+    where the result is infinite."""
 
     def definition(x: Any, y: Any) -> Any:
         infinity = constant(x, math.inf)
         infinite = lax.eq(lax.max(*_without_nan(lax.abs(x), lax.abs(y))), infinity)
+        # what is not selected has a gradient, too, which must not be NaN
+        x, y = [lax.select(infinite, constant(v, 1), v) for v in (x, y)]
         return lax.select(infinite, infinity, modulus(lax.complex(x, y)))
 
     return in_float32(definition, *broadcast(x, y))
@@ -317,21 +363,21 @@ def lcm(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def floor(x: T) -> Array:
     """The largest integer not above x."""
     return lax.floor(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def ceil(x: T) -> Array:
     """The smallest integer not below x."""
     return lax.ceil(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
-    piecewise_linear="x")
+    piecewise_linear="x", constant_derivative="x")
 def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
@@ -341,7 +387,7 @@ def trunc(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
     samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
-                        high=60.0), piecewise_linear="x")
+                        high=60.0), piecewise_linear="x", constant_derivative="x")
 def round_(x: T, *, decimals: int = 0) -> Array:
     """x rounded to ``decimals`` decimal places, halves to the even neighbour.
 
@@ -413,9 +459,14 @@ def conj(x: T) -> Array:
 @op(rules.real_part, T="inexact", source="NumPy angle", reference="numpy.angle", tolerance=4.0,
     samples=Elementwise(low=0.2))
 def angle(x: T) -> Array:
-    """The argument of x in radians; 0 or pi for real x, whose gradient is 0."""
+    """The argument of x in radians; 0 or pi for real x, whose gradient is 0. So is that at 0."""
     if kind(x) == "c":
-        return lax.atan2(lax.imag(x), lax.real(x))
+        real, imag = lax.real(x), lax.imag(x)
+        zero = constant(real, 0)
+        nothing = lax.bitwise_and(lax.eq(real, zero), lax.eq(imag, zero))
+        at_zero = lax.stop_gradient(lax.atan2(imag, real))
+        right = lax.select(nothing, constant(real, 1), real)
+        return lax.select(nothing, at_zero, lax.atan2(imag, right))
     x = lax.stop_gradient(x)
     found = lax.select(signbit(x), constant(x, math.pi), constant(x, 0))
     return lax.select(isnan(x), x, found)

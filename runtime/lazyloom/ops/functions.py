@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from . import complex_edges, rules
+from . import complex_edges, quotients, rules
 from ._helpers import (
     broadcast,
     constant,
     convert,
     differentiated,
+    expm1_of_real,
     in_float32,
     in_float64,
     is_inexact,
-    isnan,
     kind,
     signbit,
     widened,
@@ -168,7 +168,7 @@ def _power_of_two(x: Any) -> Any:
     tolerance=4.0)
 def expm1(x: T) -> Array:
     """e ** x - 1, accurate near 0."""
-    return complex_edges.expm1(x) if kind(x) == "c" else lax.expm1(x)
+    return complex_edges.expm1(x) if kind(x) == "c" else expm1_of_real(x)
 
 
 @op(rules.elementwise, T="inexact", source="array API log", reference="numpy.log",
@@ -228,7 +228,8 @@ def _with_shares(f: Callable[[Any, Any], Any], scale: float) -> Any:
 def _gap(x: Any, y: Any) -> Any:
     # Equal infinities have no difference; 0 keeps both the value and the gradient right.
     gap = lax.sub(x, y)
-    return lax.select(isnan(gap), constant(x, 0), gap)
+    equal = lax.bitwise_and(lax.eq(x, y), lax.ne(gap, gap))
+    return lax.select(equal, constant(x, 0), gap)
 
 
 def _log_add(x: Any, y: Any) -> Any:
@@ -266,8 +267,26 @@ def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
     return lax.mul(x, function(lax.select(bad, constant(y, edge + 1.0), y)))
 
 
+def _slope_of_logit(x: Any, value: Any) -> Any:
+    slope = lax.div(constant(x, 1), lax.mul(x, lax.sub(constant(x, 1), x)))
+    outside = lax.bitwise_or(lax.lt(x, constant(x, 0)), lax.gt(x, constant(x, 1)))
+    return lax.select(outside, constant(x, math.nan), lax.abs(slope))
+
+
+@differentiated(_slope_of_logit)
+def _logit(x: Any) -> Any:
+    return lax.log(lax.div(x, lax.sub(constant(x, 1), x)))
+
+
+@op(rules.elementwise, T="floating", source="SciPy logit", reference="scipy.special.logit",
+    samples=Elementwise(low=0.1, high=0.9), tolerance=8.0)
+def logit(x: T) -> Array:
+    """log(x / (1 - x)), infinite at 0 and 1, where the gradient is too; NaN outside of [0, 1]."""
+    return in_float32(_logit, x)
+
+
 @op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
-    samples=Elementwise(low=0.2), tolerance=4.0, linear="x")
+    samples=Elementwise(low=0.2), tolerance=4.0, piecewise_linear="x")
 def xlogy(x: T, y: T) -> Array:
     """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -275,7 +294,7 @@ def xlogy(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
-    samples=Elementwise(low=-0.8), tolerance=4.0, linear="x")
+    samples=Elementwise(low=-0.8), tolerance=4.0, piecewise_linear="x")
 def xlog1py(x: T, y: T) -> Array:
     """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -518,23 +537,17 @@ def betainc(a: T, b: T, x: T) -> Array:
     tolerance=8.0)
 def bessel_i0e(x: T) -> Array:
     """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
-    return in_float32(lax.bessel_i0e, x)
+    return in_float32(quotients.bessel_i0e, x)
 
 
 @op(rules.elementwise, T="floating", source="SciPy i1e", reference="scipy.special.i1e",
     tolerance=8.0)
 def bessel_i1e(x: T) -> Array:
     """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
-    return in_float32(lax.bessel_i1e, x)
+    return in_float32(quotients.bessel_i1e, x)
 
 
 @op(rules.elementwise, T="inexact", source="NumPy sinc", reference="numpy.sinc", tolerance=8.0)
 def sinc(x: T) -> Array:
-    """sin(pi x) / (pi x), 1 at 0. The gradient at 0 is 0."""
-
-    def definition(x: Any) -> Any:
-        zero = lax.eq(x, constant(x, 0))
-        angle = lax.mul(lax.select(zero, constant(x, 1), x), constant(x, math.pi))
-        return lax.select(zero, constant(x, 1), lax.div(lax.sin(angle), angle))
-
-    return in_float32(definition, x)
+    """sin(pi x) / (pi x), 1 at 0."""
+    return in_float32(lambda x: quotients.sine_over(lax.mul(x, constant(x, math.pi))), x)

@@ -12,7 +12,17 @@ from typing import Any
 
 from ..dtypes import DType
 from . import rules
-from ._helpers import all_axes, constant, convert, divided_by, is_inexact, kind, modulus, widened
+from ._helpers import (
+    all_axes,
+    constant,
+    convert,
+    divided_by,
+    is_inexact,
+    isnan,
+    kind,
+    modulus,
+    widened,
+)
 from ._jax import jax, jnp, lax
 from .casts import cast_to
 from .compare import truth
@@ -118,24 +128,45 @@ def _products_of_others(axes: tuple[int, ...]) -> Callable[[Any], Any]:
     return function
 
 
+def _extremum(f: Callable[..., Any], x: Any, axes: tuple[int, ...]) -> Any:
+    """The largest or smallest element, whose gradient those share that are it."""
+    if not is_inexact(x):
+        return f(x, axes)
+    found = jax.custom_jvp(lambda x: f(x, axes))
+    rest = [i for i in range(x.ndim) if i not in axes]
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        value = found(x)
+        spread = lax.broadcast_in_dim(value, x.shape, rest)
+        # of the two only NaN differs from itself
+        at = lax.bitwise_or(lax.eq(x, spread), lax.bitwise_and(isnan(x), isnan(spread)))
+        shares = convert(at, x.dtype)
+        total = lax.reduce_sum(lax.select(at, dx, constant(dx, 0)), axes)
+        return value, lax.div(total, lax.reduce_sum(shares, axes))
+
+    found.defjvp(rule)
+    return found(x)
+
+
 @op(rules.extremum, T="ordered", source="array API max", piecewise_linear="x")
 def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
-    """The largest element; NaN if there is one. Elements that tie share the gradient.
+    """The largest element; NaN if there is one. Elements that tie, or are NaN, share the gradient.
 
     ShapeError for an axis of size 0.
     """
     axes = all_axes(x, axes)
-    return finished(x, axes, keepdims, lax.reduce_max(x, axes))
+    return finished(x, axes, keepdims, _extremum(lax.reduce_max, x, axes))
 
 
 @op(rules.extremum, T="ordered", source="array API min", piecewise_linear="x")
 def min_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
-    """The smallest element; NaN if there is one. Elements that tie share the gradient.
+    """The smallest element; NaN if there is one. Elements that tie, or are NaN, share the gradient.
 
     ShapeError for an axis of size 0.
     """
     axes = all_axes(x, axes)
-    return finished(x, axes, keepdims, lax.reduce_min(x, axes))
+    return finished(x, axes, keepdims, _extremum(lax.reduce_min, x, axes))
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> int:
@@ -231,9 +262,10 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
     size = modulus(wide)
     if order == float("inf"):
         # The norm of nothing is 0.
-        found = lax.reduce_max(size, axes) if _count(x, axes) else lax.reduce_sum(size, axes)
+        found = (_extremum(lax.reduce_max, size, axes) if _count(x, axes)
+                 else lax.reduce_sum(size, axes))
     elif order == float("-inf"):
-        found = lax.reduce_min(size, axes)
+        found = _extremum(lax.reduce_min, size, axes)
     elif order == 1.0:
         found = lax.reduce_sum(size, axes)
     else:

@@ -109,8 +109,8 @@ class OpDef:
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
         "T", "heavy", "residuals", "keeps", "fallible", "effect", "differentiable", "version",
         "samples", "tolerance", "outputs", "lists", "min_operands", "max_operands", "kind", "base",
-        "root", "own", "linear",
-        "multilinear", "piecewise_linear", "data_movement", "offset_reads", "spreads", "layout",
+        "root", "own", "linear", "multilinear", "piecewise_linear", "constant_derivative",
+        "data_movement", "offset_reads", "spreads", "layout",
         "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
         "dependence", "bodies", "irreversible", "messages", "usual", "_derived",
     )  # fmt: skip
@@ -123,7 +123,8 @@ class OpDef:
         version: str | None = None, samples: Any = None, tolerance: float = 1.0,
         outputs: tuple[str, ...] = ("result",), lists: bool = False, kind: str = "",
         base: OpDef | None = None, own: tuple[str, ...] = (), linear: Groups = (),
-        multilinear: str = "", piecewise_linear: Groups = (), data_movement: bool = False,
+        multilinear: str = "", piecewise_linear: Groups = (),
+        constant_derivative: Groups = (), data_movement: bool = False,
         offset_reads: bool = False, spreads: bool = False, layout: str = "",
         positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
         optional_outputs: Mapping[str, str] | None = None,
@@ -162,6 +163,7 @@ class OpDef:
         self.linear: Final = linear
         self.multilinear: Final = multilinear
         self.piecewise_linear: Final = piecewise_linear
+        self.constant_derivative: Final = constant_derivative
         self.data_movement: Final = data_movement
         self.offset_reads: Final = offset_reads
         self.spreads: Final = spreads
@@ -260,6 +262,7 @@ class OpDef:
             return known
         everything = (1 << arity) - 1
         groups = self.linear_groups(attrs, arity)
+        groups += self._bits(self.constant_derivative, attrs, arity)
         if not complex_operands:
             groups += self.piecewise_groups(attrs, arity)
         found: list[int] = []
@@ -466,7 +469,8 @@ def op(
     differentiable: bool | tuple[str, ...] = True, version: str | None = None,
     samples: Any = None, tolerance: float = 1.0, name: str | None = None,
     outputs: tuple[str, ...] = ("result",), lists: bool = False, linear: Groups = (),
-    multilinear: str = "", piecewise_linear: Groups = (), data_movement: bool = False,
+    multilinear: str = "", piecewise_linear: Groups = (), constant_derivative: Groups = (),
+    data_movement: bool = False,
     offset_reads: bool = False, spreads: bool = False, layout: str = "",
     positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
     optional_outputs: Mapping[str, str] | None = None,
@@ -505,6 +509,9 @@ def op(
             a variadic one too.
         piecewise_linear: as ``linear``, for real operands and wherever there is a derivative: the
             op chooses among them, or its derivative is constant on pieces.
+        constant_derivative: as ``linear``, where the derivative is the same everywhere and takes no
+            data though the op is not linear: that of a step function, which is 0. Nothing is
+            kept for such a derivative, so that it can be taken again.
         data_movement: each element of the result is one of the first operand.
         offset_reads: reads its first operand at other indices than it writes the result, so
             that several such readers would each compute it anew inside a fusion.
@@ -568,7 +575,8 @@ def op(
                 f"an op named {opname!r} is in the table already; give yours another name")
         own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
         _check_names(opname, "operands", [o.name for o in operands], {
-            "linear": linear, "multilinear": multilinear, "piecewise_linear": piecewise_linear})
+            "linear": linear, "multilinear": multilinear, "piecewise_linear": piecewise_linear,
+            "constant_derivative": constant_derivative})
         _check_names(opname, "outputs", outputs, {
             "optional_outputs": optional_outputs, "output_notes": output_notes})
         _table[opname] = OpDef(
@@ -577,6 +585,7 @@ def op(
             effect=effect, differentiable=differentiable, version=TABLE if own else version,
             samples=samples, tolerance=tolerance, outputs=outputs, lists=lists, linear=linear,
             multilinear=multilinear, piecewise_linear=piecewise_linear,
+            constant_derivative=constant_derivative,
             data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
             layout=layout, positions=positions, checked=checked, aliases=aliases,
             optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers,

@@ -16,17 +16,17 @@ from . import rules, series
 from ._helpers import broadcast, constant, differentiated, in_float64, isnan
 from ._jax import lax
 from .kinds import Array, T
+from .quotients import (
+    bessel_i0e,
+    bessel_i1_over,
+    bessel_i1e,
+    chebyshev,
+    over,
+    sine_over,
+    slope_by_series,
+)
 from .samples import Elementwise
 from .spec import op
-
-
-def _series(t: Any, coefficients: tuple[float, ...]) -> Any:
-    """A Chebyshev series at t in [-1, 1], by Clenshaw's recurrence."""
-    first = second = constant(t, 0.0)
-    twice = t + t
-    for c in reversed(coefficients[1:]):
-        first, second = twice * first - second + c, first
-    return t * first - second + coefficients[0]
 
 
 def _select(condition: Any, x: Any, y: Any) -> Any:
@@ -40,14 +40,14 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _small(x: Any, coefficients: tuple[float, ...]) -> Any:
-    return _series(x * x * (1 / 32) - 1.0, coefficients)
+    return chebyshev(x * x * (1 / 32) - 1.0, coefficients)
 
 
 def _wave(x: Any, p: tuple[float, ...], q: tuple[float, ...], turn: float) -> tuple[Any, ...]:
     """The functions of the first and second kind for large positive x."""
     near = 8.0 / x
     t = 2.0 * near * near - 1.0
-    along, across = _series(t, p), near * _series(t, q)
+    along, across = chebyshev(t, p), near * chebyshev(t, q)
     angle = x - turn * math.pi
     size = lax.sqrt((2 / math.pi) / x)
     sine, cosine = lax.sin(angle), lax.cos(angle)
@@ -62,24 +62,28 @@ def _split(x: Any, limit: float) -> tuple[Any, Any, Any]:
     return above, _select(above, 1.0, x), _select(above, x, limit + 1.0)
 
 
-def _over(found: Any, x: Any, at_zero: float) -> Any:
-    """A quotient by x with its limit at 0."""
-    zero = lax.eq(x, constant(x, 0.0))
-    return _select(zero, at_zero, found / _select(zero, 1.0, x))
-
-
 @differentiated(lambda x, value: -_j1(x))
 def _j0(x: Any) -> Any:
     above, small, large = _split(lax.abs(x), 8.0)
     return _select(above, _wave(large, series.P0, series.Q0, 0.25)[0], _small(small, series.J0))
 
 
-@differentiated(lambda x, value: _j0(x) - _over(value, x, 0.5))
+@differentiated(lambda x, value: _j0(x) - _j1_over(x))
 def _j1(x: Any) -> Any:
     above, small, large = _split(lax.abs(x), 8.0)
     found = _select(
         above, _wave(large, series.P1, series.Q1, 0.75)[0], small * _small(small, series.J1))
     return _select(lax.lt(x, constant(x, 0.0)), -found, found)
+
+
+def _slope_of_j1_over(x: Any, value: Any) -> Any:
+    return slope_by_series(x, 8.0, lambda x: _small(x, series.J1),
+                           lambda x: (_j0(x) - 2.0 * _j1_over(x)) / x)
+
+
+@differentiated(_slope_of_j1_over)
+def _j1_over(x: Any) -> Any:
+    return over(x, _j1(x), 0.5)
 
 
 def _second_kind(x: Any, found: Any, at_zero: float) -> Any:
@@ -112,11 +116,11 @@ def _modified(x: Any, order: int) -> Any:
     t = small * small * 0.5 - 1.0
     log = lax.log(small * 0.5)
     if order == 0:
-        low = _series(t, series.K0) - log * _series(t, series.I0)
+        low = chebyshev(t, series.K0) - log * chebyshev(t, series.I0)
     else:
-        low = _series(t, series.K1) / small + log * small * _series(t, series.I1)
+        low = chebyshev(t, series.K1) / small + log * small * chebyshev(t, series.I1)
     scaled = series.K1_LARGE if order else series.K0_LARGE
-    high = _series(4.0 / large - 1.0, scaled) / lax.sqrt(large)
+    high = chebyshev(4.0 / large - 1.0, scaled) / lax.sqrt(large)
     return _second_kind(x, _select(above, high, lax.exp(small) * low), math.inf)
 
 
@@ -132,12 +136,12 @@ def _k1e(x: Any) -> Any:
 
 @differentiated(lambda x, value: _i1(x))
 def _i0(x: Any) -> Any:
-    return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
+    return lax.exp(lax.abs(x)) * bessel_i0e(x)
 
 
-@differentiated(lambda x, value: _i0(x) - _over(value, x, 0.5))
+@differentiated(lambda x, value: _i0(x) - bessel_i1_over(x))
 def _i1(x: Any) -> Any:
-    return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
+    return lax.exp(lax.abs(x)) * bessel_i1e(x)
 
 
 _REAL = Elementwise(low=-12.0, high=12.0, special=False)
@@ -170,6 +174,17 @@ def bessel_j0(x: T) -> Array:
 def bessel_j1(x: T) -> Array:
     """The Bessel function of the first kind of order 1; 0 at the infinities."""
     return in_float64(_j1, x)
+
+
+@op(rules.elementwise, T="floating", source="DLMF 10.49.3", samples=_REAL, tolerance=8.0)
+def spherical_bessel_j0(x: T) -> Array:
+    """sin(x) / x, the spherical Bessel function of order 0; 1 at 0, and 0 at the infinities."""
+
+    def definition(x: Any) -> Any:
+        infinite = lax.eq(lax.abs(x), constant(x, math.inf))
+        return _select(infinite, 0.0, sine_over(_select(infinite, 1.0, x)))
+
+    return in_float64(definition, x)
 
 
 @op(rules.elementwise, T="floating", source="DLMF 10.2.3", reference="scipy.special.y0",
@@ -217,13 +232,13 @@ def _airy(x: Any) -> Any:
     near = (16 / 3) / zeta
     t = 2.0 * near - 1.0
     root = lax.sqrt(lax.sqrt(far)) * math.sqrt(math.pi)
-    positive = lax.exp(-zeta) * _series(t, series.AI_LARGE) / (2.0 * root)
+    positive = lax.exp(-zeta) * chebyshev(t, series.AI_LARGE) / (2.0 * root)
     angle = zeta + math.pi / 4
-    negative = (lax.sin(angle) * _series(t, series.AI_COS)
-                + near * lax.cos(angle) * _series(t, series.AI_SIN)) / root
+    negative = (lax.sin(angle) * chebyshev(t, series.AI_COS)
+                + near * lax.cos(angle) * chebyshev(t, series.AI_SIN)) / root
     outside = _select(lax.gt(x, constant(x, 0.0)), positive, negative)
     outside = _select(lax.eq(size, constant(x, math.inf)), 0.0, outside)
-    return _select(large, outside, _series(_select(large, 0.0, x) * 0.25, series.AI))
+    return _select(large, outside, chebyshev(_select(large, 0.0, x) * 0.25, series.AI))
 
 
 # The normal distribution
@@ -235,7 +250,7 @@ def _erfcx(x: Any) -> Any:
     size = lax.abs(x)
     infinite = lax.eq(size, constant(x, math.inf))
     finite = _select(infinite, 1.0, size)
-    found = _series((finite - 4.0) / (finite + 4.0), series.ERFCX) / (1.0 + 2.0 * finite)
+    found = chebyshev((finite - 4.0) / (finite + 4.0), series.ERFCX) / (1.0 + 2.0 * finite)
     found = _select(infinite, 0.0, found)
     return _select(lax.lt(x, constant(x, 0.0)), 2.0 * lax.exp(x * x) - found, found)
 
@@ -247,7 +262,18 @@ def erfcx(x: T) -> Array:
     return in_float64(_erfcx, x)
 
 
-@differentiated(lambda x, value: math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5)))
+def _change_of_hazard(x: Any, value: Any) -> Any:
+    far = lax.eq(value, constant(x, 0.0))
+    return _select(far, 0.0, -value * (_select(far, 0.0, x) + value))
+
+
+@differentiated(_change_of_hazard)
+def _hazard(x: Any) -> Any:
+    """The normal density over the distribution function."""
+    return math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))
+
+
+@differentiated(lambda x, value: _hazard(x))
 def _log_ndtr(x: Any) -> Any:
     low = lax.lt(x, constant(x, -1.0))
     scaled = x * -math.sqrt(0.5)
@@ -267,8 +293,12 @@ def log_ndtr(x: T) -> Array:
     samples=Elementwise(low=0.05, high=0.95), tolerance=16.0)
 def ndtri(x: T) -> Array:
     """The inverse of the normal distribution function; infinite at 0 and 1, NaN outside."""
-    inverse = importlib.import_module("jax.scipy.special").ndtri
-    return in_float64(inverse, x)
+    return in_float64(_ndtri, x)
+
+
+@differentiated(lambda x, value: math.sqrt(2 * math.pi) * lax.exp(value * value * 0.5))
+def _ndtri(x: Any) -> Any:
+    return importlib.import_module("jax.scipy.special").ndtri(x)
 
 
 @differentiated(lambda x, value: -1.0 - lax.log(x))

@@ -164,7 +164,7 @@ def checked(
     same, source="straight-through estimator, arXiv 1308.3432", differentiable=("x",),
     # by intent the gradient is not that of the data
     samples=Cases(case((2, 3), (2, 3)), case((), ()), case((0, 3), (0, 3)), smooth=False),
-    piecewise_linear="x y",
+    piecewise_linear="x y", constant_derivative="x y",
 )
 def straight_through(x: T, y: T) -> Array:
     """The data of y with the gradient of x: the cotangent passes to x unchanged.

@@ -17,7 +17,7 @@ from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..trace.fed import Fed, plain
 from ..trace.graph import Node, Value, grad_mode, trace
 from ..trace.mapping import innermost
-from ..trace.recording import record, record_number, record_one, record_two
+from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..types import TensorType
@@ -249,14 +249,6 @@ class Tensor:
         state = aliasing(self)
         state.read = found
         state.version = self._storage.version
-
-    @final
-    def _read_apart(self) -> None:
-        """Be told apart, as a view of the whole storage, from the storage on the tape."""
-        found = current(self)
-        if self.view_steps and found.requires_grad and found.node is self._storage.value.node:
-            with grad_mode(True):
-                aliasing(self).read = record("identity", [found])
 
     @property
     def type(self) -> TensorType:

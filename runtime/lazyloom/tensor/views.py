@@ -12,7 +12,7 @@ from ..dtypes import DType, complex64, complex128, float32, float64
 from ..dtypes import int64 as _int64
 from ..errors import AliasError, ArgumentError, ShapeError
 from ..ops.spec import lookup
-from ..trace.graph import Value
+from ..trace.graph import Value, grad_enabled
 from ..trace.recording import Operandlike, record, record_one, record_spec, record_two
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
@@ -54,12 +54,25 @@ class ViewStep:
         raise AssertionError("a view step defines out_type")
 
     def forward(self, base: Value) -> Value:
-        """The view's data."""
+        """The view's data: a value of its own on the tape, also where nothing moves.
+
+        What is known of the view, as its hooks and its gradient, is then not the base's.
+        """
         raise AssertionError("a view step defines forward")
 
     def put(self, base: Value, new: Value) -> Value:
-        """``base`` with the viewed part replaced by ``new``."""
+        """``base`` with the viewed part replaced by ``new``; a value of its own on the tape."""
         raise AssertionError("a view step defines put")
+
+
+def _flows(base: Value) -> bool:
+    """Whether a gradient flows from a view that is read now to what it is taken from."""
+    return base.requires_grad and grad_enabled()
+
+
+def _as_it_is(base: Value) -> Value:
+    """All of the data in their order."""
+    return record_one(spec_of(lookup("identity"), None, 1), base) if _flows(base) else base
 
 
 class Slice(ViewStep):
@@ -120,7 +133,7 @@ class Slice(ViewStep):
 
     def forward(self, base: Value) -> Value:
         if self._contiguous and self.sizes == base.shape:
-            return base
+            return _as_it_is(base)
         spec = self._reads
         if self._contiguous and not self._empty:
             if spec is None:
@@ -138,7 +151,7 @@ class Slice(ViewStep):
         if self._empty:
             return base
         if self._contiguous and self.sizes == base.shape:
-            return new
+            return _as_it_is(new)
         spec = self._writes
         if self._contiguous:
             if spec is None:
@@ -174,7 +187,7 @@ class Permute(ViewStep):
         return tensor_type(tuple([t.shape[a] for a in self.axes]), t.dtype, t.placement)
 
     def forward(self, base: Value) -> Value:
-        if self._same:
+        if self._same and not _flows(base):
             return base
         spec = self._reads
         if spec is None:
@@ -183,7 +196,7 @@ class Permute(ViewStep):
 
     def put(self, base: Value, new: Value) -> Value:
         if self._same:
-            return new
+            return _as_it_is(new)
         spec = self._writes
         if spec is None:
             inverse = [0] * len(self.axes)
@@ -215,7 +228,7 @@ class Reshape(ViewStep):
         return result
 
     def forward(self, base: Value) -> Value:
-        if base.shape == self.shape:
+        if base.shape == self.shape and not _flows(base):
             return base
         spec = self._reads
         if spec is None:
@@ -225,7 +238,7 @@ class Reshape(ViewStep):
     def put(self, base: Value, new: Value) -> Value:
         shape = base.shape
         if shape == self.shape:
-            return new
+            return _as_it_is(new)
         written = self._written
         if written is None or written[0] != shape:
             written = (shape, spec_of(lookup("reshape"), {"shape": shape}, 1))
@@ -254,7 +267,7 @@ class Broadcast(ViewStep):
         return tensor_type(self.shape, t.dtype, t.placement)
 
     def forward(self, base: Value) -> Value:
-        if base.shape == self.shape:
+        if base.shape == self.shape and not _flows(base):
             return base
         spec = self._reads
         if spec is None:
@@ -263,7 +276,7 @@ class Broadcast(ViewStep):
 
     def put(self, base: Value, new: Value) -> Value:
         if base.shape == self.shape:
-            return new
+            return _as_it_is(new)
         if 0 in self.shape:
             return base
         raise AliasError(
@@ -552,13 +565,13 @@ class Bitcast(ViewStep):
 
     def forward(self, base: Value) -> Value:
         if base.dtype is self.dtype:
-            return base
+            return _as_it_is(base)
         found: Value = record("bitcast", [base], {"dtype": self.dtype})
         return found
 
     def put(self, base: Value, new: Value) -> Value:
         if base.dtype is self.dtype:
-            return new
+            return _as_it_is(new)
         found: Value = record("bitcast", [new], {"dtype": base.dtype})
         return found
 

@@ -73,6 +73,10 @@ class Custom:
         """What is left of it when the tape is freed: its name."""
         return Custom(self.name, self.results, None, None)
 
+    def saves(self) -> bool:
+        """Whether the functions use values of the forward computation, as far as they tell."""
+        return self.kept is None or bool(self.kept())
+
     def values(self) -> list[Value]:
         """What :attr:`kept` gives."""
         return [] if self.kept is None else self.kept()

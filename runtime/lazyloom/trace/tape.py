@@ -12,6 +12,7 @@ from typing import Final, final
 from ..compiled import ALONE
 from ..counters import counters
 from ..errors import GradientError
+from ..ops.derived import FORWARD
 from ..types import TensorType
 from . import graph
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Tokens, Value, hold, trace
@@ -172,16 +173,72 @@ def recompute(value: Value) -> Value:
     return fresh
 
 
-def free(nodes: dict[Node, bool]) -> None:
-    """Free the tape through these nodes: they keep nothing for a backward pass any more."""
+def free(nodes: dict[Node, bool], everything: bool = False) -> None:
+    """Free what the tape through these nodes saved for a backward pass.
+
+    A node whose derivative takes no data saved nothing: it stays, as long as another pass can
+    still get through it to a leaf, or to a result that somebody holds.
+
+    Args:
+        everything: nobody goes through these nodes again, so none of them stays.
+    """
     with graph.trace.lock:
         work: list[Node] = []
-        for n in nodes:
-            if n.tracked and n.state != DEAD:
-                n.freed = True
-                if n.rule is not None:
-                    n.rule = n.rule.without_rules()
-                if n.state == DONE:
-                    graph.release_inputs(n, work)
+        links: list[Node] = []
+        for n in nodes if everything else sorted(nodes, key=graph.by_sequence):
+            if not n.tracked or n.state == DEAD:
+                continue
+            if not everything and not n.freed and _leads_on(n) and not _saves(n):
+                links.append(n)
+                continue
+            n.freed = True
+            if n.rule is not None:
+                n.rule = n.rule.without_rules()
+            if n.state == DONE:
+                graph.release_inputs(n, work)
+        if links:
+            _drop_unsaved(links)
         graph.kill_all(work)
         graph.drain()
+
+
+def _leads_on(n: Node) -> bool:
+    """Whether a pass through a node arrives anywhere; its operands were looked at before it."""
+    mask = n.grad_mask
+    for m in n.inputs:
+        if mask & 1 and isinstance(m, Node) and (
+            not m.freed or m.carried > 0 or m.token is not None
+        ):
+            return True
+        mask >>= 1
+    return False
+
+
+def _saves(n: Node) -> bool:
+    """Whether the derivative of a node takes data of the forward computation."""
+    rule = n.rule
+    if rule is not None:
+        return bool(rule.saves())
+    spec = n.spec
+    if spec is None:
+        return False
+    if spec.op.kind == FORWARD:
+        return True  # residuals
+    mask = n.grad_mask
+    for position, m in enumerate(n.inputs):
+        if isinstance(m, Node) and spec.needs(position, mask):
+            return True
+    return False
+
+
+def _drop_unsaved(links: list[Node]) -> None:
+    """Give up data of freed nodes that only these nodes, which saved nothing, lead to."""
+    uses: dict[Node, int] = {}
+    for n in links:
+        for m in n.inputs:
+            if isinstance(m, Node) and m.freed and m.state == DONE and m.handles == 0:
+                uses[m] = uses.get(m, 0) + 1
+    for m, count in uses.items():
+        if count == m.refs and m.buffers is not None:
+            for index in range(len(m.buffers)):
+                graph.drop_buffer(m, index)
