@@ -8,7 +8,7 @@ from _lazyloom_abi import ffi  # type: ignore[import-not-found]
 
 import lazyloom
 from lazyloom.errors import GradientError
-from lazyloom.frontend import write
+from lazyloom.frontend import write, write_lock
 
 from . import capture, handles
 from .handles import TENSOR
@@ -19,14 +19,15 @@ from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
 def loomp_require_grad(tensor: int, required: int) -> int:
     found = tensor_of(tensor)
     capture.refuse_outside("loom_tensor_require_grad", tensor, found)
-    if not required:
-        if found.leaf is not None or found.value.requires_grad:
-            write(found, found.value.detach())
-            found.leaf = None
-    elif found.leaf is None:
-        leaf = Leaf()
-        write(found, found.value.detach().as_leaf(leaf))
-        found.leaf = leaf
+    with write_lock(found):
+        if not required:
+            if found.leaf is not None or found.value.requires_grad:
+                write(found, found.value.detach())
+                found.leaf = None
+        elif found.leaf is None:
+            leaf = Leaf()
+            write(found, found.value.detach().as_leaf(leaf))
+            found.leaf = leaf
     return 1
 
 
@@ -65,9 +66,10 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
     for leaf, gradient in reached:
         if isinstance(leaf, Leaf):
             capture.refuse_gradient(leaf)
-            before = leaf.gradient
-            leaf.gradient = (
-                gradient if before is None else lazyloom.record("add", [before, gradient]))
+            with leaf.lock:
+                before = leaf.gradient
+                leaf.gradient = (
+                    gradient if before is None else lazyloom.record("add", [before, gradient]))
     return 1
 
 

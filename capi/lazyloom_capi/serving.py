@@ -24,6 +24,8 @@ INTERNAL: Final = 102
 _UNKNOWN: Final = "<unknown>:0"
 
 _files: dict[int, str] = {}
+#: held while a Value behind a handle becomes a Tensor
+_making: Final = threading.Lock()
 #: ``since``: the newest node that is not of the function that this thread records once
 own: Final = threading.local()
 
@@ -31,12 +33,13 @@ own: Final = threading.local()
 class Leaf:
     """What a tensor that requires a gradient has collected."""
 
-    __slots__ = ("gradient", "since")
+    __slots__ = ("gradient", "since", "lock")
 
     def __init__(self) -> None:
         #: the newest node before it
         self.since = lazyloom.last_sequence()
         self.gradient: lazyloom.Value | None = None
+        self.lock = threading.Lock()  # held while a gradient is added
 
 
 class Tensor(lazyloom.Tensor):
@@ -145,8 +148,11 @@ def tensor_of(bits: int) -> Tensor:
     """A tensor, to be written or to collect a gradient; raises HandleError."""
     found = handles.find(TENSOR, bits)
     if not isinstance(found, Tensor):
-        found = Tensor(found)
-        handles.replace(TENSOR, bits, found)
+        with _making:
+            found = handles.find(TENSOR, bits)
+            if not isinstance(found, Tensor):
+                found = Tensor(found)
+                handles.replace(TENSOR, bits, found)
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from lazyloom import Value
 from lazyloom.errors import type_name
-from lazyloom.frontend import read_apart
+from lazyloom.frontend import read_apart, write_lock
 
 from .._core import record
 from .._hooks import RemovableHandle
@@ -17,10 +18,20 @@ from .._tensor import Tensor, operand
 _wrap = Tensor.from_value
 
 
+def accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> Tensor:
+    """A gradient added to what was there before, in place unless the pass is recorded."""
+    if before is None:
+        return _wrap(gradient)
+    if create_graph:
+        return _wrap(record("add", [operand(before), gradient]))
+    with write_lock(before):
+        return before._assign(record("add", [operand(before), gradient]))
+
+
 class Watch:
     """The hooks and the retained gradient of a non-leaf tensor."""
 
-    __slots__ = ("value", "owner", "grad", "retain", "hooks")
+    __slots__ = ("value", "owner", "grad", "retain", "hooks", "lock")
 
     def __init__(self, value: Value, owner: Tensor) -> None:
         self.value = value
@@ -28,6 +39,7 @@ class Watch:
         self.grad: Tensor | None = None
         self.retain = False
         self.hooks: dict[int, Callable[[Tensor], Any]] = {}
+        self.lock = threading.RLock()  # held while a gradient is added
 
     def wanted(self) -> bool:
         """Whether a gradient can still come by: through the tensor, or what was made of it."""
@@ -39,11 +51,8 @@ class Watch:
         shown = conjugated(cotangent)
         gradient = run_hooks(self.hooks, shown)
         if self.retain:
-            if self.grad is None:
-                self.grad = _wrap(gradient)
-            else:
-                total = record("add", [operand(self.grad), gradient])
-                self.grad = _wrap(total) if create_graph else self.grad._assign(total)
+            with self.lock:
+                self.grad = accumulated(self.grad, gradient, create_graph)
         return cotangent if gradient is shown else conjugated(gradient)
 
 

@@ -19,6 +19,7 @@ from .._strides import memory_order
 from .._tensor import Leaf, Tensor, operand
 from . import anomaly_mode
 from ._hooks import (
+    accumulated,
     conjugated,
     drop_watches,
     observers,
@@ -78,15 +79,6 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
     return values, seeds
 
 
-def _accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> Tensor:
-    if before is None:
-        return _wrap(gradient)
-    total = record("add", [operand(before), gradient])
-    if create_graph:
-        return _wrap(total)
-    return before._assign(total)
-
-
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
@@ -120,9 +112,11 @@ def backward(
                     not token.inactive and token.strides is None
                     and not gradient.type.dtype.is_complex
                 ):
-                    token.grad = _wrap(gradient)
-                else:
-                    _deliver(token, gradient, create_graph)
+                    with token.lock:
+                        if token.grad is None:
+                            token.grad = _wrap(gradient)
+                            continue
+                _deliver(token, gradient, create_graph)
     if watches:
         drop_watches()
 
@@ -168,11 +162,14 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
             gradient = run_hooks(leaf.hooks, gradient)
         if leaf.inactive:
             return
-        first = leaf.grad is None
-        leaf.grad = made = _accumulated(leaf.grad, gradient, create_graph)
-        strides = leaf.strides
-        if first and strides is not None and memory_order(made.tensor_type.shape, strides):
-            made._laid(strides)  # documented: a dense leaf's gradient has its strides
+        with leaf.lock:
+            before = leaf.grad
+            leaf.grad = made = accumulated(before, gradient, create_graph)
+            strides = leaf.strides
+            if before is None and strides is not None and (
+                memory_order(made.tensor_type.shape, strides)
+            ):
+                made._laid(strides)  # documented: a dense leaf's gradient has its strides
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
                 tensor = owner()

@@ -24,6 +24,7 @@ from lazyloom.frontend import (
     number_of,
     same_objects,
     storage_of,
+    write_locks,
 )
 
 from .. import _dtypes
@@ -378,6 +379,15 @@ class RecordedOptimizer(Optimizer):
         ):
             return
         batch.recorded = None
+        held = [state[name] for name in names for state in batch.states]
+        with write_locks([*batch.params, *held]):
+            self._record_anew(batch, op, numbers, names, attributes)
+
+    def _record_anew(
+        self, batch: Batch, op: str, numbers: Sequence[Any], names: Sequence[str],
+        attributes: dict[str, Any],
+    ) -> None:
+        """:meth:`_record` without what an earlier step kept, under the locks of what it writes."""
         kind, params, states = batch.kind, batch.params, batch.states
         counters = tuple(self.counters)
         operands: list[Any] = [states[0][name]._operand() for name in counters]
