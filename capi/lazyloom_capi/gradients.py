@@ -12,7 +12,7 @@ from lazyloom.frontend import write, write_lock
 
 from . import capture, handles
 from .handles import TENSOR
-from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
+from .serving import Collected, Leaf, entry, give, located, tensor_of, value_of, values_of
 
 
 @located
@@ -23,11 +23,12 @@ def loomp_require_grad(tensor: int, required: int) -> int:
         if not required:
             if found.leaf is not None or found.value.requires_grad:
                 write(found, found.value.detach())
-                found.leaf = None
+                found.leaf = found.collected = None
         elif found.leaf is None:
-            leaf = Leaf()
+            collected = Collected()
+            leaf = Leaf(collected)
             write(found, found.value.detach().as_leaf(leaf))
-            found.leaf = leaf
+            found.leaf, found.collected = leaf, collected
     return 1
 
 
@@ -66,29 +67,32 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
     for leaf, gradient in reached:
         if isinstance(leaf, Leaf):
             capture.refuse_gradient(leaf)
-            with leaf.lock:
-                before = leaf.gradient
-                leaf.gradient = (
+            collected = leaf.collected
+            if collected is None:
+                continue  # its tensor is gone
+            with collected.lock:
+                before = collected.gradient
+                collected.gradient = (
                     gradient if before is None else lazyloom.record("add", [before, gradient]))
     return 1
 
 
-def _leaf(tensor: int) -> Leaf:
-    leaf: Leaf | None = getattr(handles.find(TENSOR, tensor), "leaf", None)
-    if leaf is None:
+def _collected(tensor: int) -> Collected:
+    found: Collected | None = getattr(handles.find(TENSOR, tensor), "collected", None)
+    if found is None:
         raise GradientError(
             "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")
-    return leaf
+    return found
 
 
 @entry
 def loomp_gradient(tensor: int, result: Any) -> int:
-    gradient = _leaf(tensor).gradient
+    gradient = _collected(tensor).gradient
     result[0] = 0 if gradient is None else give(gradient)
     return 1
 
 
 @entry
 def loomp_clear_gradient(tensor: int) -> int:
-    _leaf(tensor).gradient = None
+    _collected(tensor).gradient = None
     return 1

@@ -68,10 +68,10 @@ def _take(self: Tensor, other: Tensor) -> None:
         return
     leaf.strides = strides
     if root is None:
-        storage.value = storage.value.as_leaf(leaf)
+        storage.value = storage.value.as_leaf(leaf.token)
         storage.version += 1
     else:
-        self._keep_own((storage.version, self.value.as_leaf(leaf)))
+        self._keep_own((storage.version, self.value.as_leaf(leaf.token)))
 
 
 def replace_alias(

@@ -118,7 +118,7 @@ def _write(out: Any, made: Tensor) -> Tensor:
             f"out is a view of shape {list(kind.shape)}, but the result has shape "
             f"{list(value.shape)}; a view keeps its shape")
     leaf = out._leaf
-    held = value.detach() if leaf is None else value.detach().as_leaf(leaf)
+    held = value.detach() if leaf is None else value.detach().as_leaf(leaf.token)
     hold(out, held)
     storage_of(out)  # a leaf shares its storage
     out._lay(None, 0)

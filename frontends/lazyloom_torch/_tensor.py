@@ -31,6 +31,7 @@ from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
 from ._leaf import Leaf as Leaf
+from ._leaf import Token as Token
 from ._memory import (
     check_gradient,
     recorded,
@@ -108,7 +109,7 @@ class Tensor(_Base):
     def _read_again(self, before: Value) -> Value:
         """The contents of an alias with a history of its own, after the storage was written."""
         if self._leaf is not None:
-            return self.value.as_leaf(self._leaf)
+            return self.value.as_leaf(self._leaf.token)
         if self._parent is not None:
             parent, steps = self._parent
             value = parent._operand()
@@ -175,7 +176,7 @@ class Tensor(_Base):
             storage = storage_of(self)
             if storage.writable:
                 with storage.lock:
-                    storage.replace(value.as_leaf(leaf))
+                    storage.replace(value.as_leaf(leaf.token))
                 return
         self._assign(value)
 
@@ -259,7 +260,7 @@ class Tensor(_Base):
             return
         root = self._root()
         if root._leaf is not None:
-            storage.value = storage.value.detach().as_leaf(root._leaf)
+            storage.value = storage.value.detach().as_leaf(root._leaf.token)
         else:
             storage.value = recorded("straight_through", [old, storage.value])
         reread(self)  # what was written, without gradient
@@ -354,12 +355,12 @@ class Tensor(_Base):
         storage = storage_of(self)
         if self.alias_of is None:
             with storage.lock:
-                storage.value = storage.value.as_leaf(self._leaf)
+                storage.value = storage.value.as_leaf(leaf.token)
                 if not alone:
                     storage.version += 1  # views have read it without gradient
             return
         self.detached = True
-        self._keep_own((storage.version, self.value.as_leaf(self._leaf)))
+        self._keep_own((storage.version, self.value.as_leaf(leaf.token)))
 
     @property
     def is_leaf(self) -> bool:

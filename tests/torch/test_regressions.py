@@ -59,7 +59,7 @@ def test_hooks_of_graphs_that_are_gone_are_dropped() -> None:
                 total.backward()  # frees the graph, though nothing was computed yet
             else:
                 total.item()
-        assert len(_watches - before) <= 3
+        assert len(set(_watches) - before) <= 3
 
 
 @pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), np.bool_(True)])

@@ -16,7 +16,7 @@ from .._core import cast, record
 from .._errors import not_a_tensor
 from .._functions.creation import zeros_like
 from .._strides import memory_order
-from .._tensor import Leaf, Tensor, operand
+from .._tensor import Leaf, Tensor, Token, operand
 from . import anomaly_mode
 from ._hooks import (
     accumulated,
@@ -107,16 +107,21 @@ def backward(
         inspect.judge()
     with lazyloom.grad_mode(create_graph):
         for token, gradient in found:
-            if type(token) is Leaf:
-                if token.grad is None and not token.hooks and not token.after and (
-                    not token.inactive and token.strides is None
+            if type(token) is Token:
+                leaf = token.leaf
+                if leaf is None:
+                    if token.hooks:  # their tensor is gone, and nobody can ask for its gradient
+                        run_hooks(token.hooks, conjugated(gradient))
+                    continue
+                if leaf.grad is None and not leaf.hooks and not leaf.after and (
+                    not leaf.inactive and leaf.strides is None
                     and not gradient.type.dtype.is_complex
                 ):
-                    with token.lock:
-                        if token.grad is None:
-                            token.grad = _wrap(gradient)
+                    with leaf.lock:
+                        if leaf.grad is None:
+                            leaf.grad = _wrap(gradient)
                             continue
-                _deliver(token, gradient, create_graph)
+                _deliver(leaf, gradient, create_graph)
     if watches:
         drop_watches()
 
@@ -147,7 +152,7 @@ def _cotangents(
         values, [operand(t) for t in inputs], seeds, create_graph=create_graph,
         retain_graph=keep, allow_unused=True,
         observers=observers(create_graph) if watches else None, inspect=inspect,
-        tokens=[t._leaf for t in inputs])
+        tokens=[None if t._leaf is None else t._leaf.token for t in inputs])
     if inspect is not None:
         inspect.judge()
     if watches:

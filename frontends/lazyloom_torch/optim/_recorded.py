@@ -435,7 +435,8 @@ class RecordedOptimizer(Optimizer):
         update = Update(
             ready, [*counters, *numbers, *params, *([None] * len(params)), *tensors],
             [x.type for x in operands], [*counters, *params, *tensors],
-            [*counters, *[p._leaf for p in params], *([None] * len(tensors))], held)
+            [*counters, *[None if p._leaf is None else p._leaf.token for p in params],
+             *([None] * len(tensors))], held)
         if update.matches():
             batch.recorded = Recorded(op, names, attributes, update)
 
