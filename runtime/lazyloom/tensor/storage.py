@@ -32,12 +32,68 @@ deciding: Final = threading.Lock()
 _ALONE: Final[bool] = ALONE
 _COUNT: Final = 256
 
+
+@final
+class Holders:
+    """How many ``with`` blocks hold the lock of a storage, or wait for it, in all threads."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count: int = 0
+
+
+#: Where there are none, compiled code that changes a field at once needs no lock.
+holders: Final = Holders()
+
+
+@final
+class WriteLock:
+    """A reentrant lock of storages: a context manager of compiled code, which no signal interrupts.
+
+    Interpreted, Python's own lock takes its place, which a ``with`` block takes and gives back
+    without a gap for Ctrl-C.
+    """
+
+    __slots__ = ("_acquire", "_release")
+
+    def __init__(self) -> None:
+        lock = new_write_lock()
+        self._acquire: Final[Any] = lock.acquire
+        self._release: Final[Any] = lock.release
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        self.release()
+
+    def acquire(self) -> None:
+        holders.count += 1
+        try:
+            self._acquire()
+        except BaseException:
+            holders.count -= 1
+            raise
+
+    def release(self) -> None:
+        self._release()
+        holders.count -= 1
+
+
+def _new_locks() -> list[Any]:
+    if COMPILED:
+        return [WriteLock() for _ in range(_COUNT)]
+    return [new_write_lock() for _ in range(_COUNT)]
+
+
 #: by number; those of a forked child are new, since a thread that is not there may hold the old
-locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
+locks: Final[list[Any]] = _new_locks()
 
 
 def _renew() -> None:
-    locks[:] = [new_write_lock() for _ in range(_COUNT)]
+    locks[:] = _new_locks()
+    holders.count = 0
 
 
 os.register_at_fork(after_in_child=_renew)

@@ -38,7 +38,7 @@ from .operators import (
     operators_of,
 )
 from .repeated import put_repeated
-from .storage import Alias, Storage, WriteLocks, deciding, keep_read, locks, number_of_lock
+from .storage import Alias, Storage, WriteLocks, deciding, holders, keep_read, locks, number_of_lock
 from .views import ViewStep
 
 _ALONE: Final[bool] = ALONE
@@ -498,6 +498,11 @@ def write(tensor: Tensor, value: Value) -> None:
         value = value.detach()
     if trace.mapping:
         tensor._refuse_outside()
+    own = tensor._value
+    if _ALONE and own is not None and holders.count == 0:
+        overwritten = written_over(own, tensor._overwritten)
+        if holders.count == 0 and _write_own(tensor, own, value, overwritten):
+            return
     lock = write_lock(tensor)
     if COMPILED:
         # no signal arrives in between
@@ -651,7 +656,18 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
     rules = operators_of(type(a))
     if rules is None:
         return NotImplemented
-    if rules.short_in_place and a._value is not None:
+    own = a._value
+    if rules.short_in_place and own is not None:
+        if _ALONE and holders.count == 0:
+            # nobody holds a lock; where somebody does when it is to be written, or it is not what
+            # it was, it is done again
+            value = _short(rules, a, b, number, False)
+            if value is None or value.node.types[0] is not a.tensor_type:
+                return rules.general_in_place[number](a, plain(b) if type(b) is Fed else b)
+            if not (trace.mapping or a.detached):
+                overwritten = written_over(own, a._overwritten)
+                if holders.count == 0 and _write_own(a, own, value, overwritten):
+                    return a
         lock = write_lock(a)
         if COMPILED:
             lock.acquire()
