@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from threading import get_ident
 from typing import Any, Final, final
 
 from ..compiled import ALONE, COMPILED
@@ -34,66 +35,39 @@ _COUNT: Final = 256
 
 
 @final
-class Holders:
-    """How many ``with`` blocks hold the lock of a storage, or wait for it, in all threads."""
+class Writers:
+    """Which threads have asked for the lock of a storage: none, one, or several."""
 
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count: int = 0
-
-
-#: Where there are none, compiled code that changes a field at once needs no lock.
-holders: Final = Holders()
-
-
-@final
-class WriteLock:
-    """A reentrant lock of storages: a context manager of compiled code, which no signal interrupts.
-
-    Interpreted, Python's own lock takes its place, which a ``with`` block takes and gives back
-    without a gap for Ctrl-C.
-    """
-
-    __slots__ = ("_acquire", "_release")
+    __slots__ = ("thread", "several")
 
     def __init__(self) -> None:
-        lock = new_write_lock()
-        self._acquire: Final[Any] = lock.acquire
-        self._release: Final[Any] = lock.release
+        self.thread: int = 0
+        self.several: bool = False
 
-    def __enter__(self) -> None:
-        self.acquire()
+    def note(self) -> None:
+        """This thread asks for a lock."""
+        here = get_ident()
+        if here != self.thread:
+            if self.thread:
+                self.several = True
+            self.thread = here
 
-    def __exit__(self, *exc: object) -> None:
-        self.release()
+    def alone(self) -> bool:
+        """Whether no other thread can be in the middle of a write.
 
-    def acquire(self) -> None:
-        holders.count += 1
-        try:
-            self._acquire()
-        except BaseException:
-            holders.count -= 1
-            raise
-
-    def release(self) -> None:
-        self._release()
-        holders.count -= 1
+        Then compiled code needs no lock for one, if it looks again before it changes a field.
+        """
+        return not self.several and self.thread == get_ident()
 
 
-def _new_locks() -> list[Any]:
-    if COMPILED:
-        return [WriteLock() for _ in range(_COUNT)]
-    return [new_write_lock() for _ in range(_COUNT)]
-
+writers: Final = Writers()
 
 #: by number; those of a forked child are new, since a thread that is not there may hold the old
-locks: Final[list[Any]] = _new_locks()
+locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
 
 
 def _renew() -> None:
-    locks[:] = _new_locks()
-    holders.count = 0
+    locks[:] = [new_write_lock() for _ in range(_COUNT)]
 
 
 os.register_at_fork(after_in_child=_renew)
@@ -122,6 +96,7 @@ class WriteLocks:
     def __enter__(self) -> None:
         if not self._held:
             return
+        writers.note()
         if COMPILED:
             self._acquire()
             return
@@ -183,6 +158,7 @@ class Storage:
     @property
     def lock(self) -> Any:
         """Held by who writes: a context manager, reentrant."""
+        writers.note()
         return locks[number_of_lock(self.created)]
 
     def replace(self, value: Value) -> None:

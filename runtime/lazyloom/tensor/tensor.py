@@ -38,7 +38,7 @@ from .operators import (
     operators_of,
 )
 from .repeated import put_repeated
-from .storage import Alias, Storage, WriteLocks, deciding, holders, keep_read, locks, number_of_lock
+from .storage import Alias, Storage, WriteLocks, deciding, keep_read, locks, number_of_lock, writers
 from .views import ViewStep
 
 _ALONE: Final[bool] = ALONE
@@ -468,6 +468,7 @@ def aliasing(tensor: Tensor) -> Alias:
 
 def write_lock(tensor: Tensor) -> Any:
     """The lock under which a tensor is written: see :mod:`lazyloom.tensor.storage`."""
+    writers.note()
     shared = tensor.shared
     return locks[number_of_lock(tensor._created if shared is None else shared.created)]
 
@@ -499,9 +500,9 @@ def write(tensor: Tensor, value: Value) -> None:
     if trace.mapping:
         tensor._refuse_outside()
     own = tensor._value
-    if _ALONE and own is not None and holders.count == 0:
+    if _ALONE and own is not None and writers.alone():
         overwritten = written_over(own, tensor._overwritten)
-        if holders.count == 0 and _write_own(tensor, own, value, overwritten):
+        if not writers.several and _write_own(tensor, own, value, overwritten):
             return
     lock = write_lock(tensor)
     if COMPILED:
@@ -658,15 +659,15 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
         return NotImplemented
     own = a._value
     if rules.short_in_place and own is not None:
-        if _ALONE and holders.count == 0:
-            # nobody holds a lock; where somebody does when it is to be written, or it is not what
+        if _ALONE and writers.alone():
+            # where another thread has asked for a lock when it is to be written, or it is not what
             # it was, it is done again
             value = _short(rules, a, b, number, False)
             if value is None or value.node.types[0] is not a.tensor_type:
                 return rules.general_in_place[number](a, plain(b) if type(b) is Fed else b)
             if not (trace.mapping or a.detached):
                 overwritten = written_over(own, a._overwritten)
-                if holders.count == 0 and _write_own(a, own, value, overwritten):
+                if not writers.several and _write_own(a, own, value, overwritten):
                     return a
         lock = write_lock(a)
         if COMPILED:
