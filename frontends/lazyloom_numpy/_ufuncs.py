@@ -330,9 +330,8 @@ class ufunc(_Base):
         if out is None:
             return self._compute(args, outs, mask, loop, casting, order)
         # what is written may be an operand, too
-        with write_lock(outs[0]) if self.nout == 1 else (
-            write_locks([target for target in outs if target is not None])
-        ):
+        targets = [target for target in outs if target is not None]
+        with write_lock(targets[0]) if len(targets) == 1 else write_locks(targets):
             return self._compute(args, outs, mask, loop, casting, order)
 
     def _compute(
