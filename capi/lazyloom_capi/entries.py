@@ -25,7 +25,7 @@ from lazyloom.errors import (
     LoomError,
     ShapeError,
 )
-from lazyloom.frontend import look, write, write_all
+from lazyloom.frontend import look, write, write_all, write_lock
 
 from . import calls, capture, gradients, handles, loops, observation
 from .handles import BUFFER, TENSOR
@@ -273,10 +273,11 @@ def _assign(call: str, target: int, given: lazyloom.Value) -> None:
         raise error(
             f"{call}: value is {given.type.text}, expected {kind.text} as target is; cast "
             "and broadcast it first")
-    leaf = tensor.leaf
-    if leaf is not None:
-        given = (given.detach() if given.requires_grad else given).as_leaf(leaf)
-    write(tensor, given)
+    with write_lock(tensor):
+        leaf = tensor.leaf
+        if leaf is not None:
+            given = (given.detach() if given.requires_grad else given).as_leaf(leaf)
+        write(tensor, given)
 
 
 def _refuse_outside(call: str, target: int, found: Any) -> None:

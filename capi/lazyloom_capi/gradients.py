@@ -8,25 +8,27 @@ from _lazyloom_abi import ffi  # type: ignore[import-not-found]
 
 import lazyloom
 from lazyloom.errors import GradientError
-from lazyloom.frontend import write
+from lazyloom.frontend import write, write_lock
 
 from . import capture, handles
 from .handles import TENSOR
-from .serving import Leaf, entry, give, located, tensor_of, value_of, values_of
+from .serving import Collected, Leaf, entry, give, located, tensor_of, value_of, values_of
 
 
 @located
 def loomp_require_grad(tensor: int, required: int) -> int:
     found = tensor_of(tensor)
     capture.refuse_outside("loom_tensor_require_grad", tensor, found)
-    if not required:
-        if found.leaf is not None or found.value.requires_grad:
-            write(found, found.value.detach())
-            found.leaf = None
-    elif found.leaf is None:
-        leaf = Leaf()
-        write(found, found.value.detach().as_leaf(leaf))
-        found.leaf = leaf
+    with write_lock(found):
+        if not required:
+            if found.leaf is not None or found.value.requires_grad:
+                write(found, found.value.detach())
+                found.leaf = found.collected = None
+        elif found.leaf is None:
+            collected = Collected()
+            leaf = Leaf(collected)
+            write(found, found.value.detach().as_leaf(leaf))
+            found.leaf, found.collected = leaf, collected
     return 1
 
 
@@ -65,28 +67,32 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
     for leaf, gradient in reached:
         if isinstance(leaf, Leaf):
             capture.refuse_gradient(leaf)
-            before = leaf.gradient
-            leaf.gradient = (
-                gradient if before is None else lazyloom.record("add", [before, gradient]))
+            collected = leaf.collected
+            if collected is None:
+                continue  # its tensor is gone
+            with collected.lock:
+                before = collected.gradient
+                collected.gradient = (
+                    gradient if before is None else lazyloom.record("add", [before, gradient]))
     return 1
 
 
-def _leaf(tensor: int) -> Leaf:
-    leaf: Leaf | None = getattr(handles.find(TENSOR, tensor), "leaf", None)
-    if leaf is None:
+def _collected(tensor: int) -> Collected:
+    found: Collected | None = getattr(handles.find(TENSOR, tensor), "collected", None)
+    if found is None:
         raise GradientError(
             "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")
-    return leaf
+    return found
 
 
 @entry
 def loomp_gradient(tensor: int, result: Any) -> int:
-    gradient = _leaf(tensor).gradient
+    gradient = _collected(tensor).gradient
     result[0] = 0 if gradient is None else give(gradient)
     return 1
 
 
 @entry
 def loomp_clear_gradient(tensor: int) -> int:
-    _leaf(tensor).gradient = None
+    _collected(tensor).gradient = None
     return 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,19 +25,46 @@ INTERNAL: Final = 102
 _UNKNOWN: Final = "<unknown>:0"
 
 _files: dict[int, str] = {}
+#: held while a Value behind a handle becomes a Tensor
+_making: Final = threading.Lock()
 #: ``since``: the newest node that is not of the function that this thread records once
 own: Final = threading.local()
 
 
-class Leaf:
-    """What a tensor that requires a gradient has collected."""
+class Collected:
+    """What a tensor that requires a gradient has collected, which goes with the tensor."""
 
-    __slots__ = ("gradient", "since")
+    __slots__ = ("gradient", "lock", "__weakref__")
 
     def __init__(self) -> None:
+        self.gradient: lazyloom.Value | None = None
+        self.lock = threading.Lock()  # held while a gradient is added
+
+
+class Leaf:
+    """What the tape knows a tensor that requires a gradient by.
+
+    Nodes hold it. A gradient that it held would hold nodes in turn, of a cycle that the collector
+    does not see.
+    """
+
+    __slots__ = ("since", "_collected")
+
+    def __init__(self, collected: Collected) -> None:
         #: the newest node before it
         self.since = lazyloom.last_sequence()
-        self.gradient: lazyloom.Value | None = None
+        self._collected = weakref.ref(collected)
+
+    @property
+    def collected(self) -> Collected | None:
+        """None once the tensor is gone."""
+        return self._collected()
+
+    @property
+    def gradient(self) -> lazyloom.Value | None:
+        """What was collected; None if nothing was, or the tensor is gone."""
+        found = self._collected()
+        return None if found is None else found.gradient
 
 
 class Tensor(lazyloom.Tensor):
@@ -45,12 +73,13 @@ class Tensor(lazyloom.Tensor):
     Behind all others is their Value alone, which costs less.
     """
 
-    __slots__ = ("leaf",)
+    __slots__ = ("leaf", "collected")
     leaf: Leaf | None
+    collected: Collected | None
 
     def __init__(self, value: lazyloom.Value) -> None:
         super().__init__(value)
-        self.leaf = None
+        self.leaf = self.collected = None
 
 
 class CallerFailedError(Exception):
@@ -145,8 +174,11 @@ def tensor_of(bits: int) -> Tensor:
     """A tensor, to be written or to collect a gradient; raises HandleError."""
     found = handles.find(TENSOR, bits)
     if not isinstance(found, Tensor):
-        found = Tensor(found)
-        handles.replace(TENSOR, bits, found)
+        with _making:
+            found = handles.find(TENSOR, bits)
+            if not isinstance(found, Tensor):
+                found = Tensor(found)
+                handles.replace(TENSOR, bits, found)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.frontend import write_lock
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
@@ -16,7 +17,7 @@ from ._hosted import again
 from ._joining import concatenate
 from ._layout import keep_order, lay_out
 from ._options import memory_order
-from ._outputs import finish
+from ._outputs import finish, writing
 from ._selecting import nonzero
 from ._sequences import diff
 from ._sorting import argsort, searchsorted, take
@@ -91,6 +92,13 @@ def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
     low, high = a_min if min is _MISSING else min, a_max if max is _MISSING else max
     low = None if low is _MISSING else low
     high = None if high is _MISSING else high
+    with writing(out):
+        return _clipped(a, low, high, out, dtype, casting, where, order)
+
+
+def _clipped(
+    a: Any, low: Any, high: Any, out: Any, dtype: Any, casting: str, where: Any, order: str
+) -> Any:
     x = operand(a)
     bounds = [None if b is None else operand(b) for b in (low, high)]
     given = [b for b in bounds if b is not None]
@@ -122,6 +130,11 @@ def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Rounded to a number of decimals, halves to even. See ``numpy.round``."""
+    with writing(out):
+        return _rounded(a, decimals, out)
+
+
+def _rounded(a: Any, decimals: int, out: Any) -> Any:
     value = value_of(a)
     decimals = operator.index(decimals)
     if value.type.dtype is dt.BOOL:
@@ -148,6 +161,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
                neginf: Any = None) -> Any:  # fmt: skip
     """NaN and infinities replaced by finite numbers. See ``numpy.nan_to_num``."""
     value = value_of(x)
+    if not copy and isinstance(x, ndarray) and value.type.dtype.kind in "fc":
+        with write_lock(x):
+            store("nan_to_num", x, nan_to_num(x, True, nan, posinf, neginf).value)
+        return x
     if value.type.dtype.kind not in "fc":
         return wrap(value)
     if all(n is None or is_number(n) for n in (nan, posinf, neginf)):
@@ -155,9 +172,6 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
             "nan_to_num", (value,), {"nan": float(nan), "posinf": posinf, "neginf": neginf})
     else:
         result = _replaced(value, nan, posinf, neginf)
-    if not copy and isinstance(x, ndarray):
-        store("nan_to_num", x, result)
-        return x
     return wrap(result)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as onp
 
 import lazyloom
+from lazyloom.frontend import write_lock
 
 from ._array import ScalarArray, assign, ndarray
 from ._assigning import assigned
@@ -113,9 +114,11 @@ class flatiter:
             new = repeated(new, count)
             if isinstance(key, int):
                 new = record("reshape", (new,), {"shape": ()})
-        flat[key] = ndarray.from_value(new) if isinstance(new, lazyloom.Value) else new
-        shape = self._array.shape
-        assign(self._array, record("reshape", (flat.value,), {"shape": shape}))
+        with write_lock(self._array):
+            flat = self._flat()
+            flat[key] = ndarray.from_value(new) if isinstance(new, lazyloom.Value) else new
+            shape = self._array.shape
+            assign(self._array, record("reshape", (flat.value,), {"shape": shape}))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> onp.ndarray[Any, Any]:
         return self._flat().__array__(dtype)

@@ -11,6 +11,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType
+from lazyloom.frontend import write_lock
 
 from . import _dtypes as dt
 from . import _errstate
@@ -109,10 +110,19 @@ class gufunc(ufunc):
             raise TypeError(
                 f"{self.__name__} does not support keepdims: its signature {self.signature} "
                 "requires that all its operands have one core dimension, and its result none")
+        (target,) = self._outputs(out)
+        if target is None:
+            return self._compute_moved(args, target, axes, keepdims, dtype, options)
+        # what is written may be an operand, too
+        with write_lock(target):
+            return self._compute_moved(args, target, axes, keepdims, dtype, options)
+
+    def _compute_moved(
+        self, args: Any, target: Any, axes: Any, keepdims: bool, dtype: Any, options: Any
+    ) -> Any:
         operands = [ndarray.from_value(value_of(a)) for a in args]
         chosen = self._axes(axes, operands)
         moved = [_to_end(x, of) for x, of in zip(operands, chosen)]
-        (target,) = self._outputs(out)
         result = super()._call_general(moved, None, True, dtype, **options)
         if keepdims:
             places = chosen[0]

@@ -14,7 +14,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
-from lazyloom.frontend import Reshape, Select, Slice, index_key, same_view
+from lazyloom.frontend import Reshape, Select, Slice, index_key, same_view, write_lock
 
 from . import _dtypes as dt
 from ._array import ScalarArray, alias, assign, element_strides, ndarray, wrap
@@ -270,8 +270,9 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
         others = [a for a in range(len(wanted)) if a not in order]
         moved = others[:placed] + order + others[placed:]
         update = record("transpose", (update,), {"axes": tuple(moved)})
-    assign(target, record("index_update", (target.value, update, *indices),
-                          {"axes": axes, "mode": mode}))  # fmt: skip
+    with write_lock(target):
+        assign(target, record("index_update", (target.value, update, *indices),
+                              {"axes": axes, "mode": mode}))  # fmt: skip
 
 
 def _mask_error(x: ndarray, key: Any, otherwise: Any) -> Any:
@@ -297,7 +298,8 @@ def _set_basic(target: ndarray, value: Any, mode: str, key: Any) -> None:
         return
     if mode != "set":
         name = {"add": "add", "multiply": "multiply", "max": "maximum", "min": "minimum"}[mode]
-        assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
+        with write_lock(target):
+            assign(target, as_value(TABLE[name](target, value).value, target.type.dtype))
     elif isinstance(value, ndarray) and value.tensor_type is target.tensor_type:
         assign(target, value.value)
     elif not target.tensor_type.shape and not _plain(key) and _is_sequence(value):
@@ -358,10 +360,11 @@ def _set_by_mask(x: ndarray, key: Any, value: Any) -> bool:
     if len(mask.type.shape) > x.ndim:
         return False
     check_mask(mask.type.shape, x.shape, 0)
-    full = full_for(value, x, mask)
-    if full is not None:
-        assign(x, full)
-        return True
+    with write_lock(x):
+        full = full_for(value, x, mask)
+        if full is not None:
+            assign(x, full)
+            return True
     rest = x.shape[len(mask.type.shape):]
     filled = assigned(value, x.type.dtype)
     if isinstance(filled, lazyloom.Value):
@@ -376,7 +379,8 @@ def _set_by_mask(x: ndarray, key: Any, value: Any) -> bool:
             filled = record("reshape", (filled,), {"shape": shape})
     if rest:
         mask = record("reshape", (mask,), {"shape": mask.type.shape + (1,) * len(rest)})
-    assign(x, record("where", (mask, filled, x.value)))
+    with write_lock(x):
+        assign(x, record("where", (mask, filled, x.value)))
     return True
 
 

@@ -12,7 +12,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import DType
 from lazyloom.errors import type_name
-from lazyloom.frontend import Bitcast, Broadcast, Diagonal, Permute, Reshape
+from lazyloom.frontend import Bitcast, Broadcast, Diagonal, Permute, Reshape, one_step
 
 from . import _dtypes as dt
 from ._array import (
@@ -389,6 +389,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
 broadcast_shapes = onp.broadcast_shapes
 
 
+@one_step
 def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write ``src`` into ``dst``, where a mask says so. See ``numpy.copyto``."""
     x = operand(src)

@@ -16,7 +16,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import as_dtype
-from lazyloom.frontend import share_view
+from lazyloom.frontend import share_view, write_lock
 
 from . import (
     _elementwise,
@@ -399,7 +399,8 @@ class ArrayMethods(lazyloom.Tensor):
 
     def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, *,
              stable: bool | None = None) -> None:  # fmt: skip
-        assign(self, _sorting.sort(self, axis, kind, order, stable=stable).value, "sort array")
+        with write_lock(self):
+            assign(self, _sorting.sort(self, axis, kind, order, stable=stable).value, "sort array")
 
     def argsort(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
                 stable: bool | None = None) -> Any:  # fmt: skip
@@ -407,7 +408,8 @@ class ArrayMethods(lazyloom.Tensor):
 
     def partition(self: Any, kth: Any, axis: int = -1, kind: str = "introselect",
                   order: Any = None) -> None:  # fmt: skip
-        assign(self, _sorting.partition(self, kth, axis, kind, order).value, "partition array")
+        with write_lock(self):
+            assign(self, _sorting.partition(self, kth, axis, kind, order).value, "partition array")
 
     def argpartition(self: Any, kth: Any, axis: Any = -1, kind: str = "introselect",
                      order: Any = None) -> Any:  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Final
 
 import numpy as onp
+
+from lazyloom.frontend import write_locks
 
 from . import _dtypes as dt
 from ._array import ndarray, wrap
@@ -26,6 +29,17 @@ def output(out: Any, name: str) -> ndarray:
     if not isinstance(given, ndarray):
         raise TypeError(f"{name}: return arrays must be of ArrayType, not {type(given).__name__}")
     return given
+
+
+def writing(out: Any) -> Any:
+    """A ``with`` block that is one step for other threads that write to ``out``, if it is given.
+
+    What is read in it may be ``out``, too.
+    """
+    if out is None:
+        return contextlib.nullcontext()
+    given = out if isinstance(out, tuple) else (out,)
+    return write_locks([target for target in given if isinstance(target, ndarray)])
 
 
 def finish(value: Any, out: Any, name: str, spread: bool = False) -> Any:

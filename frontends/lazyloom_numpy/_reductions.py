@@ -18,7 +18,7 @@ from ._convert import argument, as_value, param, value_of
 from ._folds import reduced as fold
 from ._hosted import again
 from ._joining import concatenate
-from ._outputs import finish, output
+from ._outputs import finish, output, writing
 from ._ufuncs import TABLE, cast_values, full_value
 
 record = lazyloom.record
@@ -423,6 +423,11 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
 
 
 def cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    with writing(out):
+        return _cumulated(op, a, axis, dtype, out)
+
+
+def _cumulated(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     value = argument(a)
     d = value.type.dtype
     target = _INT_SUM.get(d.kind, d) if dtype is None else dt.internal(dtype)

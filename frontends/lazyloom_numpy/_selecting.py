@@ -13,6 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
+from lazyloom.frontend import one_step
 
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
@@ -97,6 +98,7 @@ def extract(condition: Any, arr: Any) -> Any:
     return wrap(_chosen(flat, arr, None, "extract"))
 
 
+@one_step
 def place(arr: ndarray, mask: Any, vals: Any) -> None:
     """Write the first values, repeated, where a mask is true, in order. See ``numpy.place``."""
     if not isinstance(arr, ndarray):

@@ -11,6 +11,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import ArgumentError, type_name
+from lazyloom.frontend import one_step
 
 from . import _dtypes as dt
 from ._array import assign, ndarray, wrap
@@ -288,6 +289,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     return finish(record("take", (value, chosen), {"axis": position}), out, "take")
 
 
+@one_step
 def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values, repeated, at flat indices. See ``numpy.put``."""
     if not isinstance(a, ndarray):
@@ -338,6 +340,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return wrap(record("take_along_axis", (value, chosen), {"axis": position}))
 
 
+@one_step
 def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     """Write values matched by index along an axis. See ``numpy.put_along_axis``."""
     if axis is None:
@@ -383,6 +386,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return finish(record("reshape", (picked,), {"shape": shape}), out, "choose")
 
 
+@one_step
 def putmask(a: ndarray, mask: Any, values: Any) -> None:
     """Write values (repeated to the array's size) where a mask is true. See NumPy's."""
     if not isinstance(a, ndarray):

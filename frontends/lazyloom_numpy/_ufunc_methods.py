@@ -8,6 +8,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType
+from lazyloom.frontend import write_lock
 
 from . import _dtypes as dt
 from . import _errstate, _reductions
@@ -16,7 +17,7 @@ from ._convert import as_value, contains_tensor, host_array, operand, value_of
 from ._creation import asarray
 from ._folds import reduced, rows
 from ._indexing import set_item
-from ._outputs import finish
+from ._outputs import finish, writing
 from ._ufuncs import MISSING, cast_values, ufunc
 
 record = lazyloom.record
@@ -128,6 +129,11 @@ def _empty(array: Any, axis: Any) -> bool:
 def accumulate(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``."""
     _check(function, "accumulate")
+    with writing(out):
+        return _accumulated(function, array, axis, dtype, out)
+
+
+def _accumulated(function: ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     name = function.__name__
     value = value_of(array)
     if not value.type.shape:
@@ -280,6 +286,13 @@ def _at_once(name: str, plan: Any, x: Any, update: Any = None) -> bool:
 
 def _in_turn(function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[Any]) -> None:
     """The function at one position after the other."""
+    with write_lock(a):
+        _one_by_one(function, plan, a, indices, others)
+
+
+def _one_by_one(
+    function: ufunc, plan: Any, a: ndarray, indices: Any, others: list[Any]
+) -> None:
     op, loop = _op_of(plan), plan.inputs[0]
     name = function.__name__
     second = plan.inputs[-1]

@@ -13,7 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
-from lazyloom.frontend import operators_of
+from lazyloom.frontend import operators_of, write_lock, write_locks
 
 from . import _dtypes as dt
 from . import _errstate, _hosted, _loops
@@ -339,8 +339,18 @@ class ufunc(_Base):
         if dtype is not None or signature is not None or sig is not None or casting != "same_kind":
             loop = self._loop(dtype, signature, sig, casting)
         outs = self._outputs(out)
-        operands = [operand(a) for a in args]
         mask = None if where is True else param(where, dt.BOOL)
+        if out is None:
+            return self._compute(args, outs, mask, loop, casting, order)
+        # what is written may be an operand, too
+        targets = [target for target in outs if target is not None]
+        with write_lock(targets[0]) if len(targets) == 1 else write_locks(targets):
+            return self._compute(args, outs, mask, loop, casting, order)
+
+    def _compute(
+        self, args: Any, outs: Any, mask: Any, loop: Any, casting: str, order: str
+    ) -> Any:
+        operands = [operand(a) for a in args]
         if mask is None:
             result = self.compute_values(operands, loop)
         else:
@@ -598,12 +608,13 @@ def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
         if found is not None:
             return found
     try:
-        operands = (target.value, operand(other, strict=True))
+        given = operand(other, strict=True)
     except NotImplementedError:
         return NotImplemented
     except dt.HostOnly:
         return _hosted.call(function.np, (target, other), {"out": target})
-    store(function.__name__, target, function.compute_values(operands))
+    with write_lock(target):
+        store(function.__name__, target, function.compute_values((target.value, given)))
     return target
 
 

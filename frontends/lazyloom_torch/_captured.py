@@ -59,15 +59,7 @@ capture.register_readers(capture.Readers(
     (RecordedOptimizer.step.__wrapped__, RecordedOptimizer._groups,  # type: ignore[attr-defined]
      RecordedOptimizer.zero_grad, _optimizer.Optimizer.zero_grad)))
 capture.constant_classes(RemovableHandle, _dtypes.dtype, _dtypes.device)
-capture.ignore_attributes(Leaf, "owner", "strides")
-
-
-def _let_go(token: Any) -> None:
-    if isinstance(token, Leaf) and token.owner() is None:
-        token.grad = None
-
-
-capture.register_leaves(_let_go)
+capture.ignore_attributes(Leaf, "owner", "strides", "lock", "token", "__weakref__")
 
 
 class OptimizedModule(Module):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazyloom
 from lazyloom import Value
-from lazyloom.frontend import storage_of, view_of_storage
+from lazyloom.frontend import storage_of, view_of_storage, write_lock
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -40,6 +40,11 @@ def take(self: Tensor, other: Tensor) -> None:
     What either writes, both see. Contents that were computed with gradients are taken as they
     are now: they stay where they are on the tape, which would grow with each write.
     """
+    with write_lock(other):
+        _take(self, other)
+
+
+def _take(self: Tensor, other: Tensor) -> None:
     strides, offset = other.element_strides, other.element_offset
     steps, leaf = other.view_steps, self._leaf
     alone, kind = other.value if other.shared is None else None, other.tensor_type
@@ -73,10 +78,10 @@ def take(self: Tensor, other: Tensor) -> None:
         return
     leaf.strides = strides
     if root is None:
-        storage.value = storage.value.as_leaf(leaf)
+        storage.value = storage.value.as_leaf(leaf.token)
         storage.version += 1
     else:
-        self._keep_own((storage.version, self.value.as_leaf(leaf)))
+        self._keep_own((storage.version, self.value.as_leaf(leaf.token)))
 
 
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazyloom.frontend import write_lock
+
 from . import _autocast, _matrices, _numpy_names, _operators, _spectral, autograd, random
 from ._foreign import mixing, mixing_fast, takes_several, torch_function
 from ._functions import (
@@ -62,7 +64,8 @@ def _inplace(name: str, function: Any) -> Any:
         function = mixing(function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return convert.store(self, operand(function(self, *args, **kwargs)), filling)
+        with write_lock(self):
+            return convert.store(self, operand(function(self, *args, **kwargs)), filling)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In place: {function.__doc__}"

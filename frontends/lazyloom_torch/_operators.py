@@ -14,7 +14,16 @@ import numpy as np
 
 import lazyloom
 from lazyloom import dtypes
-from lazyloom.frontend import FLOATS, INTS, MATMUL, NAMES, Operators, set_operators, write
+from lazyloom.frontend import (
+    FLOATS,
+    INTS,
+    MATMUL,
+    NAMES,
+    Operators,
+    set_operators,
+    write,
+    write_lock,
+)
 
 from ._errors import SparseOperandError
 from ._functions import convert, creation, linear, pointwise
@@ -74,12 +83,15 @@ def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
         other = other_operand(other)
         if other is None:
             return NotImplemented
-        value = binary(op, target, other, kind).value
-        if target.shared is None and value.type is target.tensor_type and lazyloom.grad_enabled():
-            # nothing shares its storage, so it is neither a leaf nor a view
-            write(target, value)
-            return target
-        return convert.store(target, value)
+        with write_lock(target):
+            value = binary(op, target, other, kind).value
+            if target.shared is None and value.type is target.tensor_type and (
+                lazyloom.grad_enabled()
+            ):
+                # nothing shares its storage, so it is neither a leaf nor a view
+                write(target, value)
+                return target
+            return convert.store(target, value)
 
     return operator
 

@@ -6,6 +6,7 @@ Functions of the ``torch`` namespaces take it, methods do not. Hot functions hav
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import warnings
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 import lazyloom
-from lazyloom.frontend import hold, storage_of
+from lazyloom.frontend import hold, storage_of, write_lock, write_locks
 
 from . import _dtypes
 from ._core import cast
@@ -117,7 +118,7 @@ def _write(out: Any, made: Tensor) -> Tensor:
             f"out is a view of shape {list(kind.shape)}, but the result has shape "
             f"{list(value.shape)}; a view keeps its shape")
     leaf = out._leaf
-    held = value.detach() if leaf is None else value.detach().as_leaf(leaf)
+    held = value.detach() if leaf is None else value.detach().as_leaf(leaf.token)
     hold(out, held)
     storage_of(out)  # a leaf shares its storage
     out._lay(None, 0)
@@ -142,6 +143,24 @@ def into(out: Any, made: Any) -> Any:
     return make(written)
 
 
+def compute_into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """:func:`into` of what a function returns, which may read what ``out`` holds.
+
+    It is one step for other threads.
+    """
+    with _locks(out):
+        return into(out, function(*args, **kwargs))
+
+
+def _locks(out: Any) -> Any:
+    """The locks under which results are written."""
+    if isinstance(out, Tensor):
+        return write_lock(out)
+    if isinstance(out, (tuple, list)):
+        return write_locks([o for o in out if isinstance(o, Tensor)])
+    return contextlib.nullcontext()
+
+
 def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a keyword argument ``out`` besides its own."""
     code = inspect.unwrap(function).__code__
@@ -164,7 +183,7 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs["dtype"] = out.dtype
         if apart:
             _check_apart(name, out, args)
-        return into(out, inner(*args, **kwargs))
+        return compute_into(out, inner, *args, **kwargs)
 
     return wrapper
 

@@ -13,7 +13,6 @@ in ``_own``, with the version of the storage for which it holds.
 
 from __future__ import annotations
 
-import weakref
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,9 @@ import numpy as np
 
 import lazyloom
 from lazyloom import Value, frontend
-from lazyloom.frontend import ALONE, detached_view, reread, storage_of, view_of_type, write
+from lazyloom.frontend import ALONE, detached_view, reread, storage_of, view_of_type
+from lazyloom.frontend import write as write
+from lazyloom.frontend import write_lock as write_lock
 
 from . import _dtypes
 from ._core import axis
@@ -29,6 +30,8 @@ from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
+from ._leaf import Leaf as Leaf
+from ._leaf import Token as Token
 from ._memory import (
     check_alone,
     check_gradient,
@@ -40,21 +43,6 @@ from ._memory import (
     take,
 )
 from ._strides import is_contiguous, row_major, seen
-
-
-class Leaf:
-    """What the tape knows of a leaf: where its gradient goes. Holds no tensor but that."""
-
-    __slots__ = ("grad", "hooks", "after", "owner", "inactive", "strides")
-
-    def __init__(self, owner: Tensor) -> None:
-        self.strides = owner.element_strides  # a gradient gets them too
-        self.owner = weakref.ref(owner)
-        self.grad: Tensor | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.after: dict[int, Any] | None = None
-        self.inactive = False  # the tensor requires no gradient now, and gets none
-
 
 _new = lazyloom.Tensor.__new__
 
@@ -124,7 +112,7 @@ class Tensor(_Base):
     def _read_again(self, before: Value) -> Value:
         """The contents of an alias with a history of its own, after the storage was written."""
         if self._leaf is not None:
-            return self.value.as_leaf(self._leaf)
+            return self.value.as_leaf(self._leaf.token)
         if self._parent is not None:
             parent, steps = self._parent
             value = parent._operand()
@@ -158,14 +146,15 @@ class Tensor(_Base):
         that is said to be no harm (``repeated``).
         """
         try:
-            try:
-                self._replace(value)
-            except lazyloom.errors.AliasError:
-                places = zip(self.element_strides or (), self.tensor_type.shape)
-                if not repeated and any(s == 0 and d > 1 for s, d in places):
-                    raise
-                frontend.strides_for_broadcasts(self)
-                self._replace(value)
+            with write_lock(self):
+                try:
+                    self._replace(value)
+                except lazyloom.errors.AliasError:
+                    places = zip(self.element_strides or (), self.tensor_type.shape)
+                    if not repeated and any(s == 0 and d > 1 for s, d in places):
+                        raise
+                    frontend.strides_for_broadcasts(self)
+                    self._replace(value)
         except lazyloom.errors.LoomError as error:
             raise as_torch(error) from None
         return self
@@ -189,7 +178,8 @@ class Tensor(_Base):
         elif self._own is None and not self.view_steps and value.type is self.tensor_type:
             storage = storage_of(self)
             if storage.writable:
-                storage.replace(value.as_leaf(leaf))
+                with storage.lock:
+                    storage.replace(value.as_leaf(leaf.token))
                 return
         self._assign(value)
 
@@ -275,7 +265,7 @@ class Tensor(_Base):
             return
         root = self._root()
         if root._leaf is not None:
-            storage.value = storage.value.detach().as_leaf(root._leaf)
+            storage.value = storage.value.detach().as_leaf(root._leaf.token)
         else:
             storage.value = recorded("straight_through", [old, storage.value])
         reread(self)  # what was written, without gradient
@@ -351,9 +341,15 @@ class Tensor(_Base):
             self._leaf, self._inactive = None, self._leaf
             self._keep_own(None)
             if not self._is_alias:
-                storage_of(self).value = storage_of(self).value.detach()
-                storage_of(self).version += 1
+                self._detach_storage()
         return self
+
+    def _detach_storage(self) -> None:
+        """Let the storage hold the same data without gradient."""
+        storage = storage_of(self)
+        with storage.lock:
+            storage.value = storage.value.detach()
+            storage.version += 1
 
     def _make_leaf(self) -> None:
         leaf = self._inactive
@@ -365,12 +361,13 @@ class Tensor(_Base):
         alone = self.shared is None
         storage = storage_of(self)
         if self.alias_of is None:
-            storage.value = storage.value.as_leaf(self._leaf)
-            if not alone:
-                storage.version += 1  # views have read it without gradient
+            with storage.lock:
+                storage.value = storage.value.as_leaf(leaf.token)
+                if not alone:
+                    storage.version += 1  # views have read it without gradient
             return
         self.detached = True
-        self._keep_own((storage.version, self.value.as_leaf(self._leaf)))
+        self._keep_own((storage.version, self.value.as_leaf(leaf.token)))
 
     @property
     def is_leaf(self) -> bool:
@@ -419,8 +416,7 @@ class Tensor(_Base):
         self._leaf = self._watch = self._parent = None
         self._keep_own(None)
         if not self._is_alias:
-            storage_of(self).value = storage_of(self).value.detach()
-            storage_of(self).version += 1
+            self._detach_storage()
         return self
 
     @property

@@ -65,7 +65,8 @@ from .tensor.host import (
     platform,
     to_dlpack,
 )
-from .tensor.tensor import Storage, Tensor
+from .tensor.storage import Storage
+from .tensor.tensor import Tensor
 from .trace.custom_derivatives import custom
 from .trace.following import settle as _settle
 from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled

@@ -20,6 +20,7 @@ from .backends.host_arrays import ALONE as ALONE
 from .evaluate.evaluate import look as look
 from .extension import exports_buffers as exports_buffers
 from .tensor.host import to_host as to_host
+from .tensor.one_step import one_step as one_step
 from .tensor.operators import (
     FLOATS,
     INTS,
@@ -30,9 +31,12 @@ from .tensor.operators import (
     set_operators,
 )
 from .tensor.parts import read_parts
-from .tensor.tensor import Alias, Storage, Tensor, aliasing, current, set_view
+from .tensor.storage import Alias, Storage, WriteLocks
+from .tensor.tensor import Tensor, aliasing, current, set_view
 from .tensor.tensor import hold as hold
 from .tensor.tensor import write as write
+from .tensor.tensor import write_lock as write_lock
+from .tensor.tensor import write_locks as write_locks
 from .tensor.views import (
     AsComplex,
     AsReal,
@@ -196,12 +200,13 @@ def write_all(tensors: list[Tensor], values: list[Value], tokens: list[object]) 
     for k, t in enumerate(tensors):
         if values[k].type is not t.tensor_type:
             return False
-    for k, t in enumerate(tensors):
-        value = values[k]
-        token = tokens[k]
-        if token is not None:
-            value = value.detach().as_leaf(token)
-        write(t, value)
+    with write_locks(tensors):
+        for k, t in enumerate(tensors):
+            value = values[k]
+            token = tokens[k]
+            if token is not None:
+                value = value.detach().as_leaf(token)
+            write(t, value)
     return True
 
 
@@ -223,7 +228,8 @@ class Update:
         entries: what the rest depends on: ``mapping[key] is value`` for each.
     """
 
-    __slots__ = ("spec", "operands", "types", "results", "tokens", "shared", "entries")
+    __slots__ = ("spec", "operands", "types", "results", "tokens", "shared", "entries",
+                 "locks")
 
     def __init__(
         self, spec: Spec, operands: Sequence[Tensor | None], types: Sequence[TensorType],
@@ -237,6 +243,7 @@ class Update:
         self.tokens: Final[list[object]] = list(tokens)
         self.shared: Final[list[Storage | None]] = [
             None if t is None else t.shared for t in results]
+        self.locks: Final[WriteLocks] = write_locks([t for t in results if t is not None])
         self.entries: Final[list[tuple[dict[str, Any], str, object]]] = list(entries)
 
     def matches(self) -> bool:
@@ -277,6 +284,10 @@ class Update:
             the results that are written over no tensor; None, with nothing recorded, where a
             type is not what it was or :meth:`matches` does not hold.
         """
+        with self.locks:
+            return self._record(given)
+
+    def _record(self, given: Sequence[Any]) -> list[Value] | None:
         if not self.matches():
             return None
         operands: list[Any] = []
@@ -326,8 +337,8 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "loop_steps", "number_of", "operators_of", "read_parts",
+    "index_key", "loop_steps", "number_of", "one_step", "operators_of", "read_parts",
     "read_through", "reread", "same_objects", "same_storage", "same_view", "set_operators",
     "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
-    "view_of_storage", "view_of_type", "write", "write_all",
+    "view_of_storage", "view_of_type", "write", "write_all", "write_lock", "write_locks",
 ]  # fmt: skip

@@ -13,12 +13,14 @@ fields must agree. What is not in the table needs none, each for its reason:
   has the buffer any more.
 - ``Entry.scalars``, ``Entry.used`` and counters may lose one of two writes, which costs an upload,
   or a number that is one too small.
-- Tensors and storages belong to the program, which orders its own writes; only the change from one
-  tensor to a shared storage has a lock (``tensor/tensor.py``).
+- What a tensor holds that shares nothing is changed under the lock of the storage that it would
+  have (:mod:`lazyloom.tensor.storage`); its other fields belong to the program.
 - Modules that make something once (the backend, JAX's client, lowerings) hold a lock of their own
   while they do, and nothing but that module sees it.
 
-Locks nest in this order: a program's, then the graph's; all others are innermost.
+Locks nest in this order: those of storages, in the order of their numbers where several are needed
+at once; then a program's, then the graph's; all others are innermost. A frontend's lock of a leaf,
+held while a gradient is added, comes before those of storages.
 
 ``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, where the core runs interpreted:
 compiled classes give no place for them. A write without its lock is an AssertionError that names
@@ -64,6 +66,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
             "outputs", "position", "aliases", "program", "dispatches", "site", "looked",
         ),
     },
+    "Storage.lock": {"tensor.storage.Storage": ("value", "version", "overwritten")},
 }  # fmt: skip
 
 #: the texts of the errors that were raised, for those that nobody catches (in ``__del__``)
@@ -100,6 +103,11 @@ class CheckedLock:
         self.release()
 
 
+def new_write_lock() -> Any:
+    """A lock under which storages are written, which a thread may take again."""
+    return threading.RLock()
+
+
 def new_lock() -> Any:
     """A lock that guards fields: Python's own, or one that can be asked who holds it."""
     return CheckedLock() if DEBUG else threading.Lock()
@@ -124,7 +132,7 @@ def check_writes() -> None:
 
 def _finder(lock: str) -> Callable[[Any], Any]:
     """A function that gives the lock that guards an object."""
-    if lock.startswith("Entry."):
+    if lock in ("Entry.lock", "Storage.lock"):
         return lambda owner: owner.lock
     module, *names = lock.partition("lazyloom.trace.")[2].split(".")
     place = sys.modules[f"lazyloom.trace.{module}"]
@@ -149,7 +157,8 @@ def _check(cls: type, guards: dict[str, tuple[Callable[[Any], Any], str]]) -> No
         if guard is not None and (self.seq if numbered and hasattr(self, "seq")
                                   else hasattr(self, last)):
             find, lock = guard
-            held = getattr(find(self), "held", None)
+            lock_found = find(self)
+            held = getattr(lock_found, "held", None) or getattr(lock_found, "_is_owned", None)
             if held is not None and not held():
                 text = (f"{cls.__name__}.{name} was written by thread {threading.get_ident()}, "
                         f"which does not hold {lock}")

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom import frontend
 from tests.contract.ffi import Handlers
-from tests.contract.helpers import counted, host, in_threads, number, script, tensor
+from tests.contract.helpers import counted, host, in_threads, number, script, switching, tensor
 
 
 def rec(op: str, *operands: Any, **attributes: Any) -> Any:
@@ -83,7 +84,7 @@ def test_values_made_on_one_thread_are_used_and_freed_on_others() -> None:
 
 
 def test_a_shared_tensor_written_by_many_threads() -> None:
-    """Writes are not atomic as a whole, but each value that is seen is one that was written."""
+    """Each value that is seen is one that was written."""
     t = tensor(np.zeros(16))
 
     def work(k: int) -> None:
@@ -93,6 +94,225 @@ def test_a_shared_tensor_written_by_many_threads() -> None:
             assert (seen == seen[0]).all() and seen[0] in range(2, 8)
 
     in_threads([lambda k=k: work(k) for k in range(6)], timeout=120)  # type: ignore[misc]
+
+
+def test_threads_that_write_different_rows_lose_nothing() -> None:
+    """Through views, views of views, and views that are made while others write."""
+    rows, each = 4, 25
+    t = tensor(np.zeros((rows, each, 2)))
+    held = [frontend.view(t, frontend.Slice((k, 0, 0), (1, each, 2), (1, 1, 1)))
+            for k in range(rows)]
+
+    def work(k: int) -> None:
+        for i in range(each):
+            whole = frontend.view(t, frontend.Slice((k, 0, 0), (1, each, 2), (1, 1, 1)))
+            row = frontend.view(held[k] if i % 2 else whole,
+                                frontend.Slice((0, i, 0), (1, 1, 2), (1, 1, 1)))
+            row._write(rec("full", number(float(k * each + i + 2)), shape=(1, 1, 2)))
+
+    before = t.version
+    with switching():
+        in_threads([lambda k=k: work(k) for k in range(rows)])  # type: ignore[misc]
+    expected = np.arange(rows * each, dtype=np.float32).reshape(rows, each, 1) + 2
+    np.testing.assert_array_equal(t.read(), np.broadcast_to(expected, (rows, each, 2)))
+    for k, view in enumerate(held):
+        np.testing.assert_array_equal(view.read(), t.read()[k:k + 1])
+    assert t.version == before + rows * each
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_steps_that_read_and_write_are_one(shared: bool) -> None:
+    t = tensor(np.zeros(3))
+    if shared:
+        frontend.storage_of(t)
+
+    @frontend.one_step
+    def add_one(x: ll.Tensor) -> None:
+        frontend.write(x, rec("add", x.value, number(1.0)))
+
+    def work() -> None:
+        for _ in range(100):
+            add_one(t)
+
+    with switching():
+        in_threads([work] * 4)
+    assert t.read().tolist() == [400.0] * 3
+
+
+def test_a_tensor_comes_to_share_its_storage_while_it_is_written() -> None:
+    for _ in range(40):
+        t = tensor(np.zeros(4))
+
+        def add(t: ll.Tensor = t) -> None:
+            for _ in range(5):
+                with frontend.write_lock(t):
+                    frontend.write(t, rec("add", t.value, number(1.0)))
+
+        def share(t: ll.Tensor = t) -> Any:
+            return frontend.view(t, frontend.Slice((1,), (2,), (1,)))
+
+        with switching():
+            _, _, *views = in_threads([add, add, share, share])
+        assert t.read().tolist() == [10.0] * 4
+        for view in views:
+            assert frontend.storage_of(view) is frontend.storage_of(t)
+            assert view.read().tolist() == [10.0] * 2
+
+
+def test_several_tensors_are_written_in_one_step_whatever_their_order() -> None:
+    made = [tensor(np.zeros(2)) for _ in range(6)]
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(60):
+            chosen = rng.sample(made, 6)
+            with frontend.write_locks(chosen):
+                assert len({float(t.read()[0]) for t in chosen}) == 1
+                for t in chosen:
+                    frontend.write(t, rec("add", t.value, number(1.0)))
+
+    with switching():
+        in_threads([lambda s=s: work(s) for s in range(4)])  # type: ignore[misc]
+    assert [t.read().tolist() for t in made] == [[240.0, 240.0]] * 6
+
+
+def test_what_a_view_reads_is_whole_and_never_older_than_before() -> None:
+    t = tensor(np.zeros(64))
+    view = frontend.view(t, frontend.Slice((8,), (48,), (1,)))
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for k in range(2, 150):
+                t._write(rec("full", number(float(k)), shape=(64,)))
+        finally:
+            done.set()
+
+    def read() -> None:
+        last = 0.0
+        while not done.is_set():
+            seen = view.read()
+            assert (seen == seen[0]).all() and seen[0] >= last
+            last = seen[0]
+
+    with switching():
+        in_threads([write, read, read])
+    assert view.read().tolist() == [149.0] * 48
+
+
+def test_finalizers_that_write_while_others_do() -> None:
+    """The collector runs them anywhere, also where this thread is in the middle of a write."""
+    import gc
+
+    made = [tensor(np.zeros(2)) for _ in range(4)]
+
+    def add(t: ll.Tensor, by: float) -> None:
+        with frontend.write_lock(t):
+            frontend.write(t, rec("add", t.value, number(by)))
+
+    class Dropped:
+        def __init__(self, k: int) -> None:
+            self.cycle = self
+            self.k = k
+
+        def __del__(self) -> None:
+            add(made[3], 1.0)
+            add(made[(self.k + 1) % 3], 0.0)
+
+    def work(k: int) -> None:
+        for _ in range(40):
+            Dropped(k)
+            add(made[k], 1.0)
+
+    before = gc.get_threshold()
+    gc.set_threshold(7)
+    try:
+        with switching():
+            in_threads([lambda k=k: work(k) for k in range(3)])  # type: ignore[misc]
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    assert [t.read().tolist() for t in made] == [[40.0] * 2] * 3 + [[120.0] * 2]
+
+
+def test_a_forked_child_is_refused_where_a_thread_was_writing() -> None:
+    done = script(
+        """
+        import os, threading
+        import numpy as np, lazyloom as ll
+        from lazyloom import frontend
+        t = ll.Tensor(ll.from_host(np.zeros(2, np.float32)))
+        held, end = threading.Event(), threading.Event()
+
+        def hold():
+            with frontend.write_lock(t):
+                held.set()
+                end.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(60)
+        child = os.fork()
+        if not child:
+            try:
+                frontend.write(t, t.value)  # records nothing, and needs no other lock
+                t._write(ll.record("sin", [t.value]))
+            except ll.errors.ForkError:
+                os._exit(7)
+            os._exit(8)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        end.set()
+        thread.join()
+        """,
+        timeout=60)
+    assert done.stdout.split() == ["7"]
+
+
+def test_interrupts_leave_no_storage_locked() -> None:
+    done = script(
+        """
+        import faulthandler; faulthandler.dump_traceback_later(60, exit=True)
+        import random, signal, threading, time
+        import numpy as np, lazyloom as ll
+        from lazyloom import frontend
+        signal.signal(signal.SIGALRM, lambda *a: signal.raise_signal(signal.SIGINT))
+        F = ll.dtypes.float32
+        made = [ll.Tensor(ll.from_host(np.zeros(4, np.float32))) for _ in range(3)]
+        rows = [frontend.view(t, frontend.Slice((1,), (2,), (1,))) for t in made]
+        rng, hits, stop = random.Random(0), 0, time.time() + 2
+        while time.time() < stop:
+            try:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.002)
+                    for _ in range(20):
+                        for t, row in zip(made, rows):
+                            with frontend.write_lock(t):
+                                frontend.write(t, ll.record("add", [t.value, ll.Scalar(2.0, F)]))
+                            row._write(ll.record("sin", [row.value]))
+                        with frontend.write_locks(made):
+                            for t in made:
+                                frontend.write(t, ll.record("cos", [t.value]))
+                    made[0].read()
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                hits += 1
+
+        def write():
+            for t in made:
+                frontend.write(t, ll.record("sin", [t.value]))
+                t.read()
+            done.append(1)
+
+        done = []
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        thread.join(30)
+        print(hits, len(done))
+        """,
+        timeout=90)
+    hits, written = map(int, done.stdout.split())
+    assert hits > 5 and written == 1
 
 
 def test_everything_is_released_in_the_end() -> None:

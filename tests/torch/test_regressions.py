@@ -62,7 +62,7 @@ def test_hooks_of_graphs_that_are_gone_are_dropped() -> None:
         x.grad.tolist()
         total = hidden = None
         (x * 2).register_hook(lambda g: None)
-        assert len(_watches - before) <= 3
+        assert len(set(_watches) - before) <= 3
 
 
 @pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), np.bool_(True)])

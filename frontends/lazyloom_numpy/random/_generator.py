@@ -11,6 +11,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import DType
 from lazyloom.errors import type_name
+from lazyloom.frontend import write_lock
 
 from .. import _dtypes as dt
 from .. import linalg
@@ -208,7 +209,8 @@ class Generator(Distributions):
             raise TypeError("len() of unsized object")
         position = dt.normalize_axis(axis, x.ndim)
         if isinstance(x, ndarray):
-            x[...] = self.permutation(x, position)
+            with write_lock(x):
+                x[...] = self.permutation(x, position)
         else:
             x[...] = onp.take(x, self.permutation_of(x.shape[position]).read(), position)
 

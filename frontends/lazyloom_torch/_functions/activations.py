@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyloom import Spec
+from lazyloom.frontend import write_lock
 
 from .. import _dtypes
 from .._core import axis, cast, record, record_one, scalar, spec
 from .._draws import drawn
 from .._elementwise import make_elementwise, mapped, ordered
-from .._out import into, taking_out
+from .._out import compute_into, taking_out
 from .._promotion import is_number
 from .._tensor import Tensor, operand
 from . import convert, pointwise
@@ -64,7 +65,8 @@ def _with_arguments(name: str) -> Callable[..., Tensor]:
     def function(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
         if usual is not None and not args and not kwargs and input.tensor_type.dtype.is_floating:
             if inplace:
-                return convert.store(input, record_one(usual, operand(input)))
+                with write_lock(input):
+                    return convert.store(input, record_one(usual, operand(input)))
             return mapped(usual, input)
         if len(args) > len(order):
             if len(args) > len(order) + 1:
@@ -88,15 +90,15 @@ def _with_arguments(name: str) -> Callable[..., Tensor]:
         return made(input, given, inplace)
 
     def made(input: Tensor, given: dict[str, Any], inplace: bool) -> Tensor:
-        v = operand(input)
-        if not v.dtype.is_floating and name in _INTEGERS:
-            found = _INTEGERS[name](input, **given)
-            return convert.store(input, operand(found)) if inplace else found
+        if inplace:
+            return convert.store_of(made, input, given, False)
+        if not input.tensor_type.dtype.is_floating and name in _INTEGERS:
+            return _INTEGERS[name](input, **given)
         key = tuple(float(given[k]) for k in order)
         ready = specs.get(key)
         if ready is None:
             ready = specs[key] = spec(op, 1, dict(zip(names.values(), key, strict=True)))
-        return convert.store(input, record_one(ready, v)) if inplace else mapped(ready, input)
+        return mapped(ready, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -122,11 +124,10 @@ def _plain(name: str) -> Callable[..., Tensor]:
     whole = _INTEGERS.get(name)
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
-        if whole is not None and not input.tensor_type.dtype.is_floating:
-            found = whole(input)
-            return convert.store(input, operand(found)) if inplace else found
         if inplace:
-            return convert.store(input, record_one(ready, operand(input)))
+            return convert.store_of(function, input)
+        if whole is not None and not input.tensor_type.dtype.is_floating:
+            return whole(input)
         return mapped(ready, input)
 
     function.__name__ = function.__qualname__ = name
@@ -156,10 +157,12 @@ _SILU, _SIGMOID, _TANH = (spec(op, 1) for op in ("silu", "sigmoid", "tanh"))
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x), of complex numbers too."""
+    if inplace:
+        return convert.store_of(silu, input)
     v = operand(input)
     value = record("multiply", [v, record_one(_SIGMOID, v)]) if v.dtype.is_complex else (
         record_one(_SILU, v))
-    return convert.store(input, value) if inplace else ordered(_wrap(value), input)
+    return ordered(_wrap(value), input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -182,7 +185,7 @@ _GELU: dict[str, Spec] = {}
 def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; approximate "none" or "tanh"."""
     if out is not None:
-        return into(out, gelu(input, approximate))
+        return compute_into(out, gelu, input, approximate)
     ready = _GELU.get(approximate)
     if ready is None:
         if approximate not in ("none", "tanh"):
@@ -223,11 +226,12 @@ def rrelu(
             f"{upper}")
     if not training:
         return _made["leaky_relu"](input, (lower + upper) / 2, inplace)
+    if inplace:
+        return convert.store_of(rrelu, input, lower, upper, True)
     v = operand(input)
     slope = drawn("random_uniform", [scalar(lower, v.dtype), scalar(upper, v.dtype)],
                   {"shape": v.shape}, step=True)
-    value = record("prelu", [v, slope])
-    return convert.store(input, value) if inplace else _wrap(value)
+    return _wrap(record("prelu", [v, slope]))
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3,

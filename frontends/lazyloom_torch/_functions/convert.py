@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.frontend import storage_of
+from lazyloom.frontend import storage_of, write_lock
 
 from .. import _dtypes
 from .._core import broadcast_shapes, cast, record, scalar
@@ -104,6 +104,12 @@ def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
                 f"{list(broadcast_shapes(value.shape, kind.shape))}")
         value = record("broadcast_to", [value], {"shape": kind.shape})
     return self._assign(value, repeated)
+
+
+def store_of(function: Any, self: Tensor, *args: Any) -> Tensor:
+    """:func:`store` what a function makes of this tensor; one step for other threads."""
+    with write_lock(self):
+        return store(self, operand(function(self, *args)))
 
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:

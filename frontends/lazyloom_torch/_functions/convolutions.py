@@ -9,7 +9,7 @@ from lazyloom import Spec
 
 from .._autocast import casting, lowered
 from .._core import record, record_one, record_two, spec
-from .._out import into
+from .._out import compute_into
 from .._tensor import Tensor, operand
 from . import pointwise
 from .spatial import batched, finish, hashable, ntuple, product, same_dtype
@@ -27,7 +27,7 @@ def linear(
     if casting:
         input, weight, bias = lowered(input, weight, bias)
     if out is not None:
-        return into(out, linear(input, weight, bias))
+        return compute_into(out, linear, input, weight, bias)
     x, w = operand(input), operand(weight)
     plan = _linears.get((x.type, w.type))
     if plan is None:

@@ -34,9 +34,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ready = _SPECS.get(p)
     if ready is None:
         ready = _SPECS[p] = spec("dropout", 2, {"rate": float(p)})
-    value = record_two(ready, operand(input), default_generator.draw())
     if inplace:
-        return convert.store(input, value)
+        return convert.store_of(dropout, input, p)
+    value = record_two(ready, operand(input), default_generator.draw())
     return ordered(_wrap(value), input) if input.slow_path else _wrap(value)
 
 
@@ -52,6 +52,11 @@ def _channels(input: Tensor, p: float, name: str, unbatched: int | None) -> tupl
     shape = input.tensor_type.shape
     lead = 1 if len(shape) == unbatched else 2
     return (*shape[:lead], *(1,) * (len(shape) - lead))
+
+
+def _dropped(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
+    v = operand(input)
+    return ordered(_wrap(record("multiply", [v, _kept(shape, p, v.dtype)])), input)
 
 
 def _channel_dropout(n: int) -> Callable[..., Tensor]:
@@ -70,11 +75,10 @@ def _channel_dropout(n: int) -> Callable[..., Tensor]:
                 f"channels of a {n + 2}-D input", stacklevel=2)
         if not training or p == 0.0:
             return input
-        v = operand(input)
         # PyTorch takes 3-D inputs of dropout2d for batches, as it did in the past
         shape = _channels(input, p, name, n + 1 if n != 2 else None)
-        value = record("multiply", [v, _kept(shape, p, v.dtype)])
-        return convert.store(input, value) if inplace else ordered(_wrap(value), input)
+        return convert.store_of(_dropped, input, p, shape) if inplace else (
+            _dropped(input, p, shape))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Dropout of whole channels of (N, C, {n} spatial dimensions)."
@@ -85,10 +89,11 @@ dropout1d, dropout2d, dropout3d = (_channel_dropout(n) for n in (1, 2, 3))
 
 
 def _alpha(input: Tensor, p: float, shape: tuple[int, ...], inplace: bool) -> Tensor:
+    if inplace:
+        return convert.store_of(_alpha, input, p, shape, False)
     v = operand(input)
     if p == 1.0:
-        value = record("multiply", [v, scalar(0, v.dtype)])
-        return convert.store(input, value) if inplace else ordered(_wrap(value), input)
+        return ordered(_wrap(record("multiply", [v, scalar(0, v.dtype)])), input)
     a = ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** -0.5
     kept = record("not_equal", [_kept(shape, p, v.dtype), scalar(0, v.dtype)])
     if kept.shape != v.shape:
@@ -97,7 +102,7 @@ def _alpha(input: Tensor, p: float, shape: tuple[int, ...], inplace: bool) -> Te
     chosen = record("where", [kept, v, scalar(-_ALPHA, v.dtype)])
     value = record("add", [record("multiply", [chosen, scalar(a, v.dtype)]),
                            scalar(a * _ALPHA * p, v.dtype)])
-    return convert.store(input, value) if inplace else ordered(_wrap(value), input)
+    return ordered(_wrap(value), input)
 
 
 def alpha_dropout(

@@ -9,6 +9,7 @@ import numpy as np
 import lazyloom
 from lazyloom import Spec
 from lazyloom.dtypes import int64
+from lazyloom.frontend import write_lock
 
 from .. import _dtypes
 from .._core import cast, record, record_two, scalar, spec
@@ -81,7 +82,7 @@ def _counts(where: Any, weight: Tensor, dtype: Any) -> Any:
 
 def _renormalize(weight: Tensor, where: Any, most: float, norm_type: float) -> None:
     """Scale the rows in use that are longer than ``most`` down to it, in place."""
-    with no_grad():
+    with no_grad(), write_lock(weight):
         w = weight.value
         norms = record("norm", [w], {"order": norm_type, "axes": (1,), "keepdims": True})
         used = record("expand_dims", [_counts(where, weight, w.dtype)], {"axes": (1,)})

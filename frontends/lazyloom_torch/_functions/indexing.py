@@ -14,7 +14,7 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.frontend import Reshape, Select, index_key, same_view
+from lazyloom.frontend import Reshape, Select, index_key, same_view, write_lock
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._elementwise import alike
@@ -423,15 +423,16 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         if not single and new.shape:
             new = record("reshape", [new], {"shape": ()})
         m = mask._operand()
-        v = operand(found)
-        rest = len(v.shape) - at - len(m.shape)
+        rest = found.ndim - at - len(m.shape)
         if rest:
             m = record("reshape", [m], {"shape": (*m.shape, *(1,) * rest)})
-        found._assign(record("where", [m, new, v]), True)
+        with write_lock(found):
+            found._assign(record("where", [m, new, operand(found)]), True)
         return
     if isinstance(value, Tensor):
         same_dtype(x, value, "index_put_")
-    found._assign(_put(found, advanced, new, "set"), True)
+    with write_lock(found):
+        found._assign(_put(found, advanced, new, "set"), True)
 
 
 def _put(found: Tensor, advanced: list[tuple[int, Any]], new: Any, mode: str) -> Any:

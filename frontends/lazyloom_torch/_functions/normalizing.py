@@ -7,6 +7,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Spec
 from lazyloom.dtypes import float32, float64
+from lazyloom.frontend import write_locks
 
 from .. import _dtypes
 from .._core import cast, record, record_spec, scalar, spec
@@ -226,7 +227,8 @@ def _update(
     given = running_mean if running_mean is not None else running_var
     assert given is not None
     kind = given.tensor_type.dtype
-    with lazyloom.grad_mode(False):
+    moved = [r for r in (running_mean, running_var) if r is not None]
+    with lazyloom.grad_mode(False), write_locks(moved):
         new = [cast(v, kind) for v in (mean, variance)]
         old = [n if r is None else r.value for r, n in zip(
             (running_mean, running_var), new, strict=True)]

@@ -28,7 +28,7 @@ from .._elementwise import follow, make_elementwise, mapped, ordered
 from .._errors import not_a_tensor
 from .._foreign import together
 from .._grad_mode import is_grad_enabled
-from .._out import into
+from .._out import compute_into
 from .._promotion import combine, is_number, number_dtype
 from .._tensor import Tensor, operand
 from .counting import nonzero
@@ -207,16 +207,16 @@ def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     floating = kind == "float"
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return compute_into(out, function, input)
         try:
             whole = floating and not input.tensor_type.dtype.is_inexact
         except AttributeError:
             raise not_a_tensor(input) from None
         if whole:
-            made = ordered(_wrap(record_one(
+            return ordered(_wrap(record_one(
                 ready, cast(operand(input), _dtypes.get_default_dtype().lazy))), input)
-        else:
-            made = mapped(ready, input)
-        return made if out is None else into(out, made)
+        return mapped(ready, input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
@@ -246,6 +246,8 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
             f'"{name}" is not implemented for torch.bool; use .int() first')
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return compute_into(out, function, input)
         v = operand(input)
         made = None if v.dtype.is_inexact else whole(v)
         if name == "sign" and v.dtype.is_complex:
@@ -255,8 +257,6 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
             if op == "sign" and v.dtype.is_floating:
                 found = record("nan_to_num", [found])
             made = _made(found)
-        if out is not None:
-            return into(out, made)
         return follow(made, (input,)) if input.slow_path else made
 
     function.__name__ = function.__qualname__ = name
@@ -287,18 +287,21 @@ def make_binary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     """The function of two operands that records an op."""
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
-        made = binary(op, input, other, kind)
-        return made if out is None else into(out, made)
+        if out is not None:
+            return compute_into(out, function, input, other)
+        return binary(op, input, other, kind)
 
     def tensor_first(input: Any, other: Any, *, out: Any = None) -> Tensor:
         only_tensors(name, input)
-        made = binary(op, input, other, kind)
-        return made if out is None else into(out, made)
+        if out is not None:
+            return compute_into(out, tensor_first, input, other)
+        return binary(op, input, other, kind)
 
     def tensors(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         only_tensors(name, input, other)
-        made = binary(op, input, other, kind)
-        return made if out is None else into(out, made)
+        if out is not None:
+            return compute_into(out, tensors, input, other)
+        return binary(op, input, other, kind)
 
     found = tensors if name in _TENSORS_ONLY else (
         tensor_first if name in _TENSOR_FIRST else function)
@@ -331,14 +334,16 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input + alpha * other``. Raises RuntimeError for an alpha of a higher kind."""
-    made = binary("add", input, _scaled(input, other, alpha))
-    return made if out is None else into(out, made)
+    if out is not None:
+        return compute_into(out, add, input, other, alpha=alpha)
+    return binary("add", input, _scaled(input, other, alpha))
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bools and an alpha of a higher kind."""
-    made = binary("subtract", input, _scaled(input, other, alpha))
-    return made if out is None else into(out, made)
+    if out is not None:
+        return compute_into(out, sub, input, other, alpha=alpha)
+    return binary("subtract", input, _scaled(input, other, alpha))
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -349,8 +354,9 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * other``."""
-    made = binary("multiply", input, other)
-    return made if out is None else into(out, made)
+    if out is not None:
+        return compute_into(out, mul, input, other)
+    return binary("multiply", input, other)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
@@ -358,8 +364,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
     Raises RuntimeError for another rounding_mode.
     """
-    made = _quotient(input, other, rounding_mode)
-    return made if out is None else into(out, made)
+    if out is not None:
+        return compute_into(out, div, input, other, rounding_mode=rounding_mode)
+    return _quotient(input, other, rounding_mode)
 
 
 def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:

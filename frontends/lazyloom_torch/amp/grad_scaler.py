@@ -14,6 +14,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.frontend import write_locks
 
 from .. import _dtypes
 from .._core import cast, record, scalar
@@ -42,7 +43,7 @@ class _Policy:
 
     def follow(self, scale: Tensor, tracker: Tensor, found: list[Value]) -> None:
         """Move the scale, and the count of good steps, by what was found in gradients."""
-        with no_grad():
+        with no_grad(), write_locks((scale, tracker)):
             most = found[0]
             for other in found[1:]:
                 most = record("maximum", [most, other])
@@ -167,10 +168,11 @@ class GradScaler:
         try:
             with no_grad():
                 for gradients in by_kind.values():
-                    here, *scaled = record("unscale", [factor, *[g.value for g in gradients]])
+                    with write_locks(gradients):
+                        here, *scaled = record("unscale", [factor, *[g.value for g in gradients]])
+                        for g, value in zip(gradients, scaled, strict=True):
+                            g._update(value)
                     found = here if found is None else record("maximum", [found, here])
-                    for g, value in zip(gradients, scaled, strict=True):
-                        g._update(value)
         except lazyloom.LoomError as error:
             raise as_torch(error) from None
         return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import lazyloom
 from lazyloom import Value
 from lazyloom.errors import type_name
+from lazyloom.frontend import write_lock
 
 from .._core import record
 from .._hooks import RemovableHandle
@@ -17,17 +19,44 @@ from .._tensor import Tensor, operand
 _wrap = Tensor.from_value
 
 
-class Watch:
-    """The hooks and the retained gradient of a non-leaf tensor."""
+def accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> Tensor:
+    """A gradient added to what was there before, in place unless the pass is recorded."""
+    if before is None:
+        return _wrap(gradient)
+    if create_graph:
+        return _wrap(record("add", [operand(before), gradient]))
+    with write_lock(before):
+        return before._assign(record("add", [operand(before), gradient]))
 
-    __slots__ = ("place", "owner", "grad", "retain", "hooks")
+
+class _Owner(weakref.ref):  # type: ignore[type-arg]
+    """A reference to the tensor of a :class:`Watch`, whose hooks the graph keeps as it goes."""
+
+    __slots__ = ("watch",)
+    watch: weakref.ref[Watch]
+
+    def parted(self) -> None:
+        watch = self.watch()
+        if watch is not None:
+            watches.leave(watch)
+
+
+class Watch:
+    """The hooks and the retained gradient of a non-leaf tensor, which holds it.
+
+    A hook often names its tensor: were it held by anything else, neither would ever go.
+    """
+
+    __slots__ = ("place", "owner", "grad", "retain", "hooks", "lock", "__weakref__")
 
     def __init__(self, value: Value, owner: Tensor) -> None:
         self.place = lazyloom.Place(value)
-        self.owner = weakref.ref(owner)
+        self.owner = _Owner(owner, _Owner.parted)
+        self.owner.watch = weakref.ref(self)
         self.grad: Tensor | None = None
         self.retain = False
         self.hooks: dict[int, Callable[[Tensor], Any]] = {}
+        self.lock = threading.RLock()  # held while a gradient is added
 
     def wanted(self) -> bool:
         """Whether a gradient can still come by: through the tensor, or what was made of it."""
@@ -39,20 +68,47 @@ class Watch:
         shown = conjugated(cotangent)
         gradient = run_hooks(self.hooks, shown)
         if self.retain:
-            if self.grad is None:
-                self.grad = _wrap(gradient)
-            else:
-                total = record("add", [operand(self.grad), gradient])
-                self.grad = _wrap(total) if create_graph else self.grad._assign(total)
+            with self.lock:
+                self.grad = accumulated(self.grad, gradient, create_graph)
         return cotangent if gradient is shown else conjugated(gradient)
 
 
-watches: set[Watch] = set()  # a hook outlives its tensor, as long as the graph does
+class Watches:
+    """All hooks on tensors that are no leaves: of living ones, and of those whose graph lives."""
+
+    def __init__(self) -> None:
+        self._living: dict[int, weakref.ref[Watch]] = {}
+        self._left: set[Watch] = set()
+
+    def add(self, watch: Watch) -> None:
+        number, living = id(watch), self._living
+        living[number] = weakref.ref(watch, lambda _: living.pop(number, None))
+
+    def leave(self, watch: Watch) -> None:
+        """Its tensor goes, or holds something else: it outlives that as long as the graph does."""
+        if watch.place.used:
+            self._left.add(watch)
+
+    def discard(self, watch: Watch) -> None:
+        self._left.discard(watch)
+        self._living.pop(id(watch), None)
+
+    def __len__(self) -> int:
+        return len(self._living)
+
+    def __iter__(self) -> Iterator[Watch]:
+        for reference in tuple(self._living.values()):
+            watch = reference()
+            if watch is not None:
+                yield watch
+
+
+watches = Watches()
 
 
 def drop_watches() -> None:
     """Forget the hooks of graphs that are gone."""
-    for w in [w for w in tuple(watches) if not w.wanted()]:
+    for w in [w for w in watches if not w.wanted()]:
         watches.discard(w)
 
 
@@ -110,9 +166,11 @@ def watching(self: Tensor) -> Watch:
     old = self._watch
     if old is None or old.place.node is not value.node:
         self._watch = made = Watch(value, self)
-        if old is not None and old.retain:
-            # written in place since: the gradient that is kept is that of the newest contents
-            made.retain, old.retain = True, False
+        if old is not None:
+            if old.retain:
+                # written in place since: the gradient kept is that of the newest contents
+                made.retain, old.retain = True, False
+            watches.leave(old)
         drop_watches()
         watches.add(made)
     watch: Watch = self._watch
@@ -127,9 +185,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self._leaf is not None:
-        if self._leaf.hooks is None:
-            self._leaf.hooks = {}
-        hooks = self._leaf.hooks
+        hooks = self._leaf.hook_table()
     else:
         hooks = watching(self).hooks
     handle = RemovableHandle(hooks)

@@ -15,7 +15,7 @@ from lazyloom import Step, Value
 
 from .._functions.views import view_strides
 from .._strides import Ints, memory_order, of_elements, row_major
-from .._tensor import Leaf
+from .._tensor import Token
 
 _OPS = lazyloom.ops.table()
 _RESHAPES = {_OPS[name] for name in ("reshape", "squeeze", "expand_dims")}
@@ -59,7 +59,8 @@ def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
     """The strides of a result; None for row-major ones. Repeated elements have strides of 0."""
     spec, shape = step.spec, step.type.shape
     if spec is None or step.token is not None:
-        return step.token.strides if isinstance(step.token, Leaf) else None
+        leaf = step.token.leaf if isinstance(step.token, Token) else None
+        return None if leaf is None else leaf.strides
     positions = _looked_at(step)
     operands: list[tuple[Ints, Ints]] = []
     for position, strides in zip(positions, known, strict=True):

@@ -16,9 +16,10 @@ from .._core import cast, record
 from .._errors import not_a_tensor
 from .._functions.creation import zeros_like
 from .._strides import memory_order
-from .._tensor import Leaf, Tensor, operand
+from .._tensor import Leaf, Tensor, Token, operand
 from . import anomaly_mode
 from ._hooks import (
+    accumulated,
     conjugated,
     drop_watches,
     observers,
@@ -78,15 +79,6 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
     return values, seeds
 
 
-def _accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> Tensor:
-    if before is None:
-        return _wrap(gradient)
-    total = record("add", [operand(before), gradient])
-    if create_graph:
-        return _wrap(total)
-    return before._assign(total)
-
-
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, grad_variables: Any = None, inputs: Any = None,
@@ -115,14 +107,21 @@ def backward(
         inspect.judge()
     with lazyloom.grad_mode(create_graph):
         for token, gradient in found:
-            if type(token) is Leaf:
-                if token.grad is None and not token.hooks and not token.after and (
-                    not token.inactive and token.strides is None
+            if type(token) is Token:
+                leaf = token.leaf
+                if leaf is None:
+                    if token.hooks:  # their tensor is gone, and nobody can ask for its gradient
+                        run_hooks(token.hooks, conjugated(gradient))
+                    continue
+                if leaf.grad is None and not leaf.hooks and not leaf.after and (
+                    not leaf.inactive and leaf.strides is None
                     and not gradient.type.dtype.is_complex
                 ):
-                    token.grad = _wrap(gradient)
-                else:
-                    _deliver(token, gradient, create_graph)
+                    with leaf.lock:
+                        if leaf.grad is None:
+                            leaf.grad = _wrap(gradient)
+                            continue
+                _deliver(leaf, gradient, create_graph)
     if watches:
         drop_watches()
 
@@ -153,7 +152,7 @@ def _cotangents(
         values, [operand(t) for t in inputs], seeds, create_graph=create_graph,
         retain_graph=keep, allow_unused=True,
         observers=observers(create_graph) if watches else None, inspect=inspect,
-        tokens=[t._leaf for t in inputs])
+        tokens=[None if t._leaf is None else t._leaf.token for t in inputs])
     if inspect is not None:
         inspect.judge()
     if watches:
@@ -168,11 +167,14 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
             gradient = run_hooks(leaf.hooks, gradient)
         if leaf.inactive:
             return
-        first = leaf.grad is None
-        leaf.grad = made = _accumulated(leaf.grad, gradient, create_graph)
-        strides = leaf.strides
-        if first and strides is not None and memory_order(made.tensor_type.shape, strides):
-            made._laid(strides)  # documented: a dense leaf's gradient has its strides
+        with leaf.lock:
+            before = leaf.grad
+            leaf.grad = made = accumulated(before, gradient, create_graph)
+            strides = leaf.strides
+            if before is None and strides is not None and (
+                memory_order(made.tensor_type.shape, strides)
+            ):
+                made._laid(strides)  # documented: a dense leaf's gradient has its strides
         if leaf.after:
             for hook, owner in list(leaf.after.values()):
                 tensor = owner()

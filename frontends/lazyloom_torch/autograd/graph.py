@@ -9,7 +9,7 @@ import lazyloom
 from lazyloom import Value
 
 from .._hooks import RemovableHandle
-from .._tensor import Leaf, Tensor
+from .._tensor import Tensor, Token
 from ._hooks import conjugated
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
@@ -55,7 +55,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the derivative, such as ``AddBackward0``."""
-        if type(self._result.token) is Leaf:
+        if type(self._result.token) is Token:
             return "torch::autograd::AccumulateGrad"
         return name_of(self._result.node)
 
@@ -86,13 +86,13 @@ class Node:
     def variable(self) -> Tensor | None:
         """The leaf that ``AccumulateGrad`` adds to, while it is alive."""
         token = self._result.token
-        if type(token) is not Leaf:
+        if type(token) is not Token:
             raise AttributeError(f"{self.name()} has no variable; only AccumulateGrad has")
         return token.owner() if token.owner is not None else None
 
     def tensor(self, index: int) -> Tensor:
         """A tensor of this node's result, on the same graph."""
-        if type(self._result.token) is Leaf:
+        if type(self._result.token) is Token:
             index += self._result.index
         return Tensor.from_value(lazyloom.result_of(self._result, index))
 
@@ -140,7 +140,7 @@ class Node:
 
     def _variable(self) -> Tensor | None:
         token = self._result.token
-        return token.owner() if type(token) is Leaf else None
+        return token.owner() if type(token) is Token else None
 
     def _hooked(self) -> Tensor:
         """The tensor whose hooks are those of this node."""
@@ -160,7 +160,7 @@ class Node:
         if type(other) is not type(self) or other._result.node is not self._result.node:
             return False
         mine = self._result
-        return type(mine.token) is not Leaf or mine.index == other._result.index
+        return type(mine.token) is not Token or mine.index == other._result.index
 
     def __hash__(self) -> int:
         return hash(id(self._result.node))
@@ -171,7 +171,7 @@ class Node:
 
 def _number(value: Value) -> int:
     """The number of a result among those of its derivative; a leaf's is the only one."""
-    return 0 if type(value.token) is Leaf else value.index
+    return 0 if type(value.token) is Token else value.index
 
 
 _classes: dict[str, type[Node]] = {}
@@ -179,7 +179,7 @@ _classes: dict[str, type[Node]] = {}
 
 def node_of(value: Value, tensor: Tensor | None = None) -> Node:
     """The node of a value that requires a gradient, of a class with the derivative's name."""
-    leaf = type(value.token) is Leaf
+    leaf = type(value.token) is Token
     name = "AccumulateGrad" if leaf else name_of(value.node).rpartition(":")[2]
     found = _classes.get(name)
     if found is None:

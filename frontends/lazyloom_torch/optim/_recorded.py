@@ -24,6 +24,7 @@ from lazyloom.frontend import (
     number_of,
     same_objects,
     storage_of,
+    write_locks,
 )
 
 from .. import _dtypes
@@ -378,6 +379,15 @@ class RecordedOptimizer(Optimizer):
         ):
             return
         batch.recorded = None
+        held = [state[name] for name in names for state in batch.states]
+        with write_locks([*batch.params, *held]):
+            self._record_anew(batch, op, numbers, names, attributes)
+
+    def _record_anew(
+        self, batch: Batch, op: str, numbers: Sequence[Any], names: Sequence[str],
+        attributes: dict[str, Any],
+    ) -> None:
+        """:meth:`_record` without what an earlier step kept, under the locks of what it writes."""
         kind, params, states = batch.kind, batch.params, batch.states
         counters = tuple(self.counters)
         operands: list[Any] = [states[0][name]._operand() for name in counters]
@@ -425,7 +435,8 @@ class RecordedOptimizer(Optimizer):
         update = Update(
             ready, [*counters, *numbers, *params, *([None] * len(params)), *tensors],
             [x.type for x in operands], [*counters, *params, *tensors],
-            [*counters, *[p._leaf for p in params], *([None] * len(tensors))], held)
+            [*counters, *[None if p._leaf is None else p._leaf.token for p in params],
+             *([None] * len(tensors))], held)
         if update.matches():
             batch.recorded = Recorded(op, names, attributes, update)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.frontend import write_lock
 
 from .._core import cast, record, scalar
 from .._grad_mode import enable_grad
@@ -209,7 +210,8 @@ class LBFGS(Optimizer):
                 at += size
             part = cast(part, p.tensor_type.dtype)
             moved = record("multiply", [part, _number(step, part)])
-            p._update(record("add", [p.value, moved]))
+            with write_lock(p):
+                p._update(record("add", [p.value, moved]))
 
     def _evaluator(
         self, closure: Callable[[], Any], direction: Value

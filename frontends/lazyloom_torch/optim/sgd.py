@@ -7,6 +7,7 @@ from typing import Any
 
 import lazyloom
 from lazyloom import Scalar, Value
+from lazyloom.frontend import write_lock
 
 from .._core import record, record_number, record_two, spec
 from .._tensor import Tensor
@@ -120,11 +121,13 @@ def _one_by_one(batch: Batch, group: dict[str, Any], share: float) -> None:
         if group["momentum"] != 0:
             buffer = state["momentum_buffer"]
             scaled = grad if group["dampening"] == 0 else times(grad, share)
-            kept = record_two(_ADD, times(buffer.value, group["momentum"]), scaled)
-            buffer._update(kept)
+            with write_lock(buffer):
+                kept = record_two(_ADD, times(buffer.value, group["momentum"]), scaled)
+                buffer._update(kept)
             grad = kept if not group["nesterov"] else record_two(
                 _ADD, grad, times(kept, group["momentum"]))
-        p._update(record_two(_SUBTRACT, p.value, times(grad, group["lr"])))
+        with write_lock(p):
+            p._update(record_two(_SUBTRACT, p.value, times(grad, group["lr"])))
 
 
 class ASGD(RecordedOptimizer):

@@ -47,7 +47,6 @@ from .template import (
     Root,
     Template,
     left_behind,
-    let_go,
     settle_all,
     template_of,
 )
@@ -262,7 +261,6 @@ class Recording:
         leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             gc.collect()
-            let_go(self.start, get_ident())
             leak = left_behind(self.start, roots + left.values, get_ident())
         if leak is not None:
             raise NotCapturable("a tensor that it makes is kept where that cannot be seen",

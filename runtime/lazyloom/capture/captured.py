@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..evaluate.evaluate import evaluate
-from ..frontend import following, write
+from ..frontend import following, write, write_locks
 from ..interrupts import Deferred, uninterrupted
 from ..tensor.host import known_range
-from ..tensor.tensor import Storage, Tensor
-from ..trace.graph import PENDING, Buffer, Value
+from ..tensor.storage import Storage
+from ..tensor.tensor import Tensor
+from ..trace.graph import PENDING, Buffer, Node, Value
 from ..trace.source import user_site
 from . import environment
 from .arguments import Argument
 from .guards import Check, Guards, same
 from .outputs import Made, MadeView, Output
 from .recipe import REASON, Recipe, buffer_of, run_nodes
+from .recipe import Prepared as Fed
 from .template import CONSTANT, SOURCE, Indices, Template
 
 #: which tensor a source is
@@ -302,35 +304,42 @@ class Captured:
         """Do what the recorded call did; what it returns."""
         template = self.template
         values = prepared.values
+        locks = write_locks([t for t, source in zip(prepared.tensors, self.sources)
+                             if source.written >= 0])  # fmt: skip
         if template.live or not template.shells:
-            with Deferred():
+            with Deferred(), locks:
+                self._fetch_again(prepared)
                 roots = template.record(values, prepared.numbers)
                 return self._finish(prepared, roots)
         dispatch(values)
         with Deferred():
-            recipe = self.recipe
-            if recipe is not None:
-                fed = recipe.prepare(values, prepared.numbers, user_site())
-                if fed is not None:
-                    values.clear()
+            fed: Fed | None = None
+            buffers: dict[tuple[int, int], Buffer | None] = {}
+            nodes: list[Node] = []
+            with locks:
+                self._fetch_again(prepared)
+                recipe = self.recipe
+                if recipe is not None:
+                    fed = recipe.prepare(values, prepared.numbers, user_site())
+                if fed is None:
+                    buffers = buffers_of(template, values)
+                    roots = template.record(values, prepared.numbers)
+                    nodes = [v.node for v in roots]
+                else:
                     roots = fed.values
                     fed.values = []
-                    try:
-                        result = self._finish(prepared, roots)
-                        roots.clear()
-                        prepared.tensors.clear()
-                    except BaseException:
+                values.clear()
+                try:
+                    result = self._finish(prepared, roots)
+                except BaseException:
+                    if fed is not None:
                         uninterrupted(fed.undo)
-                        raise
-                    fed.run()
-                    return result
-            buffers = buffers_of(template, values)
-            roots = template.record(values, prepared.numbers)
-            values.clear()
-            nodes = [v.node for v in roots]
-            result = self._finish(prepared, roots)
-            roots.clear()
-            prepared.tensors.clear()
+                    raise
+                roots.clear()
+                prepared.tensors.clear()
+            if fed is not None:
+                fed.run()
+                return result
         if template.apart:
             for node in nodes:
                 if node.state == PENDING:
@@ -342,6 +351,25 @@ class Captured:
             if found.complete(buffers, plan):
                 self.recipe = found
         return result
+
+    def _fetch_again(self, prepared: Prepared) -> None:
+        """Take what another thread wrote since the call was matched to what this one writes.
+
+        The caller holds the locks of that.
+        """
+        values = prepared.values
+        for k, source in enumerate(self.sources):
+            if source.written >= 0:
+                found = contents(prepared.tensors[k], source.base)
+                before = values[k]
+                if found.node is before.node and found.index == before.index:
+                    continue
+                for other, t in enumerate(prepared.tensors):
+                    if t is not None:
+                        fresh = contents(t, self.sources[other].base)
+                        if fresh.requires_grad == values[other].requires_grad:
+                            values[other] = fresh
+                return
 
     def _finish(self, prepared: Prepared, roots: list[Value]) -> Any:
         """Write what the call writes, and make what it returns."""

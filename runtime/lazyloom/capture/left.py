@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..tensor.tensor import Storage, Tensor
+from ..tensor.storage import Storage
+from ..tensor.tensor import Tensor
 from ..tensor.views import ViewStep
 from ..trace.graph import Value
 from .arguments import TENSOR, Argument

@@ -12,9 +12,9 @@ from typing import Final, final
 from ..errors import ArgumentError
 from ..evaluate.evaluate import blind, evaluate, held_back
 from ..interrupts import Deferred, uninterrupted
-from ..tensor.tensor import Tensor, write
+from ..tensor.tensor import Tensor, current, write, write_locks
 from ..trace import graph
-from ..trace.graph import PENDING, Node, Value
+from ..trace.graph import PENDING, Buffer, Node, Value
 from ..trace.source import Site, user_site
 from .recipe import REASON, Recipe, buffer_of, run_nodes
 from .template import CONSTANT, RESULT, SOURCE, NotCapturable, Template, settle_all, template_of
@@ -208,34 +208,51 @@ class CapturedProgram:
         template = self._template
         _dispatch(inputs)
         recipe = self._recipe
+        buffers: dict[tuple[int, int], Buffer | None] = {}
+        nodes: list[Node] = []
         with Deferred():
             fed = None
-            if recipe is not None:
-                fed = recipe.prepare(inputs, [], user_site())
-            if fed is not None:
-                roots = fed.values
-                fed.values = []
+            with write_locks([t for k, t in enumerate(tensors)
+                              if t is not None and self._places[k] >= 0]):  # fmt: skip
+                self._fetch_again(inputs, tensors)
+                if recipe is not None:
+                    fed = recipe.prepare(inputs, [], user_site())
+                if fed is not None:
+                    roots = fed.values
+                    fed.values = []
+                else:
+                    for k, v in enumerate(inputs):
+                        buffers[(SOURCE, k)] = buffer_of(v)
+                    for k, v in enumerate(template.constants):
+                        buffers[(CONSTANT, k)] = buffer_of(v)
+                    roots = template.record(inputs, [])
+                    nodes = [v.node for v in roots]
                 inputs.clear()
                 try:
                     self._write(roots, tensors, tokens)
                 except BaseException:
-                    uninterrupted(fed.undo)
+                    if fed is not None:
+                        uninterrupted(fed.undo)
                     raise
+            if fed is not None:
                 fed.run()
                 return roots
-            buffers = {(SOURCE, k): buffer_of(v) for k, v in enumerate(inputs)}
-            for k, v in enumerate(template.constants):
-                buffers[(CONSTANT, k)] = buffer_of(v)
-            roots = template.record(inputs, [])
-            inputs.clear()
-            nodes = [v.node for v in roots]
-            self._write(roots, tensors, tokens)
         plan = run_nodes(nodes, user_site())
         if plan is not None and not template.apart:
             found = Recipe(template, plan)
             if found.complete(buffers, plan):
                 self._recipe = found
         return roots
+
+    def _fetch_again(self, inputs: list[Value], tensors: list[Tensor | None]) -> None:
+        """Take what another thread wrote since to what a run writes; the caller holds the locks."""
+        for k, t in enumerate(tensors):
+            if t is not None and self._places[k] >= 0:
+                found = current(t)
+                if found.type is inputs[k].type and (
+                    found.requires_grad == inputs[k].requires_grad
+                ):
+                    inputs[k] = found
 
     def _write(
         self, roots: list[Value], tensors: list[Tensor | None], tokens: list[object]

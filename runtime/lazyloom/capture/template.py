@@ -361,35 +361,6 @@ def settle_all() -> None:
             settle(follow.component)
 
 
-#: each is told of leaves of the tape that a call made, and lets go of what nobody can ask them for
-_leaves: Final[list[Callable[[Any], None]]] = []
-
-
-def register_leaves(let_go: Callable[[Any], None]) -> None:
-    """Add a function that is given the tokens of leaves (:meth:`Value.as_leaf`) that a call made.
-
-    Where the tensor of one is gone it drops the gradient that the leaf still holds.
-    """
-    _leaves.append(let_go)
-
-
-def let_go(start: int, thread: int) -> None:
-    """Let leaves recorded since then drop gradients that nobody can ask for."""
-    tokens: list[Any] = []
-    with graph.trace.lock:
-        for component in graph.trace.components:
-            if component.thread != thread:
-                continue
-            for n in component.nodes:
-                # leaves of what was computed before are no pending work
-                for m in (n, *n.inputs) if n.seq > start else ():
-                    if isinstance(m, Node) and m.token is not None:
-                        tokens += [graph.token_of(m, k) for k in range(len(m.types))]
-    for token in tokens:
-        for each in _leaves:
-            each(token)
-
-
 def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:
     """A node recorded since then whose result something unknown holds on to, if there is one."""
     known = {v.node for v in roots}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, final
 
-from ..tensor.tensor import Storage, Tensor
+from ..tensor.storage import Storage
+from ..tensor.tensor import Tensor
 from ..tensor.views import ViewStep
 from ..types import TensorType
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..trace.graph import Value, grad_enabled
 from ..trace.recording import record
+from .storage import keep_read
 from .tensor import Tensor, aliasing, current
 from .views import Slice, ViewStep
 
@@ -36,14 +37,13 @@ def read_parts(whole: Tensor, parts: Sequence[Tensor]) -> None:
     if found is None or not all(rests):
         return
     axis, sizes = found
+    version = whole._storage.version
     values: Sequence[Value] = record(
         "split", [current(whole)], {"sizes": sizes, "axis": axis})
     for part, rest, value in zip(parts, rests, values, strict=True):
         for step in rest[1:]:
             value = step.forward(value)
-        state = aliasing(part)
-        state.read = value
-        state.version = part._storage.version
+        keep_read(aliasing(part), value, version)
 
 
 def _rest(whole: Tensor, part: Tensor) -> tuple[ViewStep, ...]:

@@ -8,10 +8,10 @@ stays pure and every frontend gets the aliasing of its library from here.
 from __future__ import annotations
 
 import operator
-import threading
+from collections.abc import Iterable
 from typing import Any, Final, Self, cast, final
 
-from ..compiled import mypyc_attr
+from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..trace.fed import Fed, plain
@@ -38,73 +38,10 @@ from .operators import (
     operators_of,
 )
 from .repeated import put_repeated
+from .storage import Alias, Storage, WriteLocks, deciding, keep_read, locks, number_of_lock, writers
 from .views import ViewStep
 
-#: held while a tensor's storage is made; not the graph's lock, which nests inside
-_sharing: Final = threading.Lock()
-
-
-@final
-class Storage:
-    """What tensors that alias each other share.
-
-    Attributes:
-        value: the current contents.
-        version: number of writes so far.
-        writable: False makes writes an AliasError (memory shared with the outside).
-        created: the number of the newest node when it was made.
-        overwritten: what it goes back to if computing the contents fails.
-    """
-
-    __slots__ = ("value", "version", "writable", "created", "overwritten")
-
-    def __init__(self, value: Value) -> None:
-        self.value: Value = value
-        self.version: int = 0
-        self.writable: bool = True
-        self.created: int = trace.sequence
-        self.overwritten: Overwritten | None = None
-
-    def replace(self, value: Value) -> None:
-        """Write all of the contents over."""
-        self.overwritten = written_over(self.value, self.overwritten)
-        self.value = value
-        self.version += 1
-
-    def recover(self) -> None:
-        """Go back to the contents from before, if a run that failed was to write the present."""
-        if self.overwritten is not None:
-            before = restored(self.value, self.overwritten)
-            if before is not None:
-                self.value = before
-                self.version += 1
-                self.overwritten = None
-
-
-@final
-class Alias:
-    """What a tensor that shares its storage knows beside how it reads it.
-
-    One object, which only such tensors make: recording an op makes tensors that share nothing.
-
-    Attributes:
-        owner: the tensor that first had the storage, where the frontend says so.
-        strides, offset: as :class:`Tensor` has them, ``element_strides`` and ``element_offset``.
-        read: the contents when they were read last.
-        version: the storage's version then, -1 where they are to be read anew.
-    """
-
-    __slots__ = ("owner", "strides", "offset", "read", "version")
-
-    def __init__(
-        self, owner: Tensor | None, strides: tuple[int, ...] | None, offset: int
-    ) -> None:
-        self.owner: Tensor | None = owner
-        self.strides: tuple[int, ...] | None = strides
-        self.offset: int = offset
-        self.read: Value | None = None
-        self.version: int = -1
-
+_ALONE: Final[bool] = ALONE
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Tensor:
@@ -168,19 +105,17 @@ class Tensor:
     def _storage(self) -> Storage:
         """The storage that views of this tensor share; made when first asked for."""
         shared = self.shared
-        if shared is None:
-            with _sharing:
-                shared = self.shared
-                if shared is None:
-                    value = self._value
-                    assert value is not None
-                    shared = Storage(value)
-                    shared.version = self._writes
-                    shared.created = self._created
-                    shared.overwritten = self._overwritten
-                    self._overwritten = None
-                    self.shared = shared
-                    self._value = None
+        while shared is None:
+            value = self._value
+            if value is not None:
+                made = Storage(value, self._writes, self._created, self._overwritten)
+                if _ALONE:
+                    _share(self, made)
+                else:
+                    with deciding:
+                        _share(self, made)
+            shared = self.shared
+            assert shared is not None or self._value is not None
         return shared
 
     @property
@@ -243,12 +178,11 @@ class Tensor:
 
         For as long as nothing is written; then it reads its storage anew.
         """
+        version = self._storage.version
         found = current(parent)
         for step in steps:
             found = step.forward(found)
-        state = aliasing(self)
-        state.read = found
-        state.version = self._storage.version
+        keep_read(aliasing(self), found, version)
 
     @property
     def type(self) -> TensorType:
@@ -306,11 +240,12 @@ class Tensor:
 
     def _forget_gradient(self) -> None:
         """From now on the contents carry no gradient."""
-        if self._value is not None:
-            self._value = self._value.detach()
-        elif not self.view_steps:
-            self._storage.value = self._storage.value.detach()
-        self.detached = True
+        with write_lock(self):
+            if self._value is not None:
+                self._value = self._value.detach()
+            elif not self.view_steps:
+                self._storage.value = self._storage.value.detach()
+            self.detached = True
 
     def read(self) -> Any:
         """The data as a fresh NumPy array; evaluates what is pending.
@@ -452,15 +387,25 @@ def let_go(tensor: Tensor) -> None:
     tensor._overwritten = None
 
 
+def _share(tensor: Tensor, storage: Storage) -> None:
+    """Let a tensor share a storage made of what it holds, if it holds that still.
+
+    No other thread runs meanwhile.
+    """
+    value = tensor._value
+    before = tensor._overwritten
+    if tensor.shared is None and value is storage.value and storage.version == tensor._writes:
+        tensor.shared = storage
+        tensor._value = None
+        tensor._overwritten = None
+    del value, before  # let go of only now
+
+
 def current(tensor: Tensor) -> Value:
     own = tensor._value
     if own is not None:
         if tensor._overwritten is not None:
-            before = restored(own, tensor._overwritten)
-            if before is not None:
-                tensor._value = own = before
-                tensor._writes += 1
-                tensor._overwritten = None
+            own = _recovered(tensor, own)
         return own.detach() if tensor.detached else own
     storage = tensor._storage
     if storage.overwritten is not None:
@@ -469,8 +414,11 @@ def current(tensor: Tensor) -> Value:
         found = storage.value
         return found.detach() if tensor.detached else found
     state = aliasing(tensor)
+    # versions first: contents that are read after them are at least as new
+    version = storage.version
+    known = state.version == version
     kept = state.read
-    if kept is not None and state.version == storage.version and (
+    if known and kept is not None and (
         not tensor._tape_was_freed(kept.node, storage.value.node)
     ):
         # one whose tape a backward pass freed is read anew, so that gradients flow again
@@ -485,9 +433,22 @@ def current(tensor: Tensor) -> Value:
         else:
             for step in tensor.view_steps:
                 found = step.forward(found)
-        state.read = found
-        state.version = storage.version
+        keep_read(state, found, version)
     return found.detach() if tensor.detached else found
+
+
+def _recovered(tensor: Tensor, own: Value) -> Value:
+    """The contents of a tensor that shares nothing, those from before if computing them failed."""
+    overwritten = tensor._overwritten
+    before = None if overwritten is None else restored(own, overwritten)
+    if before is None:
+        return own
+    with write_lock(tensor):
+        if tensor._value is own:
+            tensor._value = before
+            tensor._writes += 1
+            tensor._overwritten = None
+    return current(tensor)
 
 
 def aliasing(tensor: Tensor) -> Alias:
@@ -497,8 +458,27 @@ def aliasing(tensor: Tensor) -> Alias:
     return state
 
 
+def write_lock(tensor: Tensor) -> Any:
+    """The lock under which a tensor is written: see :mod:`lazyloom.tensor.storage`."""
+    writers.note()
+    shared = tensor.shared
+    return locks[number_of_lock(tensor._created if shared is None else shared.created)]
+
+
+def write_locks(tensors: Iterable[Tensor]) -> WriteLocks:
+    """A ``with`` block that holds the locks under which several tensors are written."""
+    created: list[int] = []
+    for tensor in tensors:
+        shared = tensor.shared
+        created.append(tensor._created if shared is None else shared.created)
+    return WriteLocks(created)
+
+
 def write(tensor: Tensor, value: Value) -> None:
     """Replace the contents in place; every tensor of the same storage sees it.
+
+    It is one step for other threads. Who computes ``value`` from the contents holds
+    :func:`write_lock` from before they are read.
 
     Raises ArgumentError where ``value`` has not exactly the tensor's type, AliasError where a
     view cannot be written or the function that :func:`lazyloom.vmap` maps did not make it.
@@ -512,11 +492,36 @@ def write(tensor: Tensor, value: Value) -> None:
     if trace.mapping:
         tensor._refuse_outside()
     own = tensor._value
+    if _ALONE and own is not None and writers.alone():
+        overwritten = written_over(own, tensor._overwritten)
+        if not writers.several and _write_own(tensor, own, value, overwritten):
+            return
+    lock = write_lock(tensor)
+    if COMPILED:
+        # no signal arrives in between
+        lock.acquire()
+        try:
+            _write(tensor, value)
+        finally:
+            lock.release()
+    else:
+        with lock:
+            _write(tensor, value)
+
+
+def _write(tensor: Tensor, value: Value) -> None:
+    """:func:`write`, of a value of that type, by a thread that holds the lock."""
+    own = tensor._value
     if own is not None:
-        tensor._overwritten = written_over(own, tensor._overwritten)
-        tensor._value = value
-        tensor._writes += 1
-        return
+        overwritten = written_over(own, tensor._overwritten)
+        if _ALONE:
+            written = _write_own(tensor, own, value, overwritten)
+        else:
+            with deciding:
+                written = _write_own(tensor, own, value, overwritten)
+        if written:
+            return
+        # a view was made of it meanwhile
     storage = tensor._storage
     if not storage.writable:
         raise AliasError(
@@ -540,9 +545,24 @@ def write(tensor: Tensor, value: Value) -> None:
     for step, base in zip(reversed(tensor.view_steps), reversed(bases), strict=True):
         new = step.put(base, new)
     storage.replace(new)
-    state = aliasing(tensor)
-    state.read = value
-    state.version = storage.version
+    keep_read(aliasing(tensor), value, storage.version)
+
+
+def _write_own(
+    tensor: Tensor, own: Value, value: Value, overwritten: Overwritten | None
+) -> bool:
+    """Write a tensor over that holds a value and shares nothing, if that is so still.
+
+    No other thread runs meanwhile.
+    """
+    if tensor._value is not own:
+        return False
+    before = tensor._overwritten
+    tensor._overwritten = overwritten
+    tensor._value = value
+    tensor._writes += 1
+    del before  # let go of only now
+    return True
 
 
 def _wrapped(rules: Operators, value: Value) -> Any:
@@ -629,11 +649,41 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
     rules = operators_of(type(a))
     if rules is None:
         return NotImplemented
-    if rules.short_in_place and a._value is not None:
-        value = _short(rules, a, b, number, False)
-        if value is not None and value.node.types[0] is a.tensor_type:
-            write(a, value)
+    own = a._value
+    if rules.short_in_place and own is not None:
+        if _ALONE and writers.alone():
+            # where another thread has asked for a lock when it is to be written, or it is not what
+            # it was, it is done again
+            value = _short(rules, a, b, number, False)
+            if value is None or value.node.types[0] is not a.tensor_type:
+                return rules.general_in_place[number](a, plain(b) if type(b) is Fed else b)
+            if not (trace.mapping or a.detached):
+                overwritten = written_over(own, a._overwritten)
+                if not writers.several and _write_own(a, own, value, overwritten):
+                    return a
+        lock = write_lock(a)
+        if COMPILED:
+            lock.acquire()
+            try:
+                written = _short_in_place(rules, a, b, number)
+            finally:
+                lock.release()
+        else:
+            with lock:
+                written = _short_in_place(rules, a, b, number)
+        if written:
             return a
     if type(b) is Fed:
         b = plain(b)
     return rules.general_in_place[number](a, b)
+
+
+def _short_in_place(rules: Operators, a: Tensor, b: object, number: int) -> bool:
+    """An augmented assignment in the common case, under the lock; whether it was one."""
+    value = _short(rules, a, b, number, False)
+    if value is None or value.node.types[0] is not a.tensor_type:
+        return False
+    if trace.mapping:
+        a._refuse_outside()
+    _write(a, value.detach() if a.detached and value.requires_grad else value)
+    return True

@@ -1,0 +1,28 @@
+"""A decorator for functions that change a tensor by what it holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from .tensor import Tensor, write_lock
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def one_step(function: _Function) -> _Function:
+    """Let a function that changes its first argument, a tensor, be one step for other threads.
+
+    It holds the tensor's :func:`write_lock`. A call whose first argument is given by name, or is no
+    tensor, is left as it is.
+    """
+
+    @functools.wraps(function)
+    def changing(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Tensor):
+            with write_lock(args[0]):
+                return function(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return cast(_Function, changing)

@@ -1,0 +1,226 @@
+"""Storages, which tensors that alias each other share, and the locks under which they are written.
+
+A write reads the contents of a storage, records what becomes of them, and installs the result. It
+holds the storage's lock meanwhile, so that it is one step for other writers: what two threads write
+to different rows, or add to one number, is all there in the end. Readers take no lock: contents are
+immutable, and a write installs new ones whole.
+
+The locks are reentrant, and there is a fixed number of them: which one is a storage's follows from
+when it was made, and is the same before and after a tensor comes to share its contents. Who needs
+several (an optimizer's step, a captured call) takes them all at once, in the order of their numbers
+(:class:`WriteLocks`). While one is held ops are recorded, which may run a component that has grown
+long, so no other lock of the runtime may be held where one is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from threading import get_ident
+from typing import Any, Final, final
+
+from ..compiled import ALONE, COMPILED
+from ..evaluate.overwritten import Overwritten, restored, written_over
+from ..interrupts import Deferred
+from ..locks import new_write_lock
+from ..trace.graph import Value, trace
+
+#: Held where a field is changed only if another one is still as it was seen; innermost. Compiled
+#: code needs no lock for that, see lazyloom.compiled.
+deciding: Final = threading.Lock()
+
+_ALONE: Final[bool] = ALONE
+_COUNT: Final = 256
+
+
+@final
+class Writers:
+    """Which threads have asked for the lock of a storage: none, one, or several."""
+
+    __slots__ = ("thread", "several")
+
+    def __init__(self) -> None:
+        self.thread: int = 0
+        self.several: bool = False
+
+    def note(self) -> None:
+        """This thread asks for a lock."""
+        here = get_ident()
+        if here != self.thread:
+            if self.thread:
+                self.several = True
+            self.thread = here
+
+    def alone(self) -> bool:
+        """Whether no other thread can be in the middle of a write.
+
+        Then compiled code needs no lock for one, if it looks again before it changes a field.
+        """
+        return not self.several and self.thread == get_ident()
+
+
+writers: Final = Writers()
+
+#: by number; those of a forked child are new, since a thread that is not there may hold the old
+locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
+
+
+def _renew() -> None:
+    locks[:] = [new_write_lock() for _ in range(_COUNT)]
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+def number_of_lock(created: int) -> int:
+    """The number of the lock of what was made when ``created`` was the newest node's number."""
+    return created % _COUNT
+
+
+@final
+class WriteLocks:
+    """A ``with`` block that holds the locks of several storages, those of ``created``.
+
+    Any number of threads may enter it, one after the other. Where the core runs interpreted signals
+    wait until its end, since one that arrived as a lock is given back would leave the others held.
+    """
+
+    __slots__ = ("_held", "_deferred")
+
+    def __init__(self, created: Iterable[int]) -> None:
+        self._held: list[Any] = [locks[n] for n in sorted({number_of_lock(c) for c in created})]
+        #: of the thread that is in the block
+        self._deferred: list[Deferred] = []
+
+    def __enter__(self) -> None:
+        if not self._held:
+            return
+        writers.note()
+        if COMPILED:
+            self._acquire()
+            return
+        deferred = Deferred()
+        deferred.__enter__()
+        try:
+            self._acquire()
+        except BaseException:
+            deferred.__exit__()
+            raise
+        self._deferred.append(deferred)
+
+    def _acquire(self) -> None:
+        for number, lock in enumerate(self._held):
+            try:
+                lock.acquire()
+            except BaseException:
+                for other in self._held[:number]:
+                    other.release()
+                raise
+
+    def __exit__(self, *exc: object) -> None:
+        if not self._held:
+            return
+        deferred = None if COMPILED else self._deferred.pop()
+        for lock in self._held:
+            lock.release()
+        if deferred is not None:
+            deferred.__exit__()
+
+
+@final
+class Storage:
+    """What tensors that alias each other share.
+
+    Who changes a field holds the storage's lock.
+
+    Attributes:
+        value: the current contents.
+        version: number of writes so far. It is raised after ``value`` is set: who reads it first
+            knows a version that its contents have at least.
+        writable: False makes writes an AliasError (memory shared with the outside).
+        created: the number of the newest node when it was made.
+        overwritten: what it goes back to if computing the contents fails.
+    """
+
+    __slots__ = ("value", "version", "writable", "created", "overwritten")
+
+    def __init__(
+        self, value: Value, version: int = 0, created: int = -1,
+        overwritten: Overwritten | None = None,
+    ) -> None:  # fmt: skip
+        self.value: Value = value
+        self.version: int = version
+        self.writable: bool = True
+        self.created: int = trace.sequence if created < 0 else created
+        self.overwritten: Overwritten | None = overwritten
+
+    @property
+    def lock(self) -> Any:
+        """Held by who writes: a context manager, reentrant."""
+        writers.note()
+        return locks[number_of_lock(self.created)]
+
+    def replace(self, value: Value) -> None:
+        """Write all of the contents over; the caller holds the lock."""
+        before = self.overwritten
+        self.overwritten = written_over(self.value, before)
+        self.value = value
+        self.version += 1
+
+    def recover(self) -> None:
+        """Go back to the contents from before, if a run that failed was to write the present."""
+        failed = self.value
+        overwritten = self.overwritten
+        if overwritten is None:
+            return
+        before = restored(failed, overwritten)
+        if before is None:
+            return
+        with self.lock:
+            if self.value is failed:
+                self.value = before
+                self.version += 1
+                self.overwritten = None
+
+
+@final
+class Alias:
+    """What a tensor that shares its storage knows beside how it reads it.
+
+    One object, which only such tensors make: recording an op makes tensors that share nothing.
+
+    Attributes:
+        owner: the tensor that first had the storage, where the frontend says so.
+        strides, offset: as :class:`Tensor` has them, ``element_strides`` and ``element_offset``.
+        read: the contents when they were read last.
+        version: the storage's version then, -1 where they are to be read anew.
+    """
+
+    __slots__ = ("owner", "strides", "offset", "read", "version")
+
+    def __init__(
+        self, owner: Any, strides: tuple[int, ...] | None, offset: int
+    ) -> None:
+        self.owner: Any = owner
+        self.strides: tuple[int, ...] | None = strides
+        self.offset: int = offset
+        self.read: Value | None = None
+        self.version: int = -1
+
+
+def keep_read(state: Alias, value: Value, version: int) -> None:
+    """Keep what a view read at a version of its storage, unless what is kept is newer."""
+    if _ALONE:
+        _keep_read(state, value, version)
+    else:
+        with deciding:
+            _keep_read(state, value, version)
+
+
+def _keep_read(state: Alias, value: Value, version: int) -> None:
+    if version >= state.version:
+        before = state.read
+        state.read = value
+        state.version = version
+        del before  # let go of only now
