@@ -44,10 +44,11 @@ class _Owner(weakref.ref):  # type: ignore[type-arg]
 class Watch:
     """The hooks and the retained gradient of a non-leaf tensor, which holds it.
 
-    A hook often names its tensor: were it held by anything else, neither would ever go.
+    A hook often names its tensor: were it held by anything else, neither would ever go. So one
+    whose tensor was written in place since is held by the next one.
     """
 
-    __slots__ = ("place", "owner", "grad", "retain", "hooks", "lock", "__weakref__")
+    __slots__ = ("place", "owner", "grad", "retain", "hooks", "lock", "before", "__weakref__")
 
     def __init__(self, value: Value, owner: Tensor) -> None:
         self.place = lazyloom.Place(value)
@@ -57,6 +58,7 @@ class Watch:
         self.retain = False
         self.hooks: dict[int, Callable[[Tensor], Any]] = {}
         self.lock = threading.RLock()  # held while a gradient is added
+        self.before: Watch | None = None
 
     def wanted(self) -> bool:
         """Whether a gradient can still come by: through the tensor, or what was made of it."""
@@ -85,7 +87,7 @@ class Watches:
         living[number] = weakref.ref(watch, lambda _: living.pop(number, None))
 
     def leave(self, watch: Watch) -> None:
-        """Its tensor goes, or holds something else: it outlives that as long as the graph does."""
+        """Its tensor goes: it outlives that as long as the graph does."""
         if watch.place.used:
             self._left.add(watch)
 
@@ -170,7 +172,9 @@ def watching(self: Tensor) -> Watch:
             if old.retain:
                 # written in place since: the gradient kept is that of the newest contents
                 made.retain, old.retain = True, False
-            watches.leave(old)
+            while old is not None and not old.place.used:
+                old = old.before
+            made.before = old
         drop_watches()
         watches.add(made)
     watch: Watch = self._watch
