@@ -119,3 +119,14 @@ def test_the_first_run_draws_nothing_from_numpys_generator(thread: bool) -> None
         print((random.getstate(), repr(numpy.random.get_state(legacy=False))) == before)
         """)
     assert done.stdout.split() == ["0.0", "True"]
+
+
+def test_python_without_docstrings() -> None:
+    found = script("""
+        import sys
+        import lazyloom_numpy as np
+
+        assert sys.flags.optimize == 2
+        print(float(np.arange(4.0).sum()))
+        """, PYTHONOPTIMIZE="2")
+    assert found.stdout.split() == ["6.0"]

@@ -242,6 +242,10 @@ INTEGERS: Final = {
     "a limit": lambda xp, x: xp.clip(x * x, 0, None),
     "a choice": lambda xp, x: xp.where(x * x < 0, abs(x * x), x * x),
     "einsum": lambda xp, x: xp.einsum("i,i->i", x, x) < 0,
+    "rows of one": lambda xp, x: xp.vecdot(x[:, None], x[:, None]) < 0,
+    "matrices of one": lambda xp, x: xp.matmul(x[:, None, None], x[:, None, None]) < 0,
+    "one": lambda xp, x: xp.einsum("i,i", x[3:4], x[3:4]) < 0,
+    "a product of two rows": lambda xp, x: xp.prod(xp.stack([x, x]), axis=0, dtype=x.dtype) < 0,
     "a product's least": lambda xp, x: xp.minimum(abs(x), abs(x) * abs(x)) >= 0,
 }
 

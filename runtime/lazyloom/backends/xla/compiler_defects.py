@@ -9,6 +9,7 @@ runs each defect without its guard.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
@@ -51,10 +52,15 @@ _TENSOR: Final = r"tensor<[^ ]*>"
 _SIGNED: Final = r"tensor<((?:\d+x)*)i(8|16|32|64)>"
 _SET: Final = rf"( *)({_NAME}) = stablehlo\."
 _MULTIPLY: Final = re.compile(rf"{_SET}multiply ({_NAME}), ({_NAME}) : {_SIGNED}$")
-#: one that contracts nothing is a product of elements
+#: one that contracts at most one element is a product of elements
 _DOT: Final = re.compile(
-    rf"{_SET}dot_general ({_NAME}), ({_NAME}), (batching_dims = .*) x \[\], precision = .* : "
+    rf"{_SET}dot_general ({_NAME}), ({_NAME}), (.*, precision = \S+ \S+|.*) : "
     rf"\({_SIGNED}, ({_SIGNED})\) -> {_SIGNED}$")
+_CONTRACTED: Final = re.compile(r"contracting_dims = \[([\d, ]*)\]")
+#: that of two arrays that were put together is a product of elements
+_PRODUCT: Final = re.compile(
+    rf"{_SET}reduce\(({_NAME}) init: ({_NAME})\) (applies stablehlo\.multiply across .*) : "
+    rf"\({_SIGNED}, tensor<i\d+>\) -> {_SIGNED}$")
 _ABS: Final = re.compile(rf"{_SET}abs ({_NAME}) : ({_SIGNED})$")
 _IOTA: Final = re.compile(rf"{_SET}iota dim = (\d+) : tensor<((?:\d+x)+)i(8|16|32)>$")
 _COMPARE: Final = re.compile(
@@ -84,7 +90,10 @@ def _multiply(m: re.Match[str]) -> Iterator[str]:
 def _dot(m: re.Match[str]) -> Iterator[str]:
     """Of unsigned numbers, where all have the same number of bits."""
     margin, name, x, y, axes, left, bits, right, _, other, dims, result = m.groups()
-    if not bits == other == result or "contracting_dims = []" not in axes:
+    contracted = _CONTRACTED.search(axes)
+    extents = _extents(f"tensor<{left}")
+    summed = math.prod([extents[n] for n in _numbers(contracted[1])]) if contracted else 1
+    if not bits == other == result or summed != 1:
         yield m[0]
         return
     a, b, product = _further(name, "xyp")
@@ -92,10 +101,23 @@ def _dot(m: re.Match[str]) -> Iterator[str]:
                 f"tensor<{dims}ui{bits}>"]
     yield f"{margin}{a} = stablehlo.bitcast_convert {x} : (tensor<{left}i{bits}>) -> {unsigned[0]}"
     yield f"{margin}{b} = stablehlo.bitcast_convert {y} : ({right}) -> {unsigned[1]}"
-    yield (f"{margin}{product} = stablehlo.dot_general {a}, {b}, {axes} x [] : "
+    yield (f"{margin}{product} = stablehlo.dot_general {a}, {b}, {axes} : "
            f"({unsigned[0]}, {unsigned[1]}) -> {unsigned[2]}")
     yield (f"{margin}{name} = stablehlo.bitcast_convert {product} : ({unsigned[2]}) -> "
            f"tensor<{dims}i{bits}>")
+
+
+def _product(m: re.Match[str]) -> Iterator[str]:
+    """Of unsigned numbers, as :func:`_multiply`."""
+    margin, name, x, first, how, dims, bits, left, _ = m.groups()
+    a, b, product = _further(name, "xip")
+    for each, given, extents in ((a, x, dims), (b, first, "")):
+        yield (f"{margin}{each} = stablehlo.bitcast_convert {given} : (tensor<{extents}i{bits}>) "
+               f"-> tensor<{extents}ui{bits}>")
+    yield (f"{margin}{product} = stablehlo.reduce({a} init: {b}) {how} : "
+           f"(tensor<{dims}ui{bits}>, tensor<ui{bits}>) -> tensor<{left}ui{bits}>")
+    yield (f"{margin}{name} = stablehlo.bitcast_convert {product} : (tensor<{left}ui{bits}>) -> "
+           f"tensor<{left}i{bits}>")
 
 
 def _abs(m: re.Match[str]) -> Iterator[str]:
@@ -218,6 +240,7 @@ _Guard = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]]
 _GUARDS: Final[Mapping[str, tuple[_Guard, Version]]] = {
     "multiply": ((_MULTIPLY, _multiply), INTEGERS_WRAP),
     "dot_general": ((_DOT, _dot), INTEGERS_WRAP),
+    "reduce": ((_PRODUCT, _product), INTEGERS_WRAP),
     "abs": ((_ABS, _abs), INTEGERS_WRAP),
     "iota": ((_IOTA, _iota), INTEGERS_WRAP),
     # that of a NaN with what is never less than 0; no report is known, it came with
