@@ -74,6 +74,14 @@ def a_hook_on_what_was_written_in_place() -> None:
     y.sum().backward()
 
 
+def a_retained_gradient_and_a_leaf_that_is_read() -> None:
+    w = leaf()
+    y = w * 2
+    y.retain_grad()
+    y.sum().backward()
+    w.sum().item()
+
+
 def a_graph_that_is_kept() -> None:
     w = leaf()
     y = (w * w).sum()
@@ -146,7 +154,8 @@ def saved_tensors_elsewhere() -> None:
 
 @pytest.mark.parametrize("step", [
     plain, with_hooks, hooks_that_name_the_leaf, hooks_that_name_what_was_computed,
-    a_hook_on_what_was_written_in_place, a_graph_that_is_kept, a_gradient_with_a_graph,
+    a_hook_on_what_was_written_in_place, a_retained_gradient_and_a_leaf_that_is_read,
+    a_graph_that_is_kept, a_gradient_with_a_graph,
     second_order, a_custom_function, a_custom_function_without_a_pass, a_gradient_that_was_given,
     attributes, other_contents, a_module_and_its_optimizer, a_checkpoint, an_exception,
     saved_tensors_elsewhere], ids=lambda f: f.__name__)

@@ -87,8 +87,9 @@ class Watches:
         living[number] = weakref.ref(watch, lambda _: living.pop(number, None))
 
     def leave(self, watch: Watch) -> None:
-        """Its tensor goes: it outlives that as long as the graph does."""
-        if watch.place.used:
+        """Its tensor goes, and its gradient with it; hooks stay as long as the graph does."""
+        watch.retain, watch.grad = False, None
+        if watch.hooks and watch.place.used:
             self._left.add(watch)
 
     def discard(self, watch: Watch) -> None:
