@@ -51,9 +51,11 @@ def _along(a: Any, axis: Any, single: bool = False) -> tuple[Any, int]:
     return value, dt.normalize_axis(axis, len(value.type.shape))
 
 
-def _is_stable(kind: Any, order: Any, stable: bool | None) -> bool:
-    if order is not None:  # it is of records, which are NumPy's
-        raise dt.HostOnly("Cannot specify order when the array has no fields.")
+def _is_stable(a: Any, kind: Any, order: Any, stable: bool | None) -> bool:
+    if order is not None:
+        problem = "Cannot specify order when the array has no fields."
+        # records are NumPy's
+        raise ValueError(problem) if isinstance(a, ndarray) else dt.HostOnly(problem)
     steady = kind is not None and sorts_stably(kind)
     if kind is not None and stable is not None:
         raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use "
@@ -67,7 +69,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
 
     ``descending`` (the array API standard's) reverses the order, so that NaN comes first.
     """
-    steady = _is_stable(kind, order, stable)
+    steady = _is_stable(a, kind, order, stable)
     value, position = _along(a, axis)
     attributes = {"axis": position, "descending": bool(descending), "stable": steady}
     return keep_order(
@@ -83,7 +85,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *,
     """
     if kind is None and stable is None:
         stable = True
-    steady = _is_stable(kind, order, stable)
+    steady = _is_stable(a, kind, order, stable)
     if axis in (-1, 0) and not _array(a).ndim:
         axis = None  # as if a 0-d array had one axis
     value, position = _along(a, axis)

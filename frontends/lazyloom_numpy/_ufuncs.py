@@ -608,13 +608,14 @@ def inplace(function: ufunc, target: ndarray, other: Any) -> Any:
         if found is not None:
             return found
     try:
-        given = operand(other, strict=True)
+        with write_lock(target):
+            # the target is read first, in the order in which other frontends read
+            operands = (target.value, operand(other, strict=True))
+            store(function.__name__, target, function.compute_values(operands))
     except NotImplementedError:
         return NotImplemented
     except dt.HostOnly:
         return _hosted.call(function.np, (target, other), {"out": target})
-    with write_lock(target):
-        store(function.__name__, target, function.compute_values((target.value, given)))
     return target
 
 

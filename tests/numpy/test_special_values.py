@@ -93,6 +93,8 @@ def _wrong(name: str, ours: Any, theirs: Any) -> Any:
     units = _units(onp.where(finite, ours, 0), onp.where(finite, theirs, 0))
     wrong |= finite & ~flushed & (units > UNITS.get(name, 4))
     signs = onp.signbit(ours) != onp.signbit(theirs)
+    if name in ("power", "float_power"):
+        signs &= ~flushed | (theirs == 0)  # the sign of what is subnormal is open
     if name in EXTREMA:
         signs &= theirs != 0
     return wrong | signs & ~onp.isnan(theirs)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import lazyloom
-from lazyloom.dtypes import complex64, complex128, float32, float64
 
 from .. import _dtypes
 from .._core import axes, axis, cast, record, record_one, scalar, spec
@@ -222,11 +221,6 @@ def _spread(name: str) -> Callable[..., Tensor]:
         v = operand(input)
         if not v.dtype.is_inexact:
             raise RuntimeError(f"{name} only support floating point and complex dtypes")
-        if name == "std" and v.dtype in (float32, complex64):
-            # squares of float32 overflow from 1.8e19 on; PyTorch adds them up in double precision
-            wide = cast(v, float64 if v.dtype is float32 else complex128)
-            found = _reduce(name, wide, dim, keepdim, correction=float(correction))
-            return _wrap(cast(operand(found), float32))
         return _reduce(name, v, dim, keepdim, correction=float(correction))
 
     function.__name__ = function.__qualname__ = name

@@ -156,11 +156,11 @@ def files(root: str) -> Iterator[os.DirEntry[str]]:
             entries = list(os.scandir(pending.pop()))
         except OSError:
             continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
-            elif entry.is_file(follow_symlinks=False) and entry.name != COUNTS:
-                yield entry
+        for found in entries:
+            if found.is_dir(follow_symlinks=False):
+                pending.append(found.path)
+            elif found.is_file(follow_symlinks=False) and found.name != COUNTS:
+                yield found
 
 
 def trim(root: str, size: int, coming: int = 0) -> int:

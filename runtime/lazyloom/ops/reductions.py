@@ -6,6 +6,7 @@ leaves them with size 1. float16 and bfloat16 accumulate in float32.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -226,10 +227,28 @@ def var(x: T, *, axes: Ints | None = None, correction: float = 0.0,
     samples=Reduction({"correction": 1.0}), tolerance=8.0)
 def std(x: T, *, axes: Ints | None = None, correction: float = 0.0,
         keepdims: bool = False) -> Array:  # fmt: skip
-    """The square root of var. The gradient is 0 where the variance is 0, as PyTorch's."""
+    """The square root of var. The gradient is 0 where the variance is 0, as PyTorch's.
+
+    It is finite for all finite elements, though their squares may not be.
+    """
     axes = all_axes(x, axes)
-    found = _safe_sqrt(_variance(widened(x), axes, correction))
+    wide = widened(x)
+    scale = _scale_for_squares(wide, axes)
+    broad = lax.broadcast_in_dim(
+        lax.expand_dims(scale, sorted(axes)), wide.shape, range(wide.ndim))
+    scaled = lax.mul(wide, convert(broad, wide.dtype))
+    found = lax.div(_safe_sqrt(_variance(scaled, axes, correction)), scale)
     return finished(x, axes, keepdims, convert(found, jnp.finfo(x.dtype).dtype))
+
+
+def _scale_for_squares(x: Any, axes: tuple[int, ...]) -> Any:
+    """A power of two for each result, of the real dtype, 1 but where squares of x overflow."""
+    parts = [x] if kind(x) != "c" else [lax.real(x), lax.imag(x)]
+    largest = [lax.reduce_max(lax.abs(lax.stop_gradient(part)), axes) for part in parts]
+    half = int(jnp.finfo(x.dtype).maxexp) // 2
+    large = functools.reduce(
+        lax.bitwise_or, [lax.gt(each, constant(each, 2.0 ** (half - 4))) for each in largest])
+    return lax.select(large, constant(largest[0], 2.0**-half), constant(largest[0], 1.0))
 
 
 def _safe_sqrt(x: Any) -> Any:

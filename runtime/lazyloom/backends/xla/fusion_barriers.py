@@ -95,7 +95,8 @@ def steps_of(i: Instruction) -> int:
 
 _STEP: Final = re.compile(r"= \"?(stablehlo|chlo)\.(\w+)")
 #: what costs nothing in a loop
-_FREE: Final = frozenset(("constant", "iota", "broadcast_in_dim", "reshape", "transpose"))
+_FREE: Final = frozenset((
+    "constant", "iota", "broadcast_in_dim", "reshape", "transpose", "optimization_barrier"))
 #: steps that XLA writes as so many
 _SERIES: Final = {
     "bessel_i1e": 120, "digamma": 80, "erf_inv": 50, "lgamma": 80, "polygamma": 300, "zeta": 200,

@@ -133,6 +133,8 @@ def _functions(lines: Sequence[str]) -> Iterator[_Function]:
             given, _, types = rest.rpartition(" : ")
             given = given or rest
             type_ = types.rpartition("-> ")[2].strip()
+            if kind == "select":  # that of its condition stands before
+                type_ = type_.rpartition(", ")[2]
             steps.append(_Step(number, names, call or kind, called or "",
                                tuple(_NAME.findall(given)), type_, rest))
 
