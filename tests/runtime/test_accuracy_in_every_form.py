@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom import codegen
 from tests.contract.helpers import rec
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -103,7 +104,8 @@ def norms() -> dict[str, Callable[[np.ndarray], tuple[Any, np.ndarray]]]:
 @pytest.mark.parametrize("shape", [(700, 4, 96), (8, 512)], ids=str)
 def test_normalisations_of_what_is_far_from_zero(name: str, shape: tuple[int, ...]) -> None:
     found, expected = norms()[name](far_from_zero(shape))
-    assert np.max(abs(read(found) - expected)) < 128 * EPS
+    with codegen.use("xla"):  # oneDNN's loses the digits that the mean has before the point
+        assert np.max(abs(read(found) - expected)) < 128 * EPS
 
 
 def test_gradients_of_normalisations_far_from_zero() -> None:
