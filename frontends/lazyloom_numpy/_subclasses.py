@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 import numpy as onp
@@ -342,12 +342,12 @@ def _start() -> None:
     namespace = sys.modules[__package__]
     for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
         setattr(_u.ufunc, name, _ufunc_method(name))
-    looking: dict[Any, Any] = {}  # of two names of one function, both get one
-    for name in _KEEPING:
-        function = getattr(namespace, name)
-        if function not in looking:
-            looking[function] = _looking(function)
-        setattr(namespace, name, looking[function])
+    looking = {function: _looking(function)
+               for function in {getattr(namespace, name) for name in _KEEPING}}
+    for name, function in list(vars(namespace).items()):
+        # functions of two names (transpose and permute_dims) stay one
+        if isinstance(function, Hashable) and function in looking:
+            setattr(namespace, name, looking[function])
     usual = operators_of(ndarray)
     assert usual is not None
     set_operators(Subclassable, Operators(
