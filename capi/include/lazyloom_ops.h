@@ -6125,6 +6125,7 @@ static inline LOOM_CHECK loom_status loom_stack(const loom_tensor *xs, size_t xs
 }
 
 /* The square root of var. The gradient is 0 where the variance is 0, as PyTorch's.
+   It is finite for all finite elements, though their squares may not be.
      x: a floating-point or complex type
      axes: ints, may be absent, default absent
      correction: float, default 0.0
