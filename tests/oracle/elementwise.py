@@ -502,7 +502,7 @@ def _bitcast(p: Any, xs: list[Shade], aval: Any) -> Shade | None:
     if is_inexact(x.dtype) and not is_inexact(new):
         return Bits(new, x)
     with np.errstate(all="ignore"):
-        found = shade_of(np.ascontiguousarray(x.rounded()).view(new))
+        found = shade_of(np.ascontiguousarray(x.rounded()).view(new).reshape(x.shape))
     return Shade(new, found.v, np.where(x.e != 0, np.inf, 0))
 
 
