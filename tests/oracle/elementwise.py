@@ -215,6 +215,22 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
             kept = _either(x)
             found = Shade(found.dtype, np.where(small, x.v, found.v),
                           np.where(small, kept.e, found.e))
+    if name in ("mul", "div"):
+        # by 1 or -1 nothing is computed
+        for x, y in (xs, xs[::-1]) if name == "mul" else (xs,):
+            kept = (np.abs(y.v) == 1) & (y.e == 0) & (x.v != 0) & (
+                np.abs(x.v) < limits(x.dtype).least)
+            if kept.any():
+                found = Shade(found.dtype, np.where(kept, x.v * y.v, found.v),
+                              np.where(kept, np.fmax(found.e, np.abs(x.v)), found.e))
+    if name in ("digamma", "lgamma"):
+        # a pole may be inside the interval
+        x, e = xs[0].v, xs[0].e
+        pole = (e > 0) & (x - e <= 0) & (np.floor(x + e) >= np.ceil(x - e))
+        # near its zeros it is off by what its terms are
+        found = Shade(found.dtype, found.v, np.where(pole, np.inf, np.where(
+            np.isfinite(found.v) & (found.v != 0), found.e + 16 * limits(found.dtype).unit,
+            found.e)))
     if name in ("mul", "square", "div"):
         # where it is fused into a sum, what is too large alone may not be so
         finite = np.ones(found.shape, bool)
@@ -413,7 +429,8 @@ def _convert(p: Any, xs: list[Shade], aval: Any) -> Shade:
         # it has the exponents of float32, to which it is moved
         size = np.abs(x.v).astype(np.float64)
         small = (size > 0) & (size < 2 * float(limits(new).least))
-        return Shade(new, found.v, np.where(small, np.fmax(found.e, size), found.e))
+        moved = np.where(size < float(limits(new).least), x.v, found.v)
+        return Shade(new, moved, np.where(small, np.fmax(found.e, size), found.e))
     return found
 
 

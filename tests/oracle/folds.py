@@ -284,7 +284,14 @@ def _forward(kind: str, x: Shade, axis: int, aval: Any) -> Shade:
                 bound = np.where(bad, np.inf, bound)
             if aval.dtype in (np.complex64, np.complex128):
                 bound = np.where(np.isfinite(numbers), bound, np.nan)
-            return Shade(aval.dtype, numbers, bound)
+                return Shade(aval.dtype, numbers, bound)
+            # the first one is moved
+            first = (slice(None),) * axis + (slice(1),)
+            raw = np.zeros(numbers.shape, numbers.dtype)
+            raw[first] = x.v[first]
+            small = (raw != 0) & (np.abs(raw) < at.least)
+            return Shade(aval.dtype, np.where(small, raw, numbers),
+                         np.where(small, np.abs(raw).astype(np.float64), bound))
         if kind == "logsumexp":
             top = np.maximum.accumulate(np.where(np.isnan(v), -np.inf, v), axis)
             numbers = np.logaddexp.accumulate(v, axis)

@@ -234,3 +234,25 @@ def test_the_least_numbers_have_an_arc_sine(dtype: ll.DType) -> None:
             found = np.asarray(rec("asin", host(x)).read())
         np.testing.assert_array_almost_equal_nulp(found, np.arcsin(x), 4)
         assert np.signbit(found[4])
+
+
+def test_a_product_that_is_known_to_be_zero_is_added() -> None:
+    """That of no terms and a +0 have no sign, though a -0.0 keeps the product from being fused."""
+    nothing = np.zeros((0, 3), np.float32)
+    with ll.options(reproducible=True):
+        x = host(nothing)
+        product = rec("dot_general", x, x, lhs_contract=(0,), rhs_contract=(0,))
+        total = rec("add", rec("multiply", product, product), rec(
+            "broadcast_to", rec("sum", x, axes=(0,)), shape=(3, 3)))
+        found = np.asarray(total.read())
+    assert not np.signbit(found).any() and not found.any()
+
+
+@pytest.mark.parametrize("dtype", [ll.dtypes.float32, ll.dtypes.float64], ids=lambda d: d.name)
+def test_the_angle_of_a_subnormal_number_is_on_its_side(dtype: ll.DType) -> None:
+    least = np.finfo(dtype.numpy).smallest_subnormal
+    y = np.array([least, -least, 5 * least, -7 * least, 0.0, -0.0] * 8, dtype.numpy)
+    x = np.full(y.shape, -1, dtype.numpy)
+    with ll.options(reproducible=True):
+        found = np.asarray(rec("atan2", host(y), host(x)).read())
+    np.testing.assert_array_equal(found, np.arctan2(np.copysign(dtype.numpy.type(0), y), x))

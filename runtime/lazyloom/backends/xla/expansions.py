@@ -2,7 +2,8 @@
 
 The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
 and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` of float64. It
-halves x for ``asin``, which of the least numbers is zero.
+halves x for ``asin``, which of the least numbers is zero, and takes the sign of a subnormal y for
+the other one in ``atan2``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Final
 _STATEMENT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(log_plus_one|asin|atanh|sinh|cosh|tanh) (%\w+(?:#\d+)?) : "
     r"(tensor<[0-9x]*(f32|f64)>)(?: -> \S+)?$")
+_ATAN2: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.atan2 (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
+    r"(tensor<[0-9x]*f(?:32|64)>)$")
 
 
 class _Writer:
@@ -67,6 +71,13 @@ def _asin(w: _Writer, x: str) -> str:
     one = w.number("1.0")
     other = w.of("multiply", w.of("subtract", one, x), w.of("add", one, x))
     return w.of("atan2", x, w.of("sqrt", other))
+
+
+def _atan2(w: _Writer, y: str, x: str) -> str:
+    """Of a zero in the place of a subnormal y, of which XLA takes the sign for the other one."""
+    least = w.number("2.2250738585072014e-308" if w.double else "1.1754943508222875e-38")
+    small = w.compare("LT", w.of("abs", y), least)
+    return w.of("atan2", w.select(small, w.of("multiply", y, w.number("0.0")), y), x)
 
 
 def _atanh(w: _Writer, x: str) -> str:
@@ -127,6 +138,12 @@ def expanded(text: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
+        of_two = _ATAN2.match(line)
+        if of_two is not None:
+            result, name, y, x, type_ = of_two.groups()
+            w = _Writer(f"own{name}", type_)
+            yield from _ending(w, _atan2(w, y, x), result)
+            continue
         found = _STATEMENT.match(line)
         make, single = _EXPANSIONS[found[3]] if found else (None, False)
         if found is None or make is None or not (single or found[6] == "f64"):
@@ -134,7 +151,10 @@ def _lines(text: str) -> Iterator[str]:
             continue
         result, name, _, x, type_, _ = found.groups()
         w = _Writer(f"own{name}", type_)
-        value = make(w, x)
-        yield from w.lines[:-1]
-        # the last one is the result
-        yield w.lines[-1].replace(f"{value} =", f"{result} =", 1)
+        yield from _ending(w, make(w, x), result)
+
+
+def _ending(w: _Writer, value: str, result: str) -> Iterator[str]:
+    """The statements, of which the last one makes the result."""
+    yield from w.lines[:-1]
+    yield w.lines[-1].replace(f"{value} =", f"{result} =", 1)

@@ -301,7 +301,8 @@ def hidden(name: str, value: str, type_: str) -> str:
 def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
     """The statement that calls a value so, rounded before it is added to.
 
-    With the name and the text of the function that it calls.
+    With the name and the text of the function that it calls. A product that the simplifier knows to
+    be zero is behind a barrier: a zero that is added to -0.0 it takes for the -0.0.
     """
     element = fractional(type_)
     function = f"rounded_{re.sub('[^a-z0-9]', '_', type_)}"
@@ -311,7 +312,8 @@ def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
     %2 = stablehlo.slice %1 [0:1] : (tensor<3x{element}>) -> tensor<1x{element}>
     %3 = stablehlo.reshape %2 : (tensor<1x{element}>) -> tensor<{element}>
     %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<{element}>) -> {type_}
-    %5 = stablehlo.add %arg0, %4 : {type_}
-    return %5 : {type_}
+    %5 = stablehlo.optimization_barrier %arg0 : {type_}
+    %6 = stablehlo.add %5, %4 : {type_}
+    return %6 : {type_}
   }}"""
     return f"    {name} = func.call @{function}({value}) : ({type_}) -> {type_}", function, text
