@@ -191,7 +191,14 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
             return _truth("or" if name == "max" else "and", list(xs))
         return decision(integer, xs, aval.dtype)
     if name in _COMPARE:
-        return decision(_COMPARE[name], xs)
+        found = decision(_COMPARE[name], xs)
+        if name not in ("eq", "ne") or all(x.is_exact for x in xs):
+            return found
+        # the ends of intervals may lie on both sides of each other
+        x, y = xs
+        with np.errstate(all="ignore"):
+            meet = (x.e + y.e > 0) & (np.abs(x.v - y.v) <= x.e + y.e)
+        return Shade(bool, found.v, np.where(meet, np.inf, found.e))
     if xs[0].dtype.kind == "c":
         function = _COMPLEX.get(name)
         if function is None:

@@ -2,8 +2,8 @@
 
 The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
 and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` of float64. It
-halves x for ``asin``, which of the least numbers is zero, and takes the sign of a subnormal y for
-the other one in ``atan2``.
+halves x for ``asin``, which of the least numbers is zero, and gives in ``atan2`` an
+angle of the other sign for a subnormal y, and none for two subnormal numbers.
 """
 
 from __future__ import annotations
@@ -73,11 +73,16 @@ def _asin(w: _Writer, x: str) -> str:
     return w.of("atan2", x, w.of("sqrt", other))
 
 
-def _atan2(w: _Writer, y: str, x: str) -> str:
-    """Of a zero in the place of a subnormal y, of which XLA takes the sign for the other one."""
+def _flushed(w: _Writer, x: str) -> str:
+    """x, or a zero of its sign where it is subnormal."""
     least = w.number("2.2250738585072014e-308" if w.double else "1.1754943508222875e-38")
-    small = w.compare("LT", w.of("abs", y), least)
-    return w.of("atan2", w.select(small, w.of("multiply", y, w.number("0.0")), y), x)
+    small = w.compare("LT", w.of("abs", x), least)
+    return w.select(small, w.of("multiply", x, w.number("0.0")), x)
+
+
+def _atan2(w: _Writer, y: str, x: str) -> str:
+    """Of zeros in the place of subnormal numbers, which XLA takes for them in some steps alone."""
+    return w.of("atan2", _flushed(w, y), _flushed(w, x))
 
 
 def _atanh(w: _Writer, x: str) -> str:
