@@ -16,6 +16,8 @@ carried from step to step of the ops' definitions, as the number is:
   none where the result is exact, as for moves, comparisons, maxima and integers), and for a sum or
   a product of matrices :func:`~.shades.folded` roundings of the sum of the magnitudes of its terms,
   so that what cancels has the bound that it deserves, and no other;
+- of numbers less their mean (:mod:`.centring`) the bound is that of the contract, less than what
+  the definition's steps would add up to;
 - an elementwise step passes on the bounds of its operands by being computed at the ends of their
   intervals, so that the condition of a function at its argument counts, and not its worst;
 - a step that takes a decision (a comparison, an index of a maximum, a place in a sorted row, a

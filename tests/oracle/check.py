@@ -56,24 +56,23 @@ class Oracle:
 
     def check(self, program: Any, chosen: Sequence[str] | None = None) -> list[Broken]:
         """What of a program is wrong, in which form."""
-        shadow = self.shadows.of(program)
+        self.shadows.ask(program)
+        outcomes = [(form, self._outcome(program, form)) for form in chosen or self.forms]
+        shadow = self.shadows.answer()
         told: Counter[str] = Counter()
         broken: list[Broken] = []
         first: Any = None
         whole: Any = None
-        for form in chosen or self.forms:
-            try:
-                found = self._run(program, form)
-            except forms.NotThisForm as why:
-                self.left[form, str(why)] += 1
+        held: dict[tuple[Any, ...], list[Fault]] = {}
+        for form, found in outcomes:
+            if isinstance(found, forms.NotThisForm):
+                self.left[form, str(found)] += 1
                 continue
-            except ConnectionError as error:
-                broken.append(Broken(form, Fault("raises", 0, 1, str(error))))
-                self.elsewhere.pop(form, None)
-                continue
-            except Exception as error:
-                text = str(error) if form in forms.ELSEWHERE else f"{type(error).__name__}: {error}"
-                if not isinstance(shadow, str):
+            if isinstance(found, Exception):
+                lost = isinstance(found, ConnectionError)
+                if lost or not isinstance(shadow, str):
+                    text = str(found) if form in forms.ELSEWHERE else (
+                        f"{type(found).__name__}: {found}")
                     broken.append(Broken(form, Fault("raises", 0, 1, text[:300])))
                 continue
             self.ran[form] += 1
@@ -81,7 +80,7 @@ class Oracle:
                 broken.append(
                     Broken(form, Fault("raises", 0, 1, f"not, its shadow {shadow[:300]}")))
                 continue
-            broken += self._faults(form, found, shadow, first, whole, told)
+            broken += self._faults(form, found, shadow, first, whole, told, held)
             first = found if first is None else first
             whole = found if form == "whole" else whole
         self.told.update(told)
@@ -89,16 +88,31 @@ class Oracle:
 
     def _faults(
         self, form: str, found: Any, shadow: list[Shade], first: Any, whole: Any,
-        told: Counter[str],
+        told: Counter[str], held: dict[tuple[Any, ...], list[Fault]],
     ) -> list[Broken]:  # fmt: skip
+        """What is wrong with a form's results; ``held`` has it of results with the same bits."""
         made: list[Fault] = []
         for number, (x, shade) in enumerate(zip(found, shadow, strict=True)):
-            made += rules.faults(x, shade, number, told)
-            if first is not None:
-                made += rules.unlike(x, first[number], shade, number)
+            key = number, x.dtype, x.shape, x.tobytes()
+            known = held.get(key)
+            if known is None:
+                known = rules.faults(x, shade, number, told)
+                if first is not None:
+                    known += rules.unlike(x, first[number], shade, number)
+                held[key] = known
+            made += known
             if form == "again" and whole is not None:
                 made += rules.same_bits(x, whole[number], number)
         return [Broken(form, f) for f in made]
+
+    def _outcome(self, program: Any, form: str) -> Any:
+        """The results of a program in a form, or what it raised."""
+        try:
+            return self._run(program, form)
+        except Exception as error:
+            if isinstance(error, ConnectionError):
+                self.elsewhere.pop(form, None)
+            return error
 
     def _run(self, program: Any, form: str) -> Any:
         if form not in forms.ELSEWHERE:

@@ -24,7 +24,7 @@ from .shades import (
     wide,
 )
 
-Rule = Callable[[Any, "list[Shade]", Any], Shade]
+Rule = Callable[[Any, "list[Shade]", Any], "Shade | None"]
 
 
 def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,14 +77,19 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     "add": (np.add, SIMPLE), "add_any": (np.add, SIMPLE), "sub": (np.subtract, SIMPLE),
     "mul": (np.multiply, SIMPLE), "div": (np.divide, 1.5 * SIMPLE),
     "erf": (_in_double(scipy.special.erf), FUNCTION),
-    "erfc": (_in_double(scipy.special.erfc), FUNCTION),
+    "erfc": (_in_double(scipy.special.erfc), 16 * FUNCTION),
     # its polynomial is of a logarithm
-    "erf_inv": (_in_double(_erf_inv), 8 * FUNCTION),
+    "erf_inv": (_in_double(_erf_inv), 16 * FUNCTION),
     "lgamma": (_in_double(_lgamma), 4 * FUNCTION),
     "digamma": (_in_double(scipy.special.psi), 4 * FUNCTION),
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
 }  # fmt: skip
+#: those that may take a subnormal number for a zero, or as it is
+_EITHER: Final = frozenset(("pow", "cbrt", "atan2"))
+#: those that give a subnormal number, which is near their own value there, or a zero
+_NEAR_ZERO: Final = frozenset((
+    "sin", "tan", "tanh", "asin", "atan", "sinh", "asinh", "atanh", "expm1", "log1p"))
 #: of complex numbers
 _COMPLEX: Final[dict[str, Callable[..., Any]]] = {
     "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "tanh": np.tanh,
@@ -174,6 +179,9 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
     if own is not None:
         return own(params, list(xs), aval)
     if not any(is_inexact(x.dtype) for x in xs):
+        sign = _sign_set(xs) if name == "lt" else None
+        if sign is not None:
+            return sign
         integer = _INTEGER.get(name)
         if integer is None:
             return None
@@ -183,7 +191,14 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
             return _truth("or" if name == "max" else "and", list(xs))
         return decision(integer, xs, aval.dtype)
     if name in _COMPARE:
-        return decision(_COMPARE[name], xs)
+        found = decision(_COMPARE[name], xs)
+        if name not in ("eq", "ne") or all(x.is_exact for x in xs):
+            return found
+        # the ends of intervals may lie on both sides of each other
+        x, y = xs
+        with np.errstate(all="ignore"):
+            meet = (x.e + y.e > 0) & (np.abs(x.v - y.v) <= x.e + y.e)
+        return Shade(bool, found.v, np.where(meet, np.inf, found.e))
     if xs[0].dtype.kind == "c":
         function = _COMPLEX.get(name)
         if function is None:
@@ -194,12 +209,35 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
     if known is None:
         return None
     function, roundings = known
-    found = pointwise(function, xs, aval.dtype, roundings)
+    found = pointwise(function, xs, aval.dtype, roundings, either=name in _EITHER)
     if name in ("sin", "cos", "tan"):
         # more than a part of a period: the ends of the interval say nothing
         far = xs[0].e > (0.5 if name == "tan" else 1.5)
         found = Shade(found.dtype, found.v, np.where(
             far, np.inf if name == "tan" else np.fmax(found.e, 2), found.e))
+    if name in _NEAR_ZERO:
+        (x,) = xs
+        small = (x.v != 0) & (np.abs(x.v) < limits(x.dtype).least)
+        if small.any():
+            kept = _either(x)
+            found = Shade(found.dtype, np.where(small, x.v, found.v),
+                          np.where(small, kept.e, found.e))
+    if name in ("mul", "div"):
+        # by 1 or -1 nothing is computed
+        for x, y in (xs, xs[::-1]) if name == "mul" else (xs,):
+            kept = (np.abs(y.v) == 1) & (y.e == 0) & (x.v != 0) & (
+                np.abs(x.v) < limits(x.dtype).least)
+            if kept.any():
+                found = Shade(found.dtype, np.where(kept, x.v * y.v, found.v),
+                              np.where(kept, np.fmax(found.e, np.abs(x.v)), found.e))
+    if name in ("digamma", "lgamma"):
+        # a pole may be inside the interval
+        x, e = xs[0].v, xs[0].e
+        pole = (e > 0) & (x - e <= 0) & (np.floor(x + e) >= np.ceil(x - e))
+        # near its zeros it is off by what its terms are
+        found = Shade(found.dtype, found.v, np.where(pole, np.inf, np.where(
+            np.isfinite(found.v) & (found.v != 0), found.e + 16 * limits(found.dtype).unit,
+            found.e)))
     if name in ("mul", "square", "div"):
         # where it is fused into a sum, what is too large alone may not be so
         finite = np.ones(found.shape, bool)
@@ -224,6 +262,13 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         size = np.abs(found.v).astype(np.float64)
         small = at.flushes and (size > 0) & (size < 8 * float(at.least))
         found = Shade(found.dtype, found.v, np.where(small, found.e + size, found.e))
+    if name == "pow" and xs[1].e.any():
+        # a negative base has powers at whole exponents alone, which the interval may have inside
+        low, high = (np.nextafter((xs[1].v + d * xs[1].e).astype(np.float64), d * np.inf)
+                     for d in (-1, 1))
+        whole = (np.floor(high) >= np.ceil(low)) & (xs[1].e > 0)
+        found = Shade(found.dtype, found.v, np.where(
+            whole & (xs[0].v - xs[0].e <= 0), np.inf, found.e))
     if name == "div":
         crosses = (np.abs(xs[1].v) <= xs[1].e) & (xs[1].e > 0)
         found = Shade(found.dtype, found.v, np.where(crosses, np.inf, found.e))
@@ -391,7 +436,8 @@ def _convert(p: Any, xs: list[Shade], aval: Any) -> Shade:
         # it has the exponents of float32, to which it is moved
         size = np.abs(x.v).astype(np.float64)
         small = (size > 0) & (size < 2 * float(limits(new).least))
-        return Shade(new, found.v, np.where(small, np.fmax(found.e, size), found.e))
+        moved = np.where(size < float(limits(new).least), x.v, found.v)
+        return Shade(new, moved, np.where(small, np.fmax(found.e, size), found.e))
     return found
 
 
@@ -458,6 +504,42 @@ def _same(p: Any, xs: list[Shade], aval: Any) -> Shade:
     return xs[0]
 
 
+class Bits(Shade):
+    """The bits of numbers, as integers.
+
+    Attributes:
+        of: the numbers, whose sign may be known where their bits are not.
+    """
+
+    __slots__ = ("of",)
+
+    def __init__(self, dtype: Any, of: Shade) -> None:
+        super().__init__(dtype, of.rounded().view(np.dtype(dtype)), np.where(of.e != 0, np.inf, 0))
+        self.of = of
+
+
+def _bitcast(p: Any, xs: list[Shade], aval: Any) -> Shade | None:
+    (x,) = xs
+    new = np.dtype(aval.dtype)
+    if new.itemsize != x.dtype.itemsize or "c" in (new.kind, x.dtype.kind):
+        return None
+    if is_inexact(x.dtype) and not is_inexact(new):
+        return Bits(new, x)
+    with np.errstate(all="ignore"):
+        found = shade_of(np.ascontiguousarray(x.rounded()).view(new).reshape(x.shape))
+    return Shade(new, found.v, np.where(x.e != 0, np.inf, 0))
+
+
+def _sign_set(xs: Sequence[Shade]) -> Shade | None:
+    """Bits compared with 0: whether a sign is set."""
+    x, zero = xs
+    if not isinstance(x, Bits) or zero.v.any() or not zero.is_exact:
+        return None
+    found = decision(np.signbit, [x.of])
+    # a NaN has any sign, and a subnormal number that of the zero that it is taken for
+    return Shade(bool, found.v, np.where(np.isnan(x.of.v) & (x.of.e != 0), np.inf, found.e))
+
+
 def _total_order(name: str) -> Rule:
     """Comparisons of an order in which NaN is the largest number; of zeros their sign tells."""
 
@@ -485,5 +567,6 @@ _OWN: Final[dict[str, Rule]] = {
     "real": _part("real"), "imag": _part("imag"), "complex": _make_complex, "conj": _conj,
     "sign": _sign, "nextafter": _nextafter, "round": _rounding, "is_finite": _is_finite,
     "copy": _same, "copy_p": _same, "stop_gradient": _same, "optimization_barrier": _same,
+    "bitcast_convert_type": _bitcast,
     "lt_to": _total_order("lt"), "le_to": _total_order("le"), "eq_to": _total_order("eq"),
 }  # fmt: skip

@@ -75,6 +75,21 @@ def magnitude_of(v: Any) -> Any:
     return np.where(np.isfinite(size), size, 0)
 
 
+def _alone(found: Shade, raw: Any) -> Shade:
+    """A sum whose terms are zeros, or one subnormal number that may be moved as it is.
+
+    ``raw`` is the sum of what was not flushed.
+    """
+    if found.dtype.kind == "c":
+        return found
+    at = limits(found.dtype)
+    size = np.abs(raw)
+    small = (found.v == 0) & (size > 0) & (size < at.least)
+    e = np.where(found.v == 0, np.fmax(found.e, float(at.tiny)), found.e)
+    return Shade(found.dtype, np.where(small, raw, found.v),
+                 np.where(small, np.fmax(e, size.astype(np.float64)), e))
+
+
 def _axes(p: Any) -> tuple[int, ...]:
     return tuple(p["axes"])
 
@@ -92,13 +107,10 @@ def _reduce_sum(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
             np.sum(v, axes), np.sum(magnitude_of(v), axes), np.sum(e, axes),
             int(np.prod([x.shape[a] for a in axes])), aval.dtype,
             None if unknown is None else unknown.any(axes))
-    if x.is_exact and v.size:
+    if v.size:
         # zeros alone: of one sign they have it, or else that of 0.0, at which sums start; a number
         # alone may be moved
-        raw = np.abs(np.sum(x.v, axes)).astype(np.float64)
-        small = np.where(raw < float(limits(aval.dtype).least), raw, 0)
-        found = Shade(found.dtype, found.v, np.where(
-            found.v == 0, np.fmax(found.e, small + float(limits(aval.dtype).tiny)), found.e))
+        found = _alone(found, np.sum(x.v, axes))
     return found
 
 
@@ -254,11 +266,7 @@ def _forward(kind: str, x: Shade, axis: int, aval: Any) -> Shade:
             found = summed(np.cumsum(v, axis), np.cumsum(magnitude_of(v), axis),
                            np.cumsum(e, axis), count, aval.dtype, bad)
             # the first one of a sum is moved, or added to zero
-            raw = np.abs(np.cumsum(x.v, axis)).astype(np.float64)
-            return Shade(found.dtype, found.v, np.where(
-                found.v == 0, np.fmax(found.e, np.where(
-                    raw < float(limits(aval.dtype).least), raw, 0)
-                    + float(limits(aval.dtype).tiny)), found.e))
+            return _alone(found, np.cumsum(x.v, axis))
         if kind == "prod":
             size = np.abs(v).astype(np.float64)
             logs = np.where(size > 0, np.log2(size), 0)
@@ -276,7 +284,14 @@ def _forward(kind: str, x: Shade, axis: int, aval: Any) -> Shade:
                 bound = np.where(bad, np.inf, bound)
             if aval.dtype in (np.complex64, np.complex128):
                 bound = np.where(np.isfinite(numbers), bound, np.nan)
-            return Shade(aval.dtype, numbers, bound)
+                return Shade(aval.dtype, numbers, bound)
+            # the first one is moved
+            first = (slice(None),) * axis + (slice(1),)
+            raw = np.zeros(numbers.shape, numbers.dtype)
+            raw[first] = x.v[first]
+            small = (raw != 0) & (np.abs(raw) < at.least)
+            return Shade(aval.dtype, np.where(small, raw, numbers),
+                         np.where(small, np.abs(raw).astype(np.float64), bound))
         if kind == "logsumexp":
             top = np.maximum.accumulate(np.where(np.isnan(v), -np.inf, v), axis)
             numbers = np.logaddexp.accumulate(v, axis)

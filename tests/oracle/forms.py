@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
 import subprocess
@@ -39,6 +40,8 @@ ALL: Final = ("pieces", "numpy", "whole", "again", "matched", "captured", "padde
 DOES: Final = {"numpy": "pieces", "narrow": "whole"}
 #: calls after which a trace is known, and a function captured
 CALLS: Final = 6
+#: modules of XLA that are kept for the next form
+MODULES: Final = 16
 #: seconds that a compilation beside the program may take
 LONG: Final = 120
 
@@ -49,10 +52,23 @@ class NotThisForm(Exception):
     """The program does not run in this form; the text says why."""
 
 
+@functools.cache
+def compile_texts_once() -> None:
+    """Have XLA compile no module again whose text is one of the last few.
+
+    A program without a part that a generator takes is the same module with generators and without.
+    """
+    from lazyloom.backends.xla import jax_compat
+
+    jax_compat.compile_text = functools.lru_cache(MODULES)(  # type: ignore[assignment]
+        jax_compat.compile_text)
+
+
 def run(program: Any, form: str) -> Results:
     """A program's results in a form of this process. Raises what it raises, or NotThisForm."""
     import lazyloom
 
+    compile_texts_once()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if form == "pieces":

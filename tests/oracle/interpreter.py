@@ -13,6 +13,7 @@ from lazyloom.trace.specs import Spec
 from lazyloom.types import TensorType
 
 from . import elementwise, folds, moves
+from .centring import axes_of_mean, centred
 from .shades import FUNCTION, Shade, is_inexact, limits, shade_of, wide
 
 #: a loop that goes round more often than this is not followed
@@ -85,9 +86,16 @@ def run(jaxpr: Any, consts: Sequence[Any], given: Sequence[Any]) -> list[Any]:
     def read(atom: Any) -> Any:
         return _constant(atom.val, atom.aval) if is_literal(atom) else values[atom]
 
+    made_by: dict[Any, Any] = {}
     for step in needed(jaxpr):
-        results = _step(step, [read(a) for a in step.invars])
+        operands = [read(a) for a in step.invars]
+        results = _step(step, operands)
+        if step.primitive.name == "sub":
+            axes = axes_of_mean(step, made_by)
+            if axes is not None:
+                results = [centred(results[0], operands[0], axes)]
         values.update(zip(step.outvars, results, strict=True))
+        made_by.update(dict.fromkeys(step.outvars, step))
     return [read(v) for v in jaxpr.outvars]
 
 

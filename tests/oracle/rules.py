@@ -68,7 +68,7 @@ def faults(found: np.ndarray, shade: Shade, number: int, told: Counter[str]) -> 
         unequal = exact & ~wrong_class & ~unflushed & np.isfinite(v) & (found != expected)
         # the last rounding, into the dtype
         slack = e + at.unit * np.abs(v).astype(np.float64) + float(at.tiny)
-        near = np.abs(got - v).astype(np.float64) <= slack
+        near = np.abs(got - v).astype(np.float64) <= slack * (1 + 1e-6)
         beyond = finite & ~exact & ~wrong_class & ~unflushed & ~near
     return _listed([("class", wrong_class), ("subnormal", unflushed), ("exact", unequal),
                     ("bound", beyond)], found, v, e, number)
@@ -85,7 +85,7 @@ def _listed(broken: Any, found: Any, v: Any, e: Any, number: int) -> list[Fault]
                 f" within {bound:.3g}" if bound else "")
             if is_float(found.dtype) and bound:
                 apart = abs(float(found[place]) - float(v[place]))
-                text += f" (off by {apart:.3g}, {apart / bound:.3g} times that)"
+                text += f" (off by {apart:.3g}, {apart / bound:.4g} times that)"
             made.append(Fault(rule, number, count, f"{text} at {list(place)}"))
     return made
 

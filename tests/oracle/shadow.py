@@ -1,7 +1,7 @@
 """A backend whose arrays are numbers with bounds, in a process of its own that answers programs.
 
 A process runs on one backend. So what is asked is sent to another one as a pickle
-(:meth:`Shadows.of`), which records the same program and interprets it.
+(:meth:`Shadows.ask`), which records the same program and interprets it.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class Shadows:
     def __init__(self) -> None:
         self.process: Any = None
 
-    def of(self, program: Any) -> list[Shade] | str:
-        """The shadow of each result of a program; the text of its error where it raised one."""
+    def ask(self, program: Any) -> None:
+        """Send a program; its shadow is made while this process runs the program's forms."""
         if self.process is None:
             environment = {
                 **os.environ, "LAZYLOOM_BACKEND": "tests.oracle.shadow:Shadow",
@@ -128,6 +128,9 @@ class Shadows:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         pickle.dump(program, self.process.stdin)
         self.process.stdin.flush()
+
+    def answer(self) -> list[Shade] | str:
+        """The shadow of each result of the program; the text of its error where it raised one."""
         found = pickle.load(self.process.stdout)
         if isinstance(found, str):
             return found

@@ -30,6 +30,17 @@ def f32(*shape: int, kind: str = "normal") -> Input:
     return Input("float32", shape, kind, 1)
 
 
+def _normalized(x: np.ndarray, variances: bool = False) -> np.ndarray:
+    """Rows with mean 0 and variance 1, or these variances, whose mean was one sum in float32."""
+    count = x.dtype.type(x.shape[-1])
+    mean = np.cumsum(x, axis=-1, dtype=x.dtype)[:, -1:] / count
+    left = x - mean
+    variance = np.mean(left * left, axis=-1, keepdims=True, dtype=x.dtype)
+    found: np.ndarray = (variance[:, 0] if variances
+                         else left / np.sqrt(variance + x.dtype.type(1e-5)))
+    return found
+
+
 Arrays = list[Any]
 
 #: a program, what a form makes of its inputs that computes it in another way, and the rule
@@ -56,6 +67,12 @@ PLANTED: dict[str, tuple[Program, Callable[..., Any], str]] = {
     # E[x^2] - E[x]^2
     "variance": (one("v0 = np.var(x0)", of=(f32(4097, kind="far"),)),
                  lambda x: np.float32(np.mean(x * x) - np.mean(x) ** 2), "bound"),
+    # the mean taken off once, which is off by more than the distances from it are exact
+    "mean taken off once": (
+        one("v0 = t.nn.functional.layer_norm(x0, (4097,))", of=(f32(8, 4097, kind="far"),),
+            library="torch"), lambda x: _normalized(x), "bound"),
+    "variance of rows": (one("v0 = np.var(x0, axis=-1)", of=(f32(70_000, 3, kind="far"),)),
+                         lambda x: _normalized(x, variances=True), "bound"),
     "half the digits": (one("v0 = np.log1p(x0)", of=(Input("float64", (99,), "positive", 0),)),
                         lambda x: np.log1p(x.astype(np.float32)).astype(np.float64), "bound"),
     "index": (one("v0 = np.argmax(x0)", of=(f32(33, kind="few"),)),
@@ -92,7 +109,9 @@ def test_what_is_planted_is_found(
 def test_what_is_right_is_not() -> None:
     """The same programs, but computed in twice the digits and rounded once."""
     with Oracle(("pieces",)) as oracle:
-        for name in ("product", "naive sum", "variance", "index", "moved", "not a number"):
+        for name in (
+            "product", "naive sum", "variance", "mean taken off once", "variance of rows",
+            "index", "moved", "not a number"):
             broken = oracle.check(PLANTED[name][0])
             assert not broken, [b.text() for b in broken]
 

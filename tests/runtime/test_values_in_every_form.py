@@ -201,3 +201,70 @@ def test_in_the_body_of_a_loop() -> None:
         record = ll.last_evaluation()
         assert record is not None and "loops" in record.text()
         same("a loop", np.asarray(found.read()), expected, [start])
+
+
+HALVES = "elu celu selu sigmoid silu asin acos acosh atanh expm1 log1p sinh tanh softplus".split()
+
+
+@pytest.mark.parametrize("dtype", [ll.dtypes.float16, ll.dtypes.bfloat16], ids=lambda d: d.name)
+def test_functions_of_all_half_precision_numbers(dtype: ll.DType) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(dtype.numpy)
+    if dtype is ll.dtypes.bfloat16:
+        # those that count as zeros in arithmetic may be kept
+        size = np.abs(x.astype(np.float32))
+        x = x[~((size > 0) & (size < np.finfo(np.float32).tiny))]
+    with ll.options(reproducible=False, compiled_beside=0):
+        pieces = [np.asarray(rec(name, host(x)).read()) for name in HALVES]
+    with ll.options(reproducible=True):
+        whole = [rec(name, host(x)) for name in HALVES]
+        ll.sync(*whole)
+        for name, expected, found in zip(HALVES, pieces, whole, strict=True):
+            same(name, np.asarray(found.read()).astype(np.float64), expected.astype(np.float64),
+                 [x])
+
+
+@pytest.mark.parametrize("dtype", [ll.dtypes.float32, ll.dtypes.float64], ids=lambda d: d.name)
+def test_the_least_numbers_have_an_arc_sine(dtype: ll.DType) -> None:
+    least = np.finfo(dtype.numpy).smallest_normal
+    x = np.array([least, -least, 1.5 * least, 4 * least, -0.0, 1.0, -1.0], dtype.numpy)
+    forms: list[dict[str, Any]] = [
+        {"reproducible": False, "compiled_beside": 0}, {"reproducible": True}]
+    for options in forms:
+        with ll.options(**options):
+            found = np.asarray(rec("asin", host(x)).read())
+        np.testing.assert_array_almost_equal_nulp(found, np.arcsin(x), 4)
+        assert np.signbit(found[4])
+
+
+def test_a_product_that_is_known_to_be_zero_is_added() -> None:
+    """That of no terms and a +0 have no sign, though a -0.0 keeps the product from being fused."""
+    nothing = np.zeros((0, 3), np.float32)
+    with ll.options(reproducible=True):
+        x = host(nothing)
+        product = rec("dot_general", x, x, lhs_contract=(0,), rhs_contract=(0,))
+        total = rec("add", rec("multiply", product, product), rec(
+            "broadcast_to", rec("sum", x, axes=(0,)), shape=(3, 3)))
+        found = np.asarray(total.read())
+    assert not np.signbit(found).any() and not found.any()
+
+
+@pytest.mark.parametrize("dtype", [ll.dtypes.float32, ll.dtypes.float64], ids=lambda d: d.name)
+def test_the_angle_of_a_subnormal_number_is_on_its_side(dtype: ll.DType) -> None:
+    least = np.finfo(dtype.numpy).smallest_subnormal
+    some = np.array([least, -least, 5 * least, -7 * least, 0.0, -0.0], dtype.numpy)
+    y = np.repeat(some, 8)
+    x = np.tile(np.array([-1, 1, -1, 2, *some[:4]], dtype.numpy), 6)
+    z = np.empty(x.shape, np.result_type(x, np.complex64))
+    z.real, z.imag = x, y
+    zero = dtype.numpy.type(0)
+    expected = np.arctan2(np.copysign(zero, y), np.where(np.abs(x) < 1, np.copysign(zero, x), x))
+    forms: list[dict[str, Any]] = [
+        {"reproducible": False, "compiled_beside": 0}, {"reproducible": True}]
+    for options in forms:
+        with ll.options(**options):
+            for found in (rec("atan2", host(y), host(x)), rec("angle", host(z))):
+                given = np.asarray(found.read())
+                # near zero the angle may be y
+                given = np.where(np.abs(given) < 1, np.copysign(zero, given), given)
+                np.testing.assert_array_max_ulp(given, expected, 1)
+                np.testing.assert_array_equal(np.signbit(given), np.signbit(expected))

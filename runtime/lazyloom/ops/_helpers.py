@@ -85,6 +85,11 @@ def in_float32(f: Callable[..., Any], *xs: Any) -> Any:
     return lax.convert_element_type(result, xs[0].dtype)
 
 
+def logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)), whose exponential float16 cannot hold where the result is 1.5e-5."""
+    return in_float32(lax.logistic, x)
+
+
 def in_float64(f: Callable[..., Any], *xs: Any) -> Any:
     """``f(*xs)``, computed in float64, in the dtype of the arrays."""
     return convert(f(*[convert(x, jnp.float64) for x in xs]), xs[0].dtype)

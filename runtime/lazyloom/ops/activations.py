@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, expm1_of_real, in_float32, log1p_exp, modulus
+from ._helpers import broadcast, constant, expm1_of_real, in_float32, log1p_exp, logistic, modulus
 from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
@@ -22,7 +22,7 @@ _SELU_SCALE = 1.0507009873554805
 @op(rules.elementwise, T="inexact", source="logistic function", tolerance=4.0)
 def sigmoid(x: T) -> Array:
     """1 / (1 + exp(-x))."""
-    return lax.logistic(x)
+    return logistic(x)
 
 
 @op(rules.elementwise, T="floating", source="PyTorch logsigmoid",
@@ -118,15 +118,16 @@ def _gelu_tanh(x: Any) -> Any:
 @op(rules.elementwise, T="floating", source="arXiv 1702.03118; PyTorch silu", tolerance=4.0)
 def silu(x: T) -> Array:
     """x * sigmoid(x)."""
-    return in_float32(lambda x: lax.mul(x, lax.logistic(x)), x)
+    return in_float32(lambda x: lax.mul(x, logistic(x)), x)
 
 
 def _elu(x: Any, alpha: float, rate: float) -> Any:
     """x above 0, alpha * (exp(x * rate) - 1) below."""
     zero = constant(x, 0)
     above = lax.gt(x, zero)
-    # The unused side must not overflow: its gradient would be infinity times zero.
-    below = lax.select(above, zero, x)
+    # The unused side must not overflow: its gradient would be infinity times zero. With 0 there it
+    # would be a minimum, which may give a -0.0 another sign.
+    below = lax.select(above, constant(x, -1), x)
     below = lax.mul(below, constant(x, rate)) if rate != 1.0 else below
     curve = expm1_of_real(below)
     curve = lax.mul(curve, constant(x, alpha)) if alpha != 1.0 else curve

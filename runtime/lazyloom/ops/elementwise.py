@@ -464,7 +464,9 @@ def angle(x: T) -> Array:
         real, imag = lax.real(x), lax.imag(x)
         zero = constant(real, 0)
         nothing = lax.bitwise_and(lax.eq(real, zero), lax.eq(imag, zero))
-        at_zero = lax.stop_gradient(lax.atan2(imag, real))
+        # seen from there, an angle of 0 or pi by the sign of the real part
+        aside = lax.select(signbit(real), constant(real, -1), constant(real, 1))
+        at_zero = lax.atan2(lax.stop_gradient(imag), aside)
         right = lax.select(nothing, constant(real, 1), real)
         return lax.select(nothing, at_zero, lax.atan2(imag, right))
     x = lax.stop_gradient(x)

@@ -342,7 +342,7 @@ def tan(x: T) -> Array:
     samples=Elementwise(low=-0.9, high=0.9), tolerance=4.0)
 def asin(x: T) -> Array:
     """Inverse sine, in radians; NaN outside [-1, 1] for real x."""
-    return complex_edges.asin(x) if kind(x) == "c" else lax.asin(x)
+    return complex_edges.asin(x) if kind(x) == "c" else in_float32(lax.asin, x)
 
 
 @op(rules.elementwise, T="inexact", source="array API acos", reference="numpy.arccos",
@@ -400,7 +400,7 @@ def asinh(x: T) -> Array:
     samples=Elementwise(low=1.2, high=3.5), tolerance=4.0)
 def acosh(x: T) -> Array:
     """Inverse hyperbolic cosine; NaN below 1 for real x."""
-    return complex_edges.acosh(x) if kind(x) == "c" else lax.acosh(x)
+    return complex_edges.acosh(x) if kind(x) == "c" else in_float32(lax.acosh, x)
 
 
 @op(rules.elementwise, T="inexact", source="array API atanh", reference="numpy.arctanh",

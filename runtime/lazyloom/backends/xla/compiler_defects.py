@@ -11,8 +11,10 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
+
+from .stablehlo_text import extents_of, numbers_in, with_extents
 
 Version = tuple[int, ...]
 
@@ -91,8 +93,8 @@ def _dot(m: re.Match[str]) -> Iterator[str]:
     """Of unsigned numbers, where all have the same number of bits."""
     margin, name, x, y, axes, left, bits, right, _, other, dims, result = m.groups()
     contracted = _CONTRACTED.search(axes)
-    extents = _extents(f"tensor<{left}")
-    summed = math.prod([extents[n] for n in _numbers(contracted[1])]) if contracted else 1
+    extents = extents_of(f"tensor<{left}")
+    summed = math.prod([extents[n] for n in numbers_in(contracted[1])]) if contracted else 1
     if not bits == other == result or summed != 1:
         yield m[0]
         return
@@ -157,7 +159,7 @@ def _slice(m: re.Match[str]) -> Iterator[str]:
     (lowest,) = _further(name, "l")
     yield f"{margin}{lowest} = stablehlo.constant dense<0> : {index}"
     for axis, (start, size, extent) in enumerate(zip(
-        starts.split(", "), _numbers(sizes), _extents(tensor), strict=True)):
+        starts.split(", "), numbers_in(sizes), extents_of(tensor), strict=True)):
         highest, found = _further(f"{name}_{axis}", "hs")
         yield f"{margin}{highest} = stablehlo.constant dense<{extent - size}> : {index}"
         yield f"{margin}{found} = stablehlo.clamp {lowest}, {start}, {highest} : {index}"
@@ -169,14 +171,14 @@ def _slice(m: re.Match[str]) -> Iterator[str]:
 def _pad(m: re.Match[str]) -> Iterator[str]:
     """Elements are cut off afterwards, where zeros lie between elements; XLA does so elsewhere."""
     margin, name, x, value = m.groups()[:4]
-    low, high, interior = (_numbers(m[k]) for k in (5, 6, 7))
+    low, high, interior = (numbers_in(m[k]) for k in (5, 6, 7))
     if min(low + high, default=0) >= 0 or not any(interior):
         yield m[0]
         return
     (whole,) = _further(name, "w")
     extents = [max(n + (n - 1) * k, 0) + max(a, 0) + max(b, 0)
-               for n, k, a, b in zip(_extents(m[8]), interior, low, high, strict=True)]
-    padded = _of_extents(m[8], extents)
+               for n, k, a, b in zip(extents_of(m[8]), interior, low, high, strict=True)]
+    padded = with_extents(m[8], extents)
     above = [[max(n, 0) for n in pads] for pads in (low, high)]
     positions = ", ".join(f"{max(-a, 0)}:{n - max(-b, 0)}"
                           for n, a, b in zip(extents, low, high, strict=True))
@@ -188,11 +190,11 @@ def _pad(m: re.Match[str]) -> Iterator[str]:
 def _convolution(m: re.Match[str]) -> Iterator[str]:
     """What padding cuts off is cut off before."""
     margin, name, x, rest, axes, numbers, padding, window, tensor, end = m.groups()
-    pairs = [_numbers(pair) for pair in padding.split("], [")]
+    pairs = [numbers_in(pair) for pair in padding.split("], [")]
     dilated = re.search(r"lhs_dilate = \[(.*?)\]", window)
     apart = [int(n) for n in dilated[1].split(",")] if dilated else [1] * len(pairs)
     places = axes.split(", ")
-    extents = _extents(tensor)
+    extents = extents_of(tensor)
     taken = [(0, extent) for extent in extents]
     for number, (low, high) in enumerate(pairs):
         axis = places.index(str(number))
@@ -207,7 +209,7 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
         yield m[0]
         return
     (part,) = _further(name, "p")
-    cut = _of_extents(tensor, [b - a for a, b in taken])
+    cut = with_extents(tensor, [b - a for a, b in taken])
     positions = ", ".join(f"{a}:{b}" for a, b in taken)
     yield f"{margin}{part} = stablehlo.slice {x} [{positions}] : ({tensor}) -> {cut}"
     padded = "], [".join(f"{low}, {high}" for low, high in pairs)
@@ -218,21 +220,6 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
 def _further(name: str, letters: str) -> list[str]:
     """Names of values that a statement has beside its result."""
     return [f"%guard{name[1:]}_{letter}" for letter in letters]
-
-
-def _numbers(text: str) -> list[int]:
-    """Those of a list, which is empty for no dimensions."""
-    return [int(n) for n in re.findall(r"-?\d+", text)]
-
-
-def _extents(tensor: str) -> list[int]:
-    return [int(n) for n in re.findall(r"(\d+)x", tensor.partition("complex")[0])]
-
-
-def _of_extents(tensor: str, extents: Sequence[int]) -> str:
-    """The type with other extents."""
-    element = re.sub(r"^tensor<(\d+x)*", "", tensor)
-    return f"tensor<{''.join(f'{extent}x' for extent in extents)}{element}"
 
 
 _Guard = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]]

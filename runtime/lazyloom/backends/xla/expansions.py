@@ -1,7 +1,9 @@
 """Functions that XLA makes of others less exactly than 4 units in the last place, made otherwise.
 
 The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
-and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` of float64.
+and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` of float64. It
+halves x for ``asin``, which of the least numbers is zero, and gives in ``atan2`` an
+angle of the other sign for a subnormal y, and none for two subnormal numbers.
 """
 
 from __future__ import annotations
@@ -11,8 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 _STATEMENT: Final = re.compile(
-    r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(log_plus_one|atanh|sinh|cosh|tanh) (%\w+(?:#\d+)?) : "
+    r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(log_plus_one|asin|atanh|sinh|cosh|tanh) (%\w+(?:#\d+)?) : "
     r"(tensor<[0-9x]*(f32|f64)>)(?: -> \S+)?$")
+_ATAN2: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.atan2 (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
+    r"(tensor<[0-9x]*f(?:32|64)>)$")
 
 
 class _Writer:
@@ -59,6 +64,25 @@ def _log1p(w: _Writer, x: str) -> str:
     correction = w.select(there, w.of("divide", rest, u), zero)
     found = w.of("add", w.of("log", u), correction)
     return w.select(w.compare("EQ", u, one), rest, found)
+
+
+def _asin(w: _Writer, x: str) -> str:
+    """The angle at the leg x of a triangle whose hypotenuse is 1."""
+    one = w.number("1.0")
+    other = w.of("multiply", w.of("subtract", one, x), w.of("add", one, x))
+    return w.of("atan2", x, w.of("sqrt", other))
+
+
+def _flushed(w: _Writer, x: str) -> str:
+    """x, or a zero of its sign where it is subnormal."""
+    least = w.number("2.2250738585072014e-308" if w.double else "1.1754943508222875e-38")
+    small = w.compare("LT", w.of("abs", x), least)
+    return w.select(small, w.of("multiply", x, w.number("0.0")), x)
+
+
+def _atan2(w: _Writer, y: str, x: str) -> str:
+    """Of zeros in the place of subnormal numbers, which XLA takes for them in some steps alone."""
+    return w.of("atan2", _flushed(w, y), _flushed(w, x))
 
 
 def _atanh(w: _Writer, x: str) -> str:
@@ -108,7 +132,7 @@ def _tanh(w: _Writer, x: str) -> str:
 #: of each step, what it is made of, and whether of float32, too
 _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
     "log_plus_one": (_log1p, False), "atanh": (_atanh, False), "tanh": (_tanh, False),
-    "sinh": (_sinh, True), "cosh": (_cosh, True),
+    "asin": (_asin, True), "sinh": (_sinh, True), "cosh": (_cosh, True),
 }  # fmt: skip
 
 
@@ -119,6 +143,12 @@ def expanded(text: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
+        of_two = _ATAN2.match(line)
+        if of_two is not None:
+            result, name, y, x, type_ = of_two.groups()
+            w = _Writer(f"own{name}", type_)
+            yield from _ending(w, _atan2(w, y, x), result)
+            continue
         found = _STATEMENT.match(line)
         make, single = _EXPANSIONS[found[3]] if found else (None, False)
         if found is None or make is None or not (single or found[6] == "f64"):
@@ -126,7 +156,10 @@ def _lines(text: str) -> Iterator[str]:
             continue
         result, name, _, x, type_, _ = found.groups()
         w = _Writer(f"own{name}", type_)
-        value = make(w, x)
-        yield from w.lines[:-1]
-        # the last one is the result
-        yield w.lines[-1].replace(f"{value} =", f"{result} =", 1)
+        yield from _ending(w, make(w, x), result)
+
+
+def _ending(w: _Writer, value: str, result: str) -> Iterator[str]:
+    """The statements, of which the last one makes the result."""
+    yield from w.lines[:-1]
+    yield w.lines[-1].replace(f"{value} =", f"{result} =", 1)

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from ...program.program import Instruction, Operand, Result
 from ...settings import LOWERINGS_KEPT
 from .lowered import Lowered
+from .stablehlo_text import Function, Statement, fractional, functions
 
 #: what a value is: the name of the step that makes it, and these
 SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
@@ -71,12 +72,6 @@ _ZERO: Final = {
 #: steps whose result has the elements of their first operand, but for signs
 _MOVES: Final = frozenset(("broadcast_in_dim", "reshape", "transpose", "slice", "reverse",
                            "negate"))  # fmt: skip
-_STATEMENT: Final = re.compile(
-    r'^ *(%\w+)(?::(\d+))? = (?:"?(?:stablehlo|chlo)\.(\w+)"?|(?:func\.)?(call) @([\w.$-]+))(.*)$')
-_NAME: Final = re.compile(r"%\w+(?:#\d+)?")
-_FUNCTION: Final = re.compile(r"^ *func\.func [^@]*@([\w.$-]+)\((.*)$")
-_RETURN: Final = re.compile(r"^ *(?:func\.)?return (.*)$")
-_NUMBER: Final = re.compile(r"x?(bf16|f16|f32|f64|complex<f32>|complex<f64>)>$")
 
 
 class Flow(NamedTuple):
@@ -93,56 +88,10 @@ class Flow(NamedTuple):
     used: tuple[frozenset[str], ...]
 
 
-class _Step(NamedTuple):
-    line: int
-    names: tuple[str, ...]
-    kind: str
-    called: str
-    operands: tuple[str, ...]
-    type: str
-    text: str
-
-
-class _Function(NamedTuple):
-    name: str
-    parameters: tuple[str, ...]
-    steps: tuple[_Step, ...]
-    results: tuple[str, ...]
-
-
-def _functions(lines: Sequence[str]) -> Iterator[_Function]:
-    name = ""
-    parameters: tuple[str, ...] = ()
-    steps: list[_Step] = []
-    for number, line in enumerate(lines):
-        begun = _FUNCTION.match(line)
-        if begun:
-            name, steps = begun[1], []
-            parameters = tuple(re.findall(r"%arg\d+", begun[2].partition(") ->")[0]))
-            continue
-        returned = _RETURN.match(line)
-        if returned and name:
-            yield _Function(name, parameters, tuple(steps),
-                            tuple(_NAME.findall(returned[1].partition(" : ")[0])))
-            name = ""
-            continue
-        found = _STATEMENT.match(line)
-        if found:
-            result, count, kind, call, called, rest = found.groups()
-            names = tuple([f"{result}#{k}" for k in range(int(count))]) if count else (result,)
-            given, _, types = rest.rpartition(" : ")
-            given = given or rest
-            type_ = types.rpartition("-> ")[2].strip()
-            if kind == "select":  # that of its condition stands before
-                type_ = type_.rpartition(", ")[2]
-            steps.append(_Step(number, names, call or kind, called or "",
-                               tuple(_NAME.findall(given)), type_, rest))
-
-
 class _Values:
     """What the values of one function are, and how they are used."""
 
-    def __init__(self, function: _Function, flows: Mapping[str, Flow]) -> None:
+    def __init__(self, function: Function, flows: Mapping[str, Flow]) -> None:
         none: frozenset[str] = frozenset()
         nowhere: frozenset[int] = frozenset()
         self.made: Final[dict[str, frozenset[str]]] = {}
@@ -150,7 +99,7 @@ class _Values:
             p: frozenset((k,)) for k, p in enumerate(function.parameters)}
         self.used: Final[dict[str, frozenset[str]]] = {}
         constants: set[str] = set()
-        for step in function.steps:
+        for step in function.statements:
             if step.kind == "constant":
                 constants.update(step.names)
             elif step.kind in _MOVES and step.operands:
@@ -169,7 +118,7 @@ class _Values:
                             *[self.passed.get(x, nowhere) for x in passed])
             else:
                 self.made[step.names[0]] = _what(step, constants)
-        for step in reversed(function.steps):
+        for step in reversed(function.statements):
             if step.kind in _MOVES and step.operands:
                 self.use(step.operands[0], self.used.get(step.names[0], none))
             elif step.kind == "call":
@@ -193,7 +142,7 @@ class _Values:
             self.used[name] = self.used.get(name, frozenset()) | how
 
 
-def _what(step: _Step, constants: set[str]) -> frozenset[str]:
+def _what(step: Statement, constants: set[str]) -> frozenset[str]:
     """What the result of a step is."""
     found = {step.kind}
     with_constant = any(x in constants for x in step.operands)
@@ -206,7 +155,7 @@ def _what(step: _Step, constants: set[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _uses(step: _Step, constants: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
+def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
     """How a step uses its operands."""
     with_constant = any(x in constants for x in step.operands)
     for k, x in enumerate(step.operands):
@@ -238,12 +187,12 @@ def kept_inside(text: str) -> str:
     """
     lines = text.split("\n")
     flows = _flows(lines)
-    for function in _functions(lines):
+    for function in functions(lines):
         values = _Values(function, flows)
-        for step in function.steps:
+        for step in function.statements:
             name = step.names[0]
             if (step.kind in _MOVES or step.kind == "call" or "#" in name
-                    or not _element(step.type)
+                    or not fractional(step.type)
                     or not _met(values.made.get(name, frozenset()),
                                 values.used.get(name, frozenset()), HIDDEN)):
                 continue
@@ -255,15 +204,14 @@ def kept_inside(text: str) -> str:
 
 def _flows(lines: Sequence[str]) -> dict[str, Flow]:
     """The flow of each function, of those that are called first."""
-    functions = list(_functions(lines))
     flows: dict[str, Flow] = {}
-    left = functions
+    left = list(functions(lines))
     while left:
         waiting = []
         names = {f.name for f in left}
         for function in left:
             if any(step.called in names and step.called != function.name
-                   for step in function.steps):
+                   for step in function.statements):
                 waiting.append(function)
             else:
                 flows[function.name] = _Values(function, flows).flow
@@ -329,7 +277,7 @@ def kept(instructions: Sequence[Instruction], lowered: Sequence[Lowered], leadin
         if flow is None or flow.passed[r]:
             # where it comes from, it is looked at
             continue
-        element = _element(lowered[n].results[r])
+        element = fractional(lowered[n].results[r])
         if element and _met(made[n][r], use, HIDDEN):
             behind.add((n, r))
         # of half precision, every step's result is rounded
@@ -353,9 +301,10 @@ def hidden(name: str, value: str, type_: str) -> str:
 def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
     """The statement that calls a value so, rounded before it is added to.
 
-    With the name and the text of the function that it calls.
+    With the name and the text of the function that it calls. A product that the simplifier knows to
+    be zero is behind a barrier: a zero that is added to -0.0 it takes for the -0.0.
     """
-    element = _element(type_)
+    element = fractional(type_)
     function = f"rounded_{re.sub('[^a-z0-9]', '_', type_)}"
     text = f"""  func.func private @{function}(%arg0: {type_}) -> {type_} {{
     %0 = stablehlo.constant {_ZERO[element]}
@@ -363,13 +312,8 @@ def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
     %2 = stablehlo.slice %1 [0:1] : (tensor<3x{element}>) -> tensor<1x{element}>
     %3 = stablehlo.reshape %2 : (tensor<1x{element}>) -> tensor<{element}>
     %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<{element}>) -> {type_}
-    %5 = stablehlo.add %arg0, %4 : {type_}
-    return %5 : {type_}
+    %5 = stablehlo.optimization_barrier %arg0 : {type_}
+    %6 = stablehlo.add %5, %4 : {type_}
+    return %6 : {type_}
   }}"""
     return f"    {name} = func.call @{function}({value}) : ({type_}) -> {type_}", function, text
-
-
-def _element(type_: str) -> str:
-    """The element type of an MLIR type, "" where it is none of numbers with a fraction."""
-    found = _NUMBER.search(type_)
-    return found[1] if found else ""

@@ -19,6 +19,7 @@ from . import jax_compat
 from .expansions import expanded
 from .kept_values import kept_inside
 from .layouts import Layout
+from .long_products import in_blocks
 from .lowered import Lowered, Placed
 from .physical import Replayed, replay
 from .regions.region_op import called, lowered_region, placed_region
@@ -210,5 +211,5 @@ def text_of(
         new = name if symbol == "main" else f"{name}.{symbol}"
         body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
     body = body.replace("func.func public", "func.func private")
-    return kept_inside(expanded(body)), tuple(
+    return kept_inside(in_blocks(expanded(body))), tuple(
         tensor_type(shape, dtype_named(dtype)).mlir for shape, dtype in results)

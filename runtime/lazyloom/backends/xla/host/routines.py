@@ -88,6 +88,29 @@ def _sum_along(x: Array, axis: int, dtype: Any) -> Array:
     return found
 
 
+#: terms from which on a product is summed in blocks, and multiplications up to which it is
+_TERMS: Final = 8192
+_MULTIPLICATIONS: Final = 1 << 21
+
+
+def product_in_blocks(a: Array, b: Array) -> Array:
+    """The product of matrices, whose error does not grow with the extent that is summed over.
+
+    BLAS adds all terms of a small result to one accumulator, one by one.
+    """
+    terms = a.shape[-1]
+    if terms < _TERMS or terms * a.shape[-2] * b.shape[-1] > _MULTIPLICATIONS:
+        return np.matmul(a, b)
+    count = terms // SERIAL
+    whole = count * SERIAL
+    rows = a[..., :whole].reshape(*a.shape[:-1], count, SERIAL).swapaxes(-2, -3)
+    columns = b[..., :whole, :].reshape(*b.shape[:-2], count, SERIAL, b.shape[-1])
+    found = _sum_along(np.matmul(rows, columns), rows.ndim - 3, a.dtype)
+    if whole < terms:
+        found += np.matmul(a[..., whole:], b[..., whole:, :])
+    return found
+
+
 #: rows from which, and elements of a row up to which, these are better turned into columns
 _ROWS: Final = 64
 _ROW: Final = 64
@@ -330,7 +353,7 @@ NAMESPACE: Final[dict[str, Any]] = {
         integer_power, int_divide, int_remainder, logical_right_shift, population_count,
         float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort, top_k, gather,
         scatter, scatter_rows, convolution, reduce_window, select_and_scatter, cholesky, lu,
-        pivots_to_permutation, triangular_solve, total_order, in_blocks, product, floordiv, mod,
-        true_positions, native, transform, power,
+        pivots_to_permutation, triangular_solve, total_order, in_blocks, product,
+        product_in_blocks, floordiv, mod, true_positions, native, transform, power,
     )},
 }  # fmt: skip

@@ -299,6 +299,10 @@ def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value
 LONG: Final = 1 << 25
 
 
+#: terms from which on a product may be summed in blocks
+MANY: Final = 8192
+
+
 def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     (left, right), (batch_left, batch_right) = p["dimension_numbers"]
     dtype = dtype_of(out.aval)
@@ -336,6 +340,10 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         math.prod(natural) * a.shape[-1] >= LONG
     ):
         function = "product"
+    elif dtype.kind in "fc" and len(rows) == len(columns) == 1 and not (
+        isinstance(a.shape[-1], int) and a.shape[-1] < MANY
+    ):
+        function = "product_in_blocks"
     found = w.let(f"{function}({a.text}, {b.text})", natural, dtype)
     return w.reshaped(found, shape, shape)
 
