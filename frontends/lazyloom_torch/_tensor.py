@@ -38,6 +38,7 @@ from ._memory import (
     deep_copy,
     recorded,
     replace_alias,
+    requiring,
     requiring_too,
     still_requiring,
     take,
@@ -69,6 +70,7 @@ class Tensor(_Base):
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
     _of_several: str | None = None  # which function gave this view together with others
+    _without_grad = ""  # of a view made under no_grad: what requires a gradient below it
     _inactive: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
@@ -235,7 +237,7 @@ class Tensor(_Base):
         alias = owner is not None and self.detached
         tracking = lazyloom.grad_enabled()
         if tracking:
-            check_alone(self)
+            check_alone(self, value)
         if tracking and (alias or (self if owner is None else owner)._leaf is not None):
             self._check_no_leaf()
         shared = self.shared  # a view always has it: no call
@@ -294,13 +296,16 @@ class Tensor(_Base):
             made._of_several = self._of_several
         storage: Any = made.shared
         if self.detached and self.alias_of is not None:
-            if lazyloom.grad_enabled():
+            if self._without_grad or not lazyloom.grad_enabled():
+                if self._without_grad or self._own is not None:
+                    made._without_grad = self._without_grad or requiring(self)
+            else:
                 # the alias may get a history of its own yet
                 made._parent = (self, steps)
                 made._keep_own((-1, storage.value))
         elif storage.value.requires_grad:
             if not lazyloom.grad_enabled():
-                made.detached = True
+                made.detached, made._without_grad = True, requiring(self._root())
             elif self.view_steps:
                 frontend.read_through(made, self, steps)
         return made
