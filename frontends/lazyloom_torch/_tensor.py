@@ -30,6 +30,8 @@ from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
+from ._inference import check_requiring, check_write, version_of
+from ._inference import seen as inference
 from ._leaf import Leaf as Leaf
 from ._leaf import Token as Token
 from ._memory import (
@@ -147,6 +149,8 @@ class Tensor(_Base):
         gradients are recorded, and where several elements are one place in memory unless
         that is said to be no harm (``repeated``).
         """
+        if inference.mode:
+            check_write(self)
         try:
             with write_lock(self):
                 try:
@@ -336,6 +340,7 @@ class Tensor(_Base):
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach().")
         if requires_grad:
+            check_requiring(self)
             if not self.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "only Tensors of floating point and complex dtype can require gradients; this "
@@ -485,9 +490,7 @@ class Tensor(_Base):
     is_meta = False
     layout = strided
 
-    @property
-    def _version(self) -> int:
-        return int(self.version)
+    _version = property(version_of)
 
     def is_floating_point(self) -> bool:
         return bool(self.tensor_type.dtype.is_floating)
@@ -505,17 +508,8 @@ class Tensor(_Base):
             found = row_major(self.tensor_type.shape)
         return found if dim is None else found[axis(dim, self.ndim)]
 
-    def dim_order(self) -> tuple[int, ...]:
-        """The dimensions in the order of their strides, the largest first."""
-        strides = self.stride()
-        return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
-
     def storage_offset(self) -> int:
         return self.element_offset
-
-    def get_device(self) -> int:
-        """-1, as for every tensor on the CPU."""
-        return -1
 
     def is_nonzero(self) -> bool:
         """Whether the only element is not zero; reads it."""
