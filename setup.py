@@ -30,8 +30,8 @@ CORE = [
     "frontend", "hooks", "interrupts", "locks", "ops/spec", "program/donation",
     "program/evaluations",
     "program/extents", "program/families", "program/plan", "program/program",
-    "program/repetition", "settings", "tensor/apply", "tensor/operators", "tensor/storage",
-    "tensor/tensor", "tensor/views",
+    "program/repetition", "settings", "tensor/apply", "tensor/inference", "tensor/operators",
+    "tensor/storage", "tensor/tensor", "tensor/views",
     "trace/cut_history", "trace/following", "trace/graph", "trace/known", "trace/recording",
     "trace/scalars", "trace/source", "trace/specs", "trace/tape", "types",
 ]  # fmt: skip

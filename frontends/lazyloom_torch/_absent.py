@@ -20,6 +20,13 @@ from ._dtypes import dtype
 _ROOT = __name__.partition(".")[0]
 
 
+def refuse_sharing(path: str) -> NoReturn:
+    """Raise the NotImplementedError of what is to let processes see each other's writes."""
+    refuse(path, "processes get copies of tensors and see no writes of each other; hand over what "
+           "they only read as it is, train in one process, or average state dicts that the "
+           "processes give back")
+
+
 def refuse(path: str, reason: str) -> NoReturn:
     """Raise NotImplementedError: what was used, and why it is not here."""
     raise NotImplementedError(f"{path} is out of scope of lazyloom_torch: {reason}")

@@ -21,7 +21,7 @@ from ._grad_mode import is_inference_mode_enabled
 from ._hooks import RemovableHandle
 from ._tensor import Leaf
 from .autograd import _hooks as _tensor_hooks
-from .autograd import anomaly_mode, saved
+from .autograd import anomaly_mode
 from .nn.modules import _hooks as _module_hooks
 from .nn.modules.module import Module
 from .optim import optimizer as _optimizer
@@ -39,7 +39,7 @@ def _settings() -> tuple[Any, ...]:
     return (
         _dtypes.get_default_dtype(), is_inference_mode_enabled(), _autocast.enabled,
         _autocast.cache_enabled, _autocast.nesting, _autocast.dtypes["cpu"],
-        anomaly_mode.is_enabled(), len(saved._hooks), len(_tensor_hooks.watches),
+        anomaly_mode.is_enabled(), len(_tensor_hooks.watches),
         len(hooks.pre) + len(hooks.post) + len(hooks.always) + len(hooks.backward)
         + len(hooks.backward_pre) + len(hooks.buffers) + len(hooks.modules)
         + len(hooks.parameters) + len(_optimizer._global_pre_hooks)

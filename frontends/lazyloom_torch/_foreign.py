@@ -106,12 +106,13 @@ def mixing_fast(function: Callable[..., Any]) -> Callable[..., Any]:
     again_with = f"_function, {function.__name__!r}, _error, ({given},), {{{kept}}}"
     found: dict[str, Any] = {
         "__name__": __name__, "_function": function, "_again": again}
-    exec(f"def wrapper({heading}):\n"
-         f"    try:\n"
-         f"        return _function({passed})\n"
-         f"    except (TypeError, AttributeError) as _error:\n"
-         f"        return _again({again_with})\n",
-         found)
+    source = (f"def wrapper({heading}):\n"
+              f"    try:\n"
+              f"        return _function({passed})\n"
+              f"    except (TypeError, AttributeError) as _error:\n"
+              f"        return _again({again_with})\n")
+    # a file of this folder's name, so that no place in it counts as the user's
+    exec(compile(source, f"{__file__}:{function.__name__}", "exec"), found)
     wrapper: Any = functools.wraps(function)(found["wrapper"])
     wrapper.mixes = True
     wrapper.__defaults__, wrapper.__kwdefaults__ = function.__defaults__, function.__kwdefaults__

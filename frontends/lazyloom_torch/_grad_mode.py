@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import inference_enabled
+
+from ._inference import enter
 
 is_grad_enabled = lazyloom.grad_enabled
-
-_local = threading.local()
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside :class:`inference_mode`."""
-    return bool(getattr(_local, "inference", False))
+    return inference_enabled()
 
 
 def _generator(function: Callable[..., Any], mode: Callable[[], _GradMode]) -> Callable[..., Any]:
@@ -111,10 +111,11 @@ class enable_grad(_BareDecorator):  # noqa: N801
 
 
 class inference_mode(_GradMode):  # noqa: N801
-    """As :class:`no_grad`, seen by ``is_inference_mode_enabled``; usable without parentheses.
+    """As :class:`no_grad`, for tensors that stay out of gradients; usable without parentheses.
 
-    ``inference_mode(False)`` inside one records gradients again. What is computed inside are
-    ordinary tensors.
+    Tensors made inside are written in place inside only, and require no gradient outside:
+    RuntimeError; ``clone()`` gives a normal one there. ``inference_mode(False)`` inside one records
+    gradients again.
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -133,7 +134,7 @@ class inference_mode(_GradMode):  # noqa: N801
         before = is_inference_mode_enabled()
         self._before.append(before)
         self.mode = (lazyloom.grad_enabled() or before) and not self.inference
-        _local.inference = self.inference
+        enter(self.inference)
         super().__enter__()
 
     def clone(self) -> inference_mode:
@@ -142,7 +143,7 @@ class inference_mode(_GradMode):  # noqa: N801
 
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
-        _local.inference = self._before.pop()
+        enter(self._before.pop())
 
     def _again(self) -> _GradMode:
         made: _GradMode = inference_mode(self.inference)

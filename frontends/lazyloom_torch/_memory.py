@@ -24,8 +24,24 @@ def still_requiring(old: Value, new: Value) -> Value:
     return recorded("where", [lazyloom.Scalar(False, lazyloom.dtypes.bool_), old, new])
 
 
-def check_alone(self: Tensor) -> None:
-    """Raise RuntimeError for a view with gradient that a function gave together with others."""
+def requiring(self: Tensor) -> str:
+    """What of a tensor requires a gradient: "leaf", "computed", or nothing."""
+    if self._leaf is not None:
+        return "leaf"
+    return "computed" if self._operand().requires_grad else ""
+
+
+def check_alone(self: Tensor, value: Value) -> None:
+    """Raise RuntimeError for views with gradient to which no recorded value may be written.
+
+    These are views that a function gave together with others, and views made under ``no_grad``.
+    """
+    if self._without_grad == "computed" or self._without_grad and value.requires_grad:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. Move "
+            "both the view and the inplace operation into the no_grad block if it is not to be "
+            "recorded, or both out of it if it is.")
     if self._of_several is not None and self.requires_grad:
         raise RuntimeError(
             f"Output of {self._of_several} is a view and is being modified inplace. This view is "

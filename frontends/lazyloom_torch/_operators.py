@@ -27,6 +27,7 @@ from lazyloom.frontend import (
 
 from ._errors import SparseOperandError
 from ._functions import convert, creation, linear, pointwise
+from ._inference import seen as inference
 from ._interchange import is_foreign, operand_of
 from ._promotion import is_number
 from ._tensor import Tensor
@@ -86,7 +87,7 @@ def in_place(op: str, kind: str) -> Callable[[Any, Any], Any]:
         with write_lock(target):
             value = binary(op, target, other, kind).value
             if target.shared is None and value.type is target.tensor_type and (
-                lazyloom.grad_enabled()
+                lazyloom.grad_enabled() and not inference.mode
             ):
                 # nothing shares its storage, so it is neither a leaf nor a view
                 write(target, value)

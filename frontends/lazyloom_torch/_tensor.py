@@ -30,6 +30,8 @@ from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
 from ._errors import as_torch, not_a_tensor
 from ._formats import strided
+from ._inference import check_requiring, check_write, version_of
+from ._inference import seen as inference
 from ._leaf import Leaf as Leaf
 from ._leaf import Token as Token
 from ._memory import (
@@ -38,6 +40,7 @@ from ._memory import (
     deep_copy,
     recorded,
     replace_alias,
+    requiring,
     requiring_too,
     still_requiring,
     take,
@@ -69,6 +72,7 @@ class Tensor(_Base):
     _watch: Any = None  # hooks and retained gradient of a non-leaf
     _assigned: Tensor | None = None  # the gradient given to a tensor that collects none
     _of_several: str | None = None  # which function gave this view together with others
+    _without_grad = ""  # of a view made under no_grad: what requires a gradient below it
     _inactive: Leaf | None = None  # what _leaf was, while no gradient is required
 
     def __init__(self, *data: Any, device: Any = None, **options: Any) -> None:
@@ -145,6 +149,8 @@ class Tensor(_Base):
         gradients are recorded, and where several elements are one place in memory unless
         that is said to be no harm (``repeated``).
         """
+        if inference.mode:
+            check_write(self)
         try:
             with write_lock(self):
                 try:
@@ -235,7 +241,7 @@ class Tensor(_Base):
         alias = owner is not None and self.detached
         tracking = lazyloom.grad_enabled()
         if tracking:
-            check_alone(self)
+            check_alone(self, value)
         if tracking and (alias or (self if owner is None else owner)._leaf is not None):
             self._check_no_leaf()
         shared = self.shared  # a view always has it: no call
@@ -294,13 +300,16 @@ class Tensor(_Base):
             made._of_several = self._of_several
         storage: Any = made.shared
         if self.detached and self.alias_of is not None:
-            if lazyloom.grad_enabled():
+            if self._without_grad or not lazyloom.grad_enabled():
+                if self._without_grad or self._own is not None:
+                    made._without_grad = self._without_grad or requiring(self)
+            else:
                 # the alias may get a history of its own yet
                 made._parent = (self, steps)
                 made._keep_own((-1, storage.value))
         elif storage.value.requires_grad:
             if not lazyloom.grad_enabled():
-                made.detached = True
+                made.detached, made._without_grad = True, requiring(self._root())
             elif self.view_steps:
                 frontend.read_through(made, self, steps)
         return made
@@ -331,6 +340,7 @@ class Tensor(_Base):
                 "computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach().")
         if requires_grad:
+            check_requiring(self)
             if not self.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "only Tensors of floating point and complex dtype can require gradients; this "
@@ -480,9 +490,7 @@ class Tensor(_Base):
     is_meta = False
     layout = strided
 
-    @property
-    def _version(self) -> int:
-        return int(self.version)
+    _version = property(version_of)
 
     def is_floating_point(self) -> bool:
         return bool(self.tensor_type.dtype.is_floating)
@@ -500,17 +508,8 @@ class Tensor(_Base):
             found = row_major(self.tensor_type.shape)
         return found if dim is None else found[axis(dim, self.ndim)]
 
-    def dim_order(self) -> tuple[int, ...]:
-        """The dimensions in the order of their strides, the largest first."""
-        strides = self.stride()
-        return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
-
     def storage_offset(self) -> int:
         return self.element_offset
-
-    def get_device(self) -> int:
-        """-1, as for every tensor on the CPU."""
-        return -1
 
     def is_nonzero(self) -> bool:
         """Whether the only element is not zero; reads it."""

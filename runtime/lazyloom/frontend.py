@@ -20,6 +20,8 @@ from .backends.host_arrays import ALONE as ALONE
 from .evaluate.evaluate import look as look
 from .extension import exports_buffers as exports_buffers
 from .tensor.host import to_host as to_host
+from .tensor.inference import inference_enabled as inference_enabled
+from .tensor.inference import set_inference_enabled as set_inference_enabled
 from .tensor.one_step import one_step as one_step
 from .tensor.operators import (
     FLOATS,
@@ -34,6 +36,7 @@ from .tensor.parts import read_parts
 from .tensor.storage import Alias, Storage, WriteLocks
 from .tensor.tensor import Tensor, aliasing, current, set_view
 from .tensor.tensor import hold as hold
+from .tensor.tensor import made_in_inference as made_in_inference
 from .tensor.tensor import write as write
 from .tensor.tensor import write_lock as write_lock
 from .tensor.tensor import write_locks as write_locks
@@ -337,8 +340,9 @@ __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
     "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "loop_steps", "number_of", "one_step", "operators_of", "read_parts",
-    "read_through", "reread", "same_objects", "same_storage", "same_view", "set_operators",
-    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
-    "view_of_storage", "view_of_type", "write", "write_all", "write_lock", "write_locks",
+    "index_key", "inference_enabled", "loop_steps", "made_in_inference", "number_of", "one_step",
+    "operators_of", "read_parts", "read_through", "reread", "same_objects", "same_storage",
+    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
+    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
+    "write_all", "write_lock", "write_locks",
 ]  # fmt: skip

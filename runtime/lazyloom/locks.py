@@ -67,6 +67,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         ),
     },
     "lazyloom.trace.graph._counting": {"trace.graph.Trace": ("without_grad",)},
+    "lazyloom.tensor.inference._counting": {"tensor.inference.Mode": ("threads",)},
     "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {
         "cache.memory.Entry": (
@@ -158,8 +159,8 @@ def _finder(lock: str) -> Callable[[Any], Any]:
     """A function that gives the lock that guards an object."""
     if lock in ("Entry.lock", "Storage.lock"):
         return lambda owner: owner.lock
-    module, *names = lock.partition("lazyloom.trace.")[2].split(".")
-    place = sys.modules[f"lazyloom.trace.{module}"]
+    _, package, module, *names = lock.split(".")
+    place = sys.modules[f"lazyloom.{package}.{module}"]
 
     def find(owner: Any) -> Any:
         found: Any = place

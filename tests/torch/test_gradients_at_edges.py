@@ -51,6 +51,42 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[list[Any], ...], list[list[Any]
     "norm of NaN": (lambda t, x: t.linalg.vector_norm(x, INF), ([1.0, NAN, 3.0],), [[0, None, 0]]),
     "std of large numbers": (lambda t, x: x.std(), ([1e30, 3e30, -2e30],),
                              [[0.0662266, 0.4635863, -0.5298129]]),
+    **{f"{name} at NaN and at kinks": (
+        lambda t, x, f=f: f(t, x), ([NAN, *kinks],), [[at_nan, *slopes]])
+       for name, f, at_nan, kinks, slopes in (
+        ("abs", lambda t, x: t.abs(x), 0, [0.0, -0.0, -2.0, -INF], [0, 0, -1, -1]),
+        ("clamp", lambda t, x: x.clamp(-1, 1), 0, [-1.0, 1.0, 2.0, -INF], [1, 1, 0, 0]),
+        ("clamp_min", lambda t, x: x.clamp(min=1), 0, [1.0, 2.0, 0.0], [1, 1, 0]),
+        ("clamp to a tensor", lambda t, x: x.clamp(t.zeros(()), t.ones(())), 0, [0.0, 1.0], [1, 1]),
+        ("hardtanh", lambda t, x: t.nn.functional.hardtanh(x), 0, [-1.0, 0.5, 1.0], [0, 1, 0]),
+        ("relu6", lambda t, x: t.nn.functional.relu6(x), 0, [0.0, 3.0, 6.0], [0, 1, 0]),
+        ("hardsigmoid", lambda t, x: t.nn.functional.hardsigmoid(x), 0, [-3.0, 0.0, 3.0],
+         [0, 1 / 6, 0]),
+        ("hardswish", lambda t, x: t.nn.functional.hardswish(x), 1, [-3.0, 0.0, 3.0, INF],
+         [0, 0.5, 1, 1]),
+        ("hardshrink", lambda t, x: t.nn.functional.hardshrink(x), 0, [-0.5, 0.5, 1.0], [0, 0, 1]),
+        ("softshrink", lambda t, x: t.nn.functional.softshrink(x), 0, [-0.5, 0.5, 1.0], [0, 0, 1]),
+        ("elu", lambda t, x: t.nn.functional.elu(x), 1, [0.0, 2.0], [1, 1]),
+        ("l1_loss", lambda t, x: t.nn.functional.l1_loss(x, t.zeros(2), reduction="sum"), 0,
+         [0.0], [0]),
+        ("i1", lambda t, x: t.special.i1(x), 0.5, [0.0], [0.5]),
+        ("i1e", lambda t, x: t.special.i1e(x), 0.5, [0.0], [0.5]),
+        ("norm of order 1", lambda t, x: t.linalg.vector_norm(x, 1), 0, [0.0, -2.0], [0, -1]),
+        ("norm of order inf", lambda t, x: t.linalg.vector_norm(x, INF), 0, [1.0], [0]),
+        ("norm of order 0.5", lambda t, x: t.linalg.vector_norm(x[1:], 0.5), 0, [0.0, 1.0], [0, 1]),
+        ("norm of order 3", lambda t, x: t.linalg.vector_norm(x[:, None], 3, dim=1), NAN, [0.0],
+         [0]),
+        ("renorm", lambda t, x: t.renorm(t.stack([x, x * 0], 1), 2, 0, 1.0)[:, 0], 1, [0.5, 2.0],
+         [1, 0]),
+    )},
+    "cdist of the largest, ties": (
+        lambda t, x: t.cdist(x.reshape(2, 2), t.tensor([[0.0, 0.0]]), INF),
+        ([1.0, -1.0, 2.0, 1.0],), [[1, -1, 1, 0]]),
+    "pdist of the largest, ties": (
+        lambda t, x: t.nn.functional.pdist(x.reshape(2, 2), INF), ([1.0, -1.0, 0.0, 0.0],),
+        [[1, -1, -1, 1]]),
+    "cdist of the largest, equal": (
+        lambda t, x: t.cdist(x.reshape(1, 2), t.ones(1, 2), INF), ([1.0, 1.0],), [[0, 0]]),
 }  # fmt: skip
 
 

@@ -194,6 +194,12 @@ def test_data_parallel_is_the_module_itself() -> None:
 def test_processes_do_not_share_parameters() -> None:
     with pytest.raises(NotImplementedError, match="Module.share_memory is out of scope.*one proc"):
         nn.Linear(2, 1).share_memory()
+    x = torch.ones(3)
+    assert not x.is_shared() and not x.storage().is_shared()
+    for share in (x.share_memory_, x.storage().share_memory_, x.untyped_storage().share_memory_,
+                  torch.optim.Adagrad([nn.Parameter(x)]).share_memory):
+        with pytest.raises(NotImplementedError, match="share_memory.*out of scope.*one process"):
+            share()
 
 
 def test_attention_projects_by_the_class_that_checkpoints_name() -> None:

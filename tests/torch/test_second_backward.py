@@ -33,6 +33,9 @@ NOTHING_SAVED: dict[str, Callable[[Any, Any], Any]] = {
     "tril": lambda t, x: x.tril(),
     "clone": lambda t, x: x.clone(), "repeat": lambda t, x: x.repeat(2, 1),
     "unbind": lambda t, x: x.unbind(0)[1], "floor": lambda t, x: x + x.floor(),
+    "fmod": lambda t, x: x.fmod(2.0), "fmod tensor": lambda t, x: x.fmod(t.full((4,), 2.0)),
+    "remainder": lambda t, x: x % 2.0, "remainder tensor": lambda t, x: x % t.full((4,), -2.0),
+    "remainder of a number": lambda t, x: x + x.detach().fmod(2.0), "sign": lambda t, x: x.sign(),
     "frac": lambda t, x: x.frac(), "round": lambda t, x: x + x.round(),
     "trace": lambda t, x: x[:, :3].trace(), "lerp": lambda t, x: x.lerp(x + 1, 0.5),
     "copy_": lambda t, x: t.zeros(3, 4).copy_(x), "data written": lambda t, x: _written(x * 1.0),
@@ -41,6 +44,7 @@ NOTHING_SAVED: dict[str, Callable[[Any, Any], Any]] = {
 ONLY_HERE = ("times a number", "over a number", "data written")
 #: and some that take them
 SAVED: dict[str, Callable[[Any, Any], Any]] = {
+    "divisor": lambda t, x: t.ones(4).fmod(x), "divisor of %": lambda t, x: t.full((4,), 5.0) % x,
     "product": lambda t, x: x * x, "power": lambda t, x: x**2, "exp": lambda t, x: x.exp(),
     "divide": lambda t, x: 1 / x, "matmul": lambda t, x: x @ x.t(), "abs": lambda t, x: x.abs(),
     "relu": lambda t, x: x.relu(), "max": lambda t, x: x.max(0).values,

@@ -39,6 +39,53 @@ def test_a_sparse_tensor_is_a_tensor_of_that_shape_dtype_and_layout() -> None:
     assert "nnz=4, layout=torch.sparse_coo" in repr(s)
 
 
+def test_a_size_alone_is_a_tensor_without_elements() -> None:
+    s = torch.sparse_coo_tensor(size=(2, 3), dtype=torch.float64)
+    assert (s.shape, s._nnz(), s.dtype, s.is_coalesced()) == ((2, 3), 0, torch.float64, True)
+    assert s.to_dense().tolist() == [[0] * 3] * 2 and s._indices().shape == (2, 0)
+    assert (s + sparse()).to_dense().tolist() == DENSE.tolist()
+    for wrong in ((), ([[0]], None, (2,)), (None, [1.0], None)):
+        with pytest.raises(TypeError):
+            torch.sparse_coo_tensor(*wrong)
+    with pytest.raises(RuntimeError, match="negative"):
+        torch.sparse_coo_tensor(size=(-2, 3))
+
+
+def test_values_of_repeated_indices_are_there_by_the_private_names_alone() -> None:
+    s = sparse()
+    assert s._values().tolist() == NUMBERS and s._indices().tolist() == AT
+    for made in (s, s * 2, s + s, s.t(), s + s.coalesce()):
+        assert not made.is_coalesced()
+        with pytest.raises(RuntimeError, match="uncoalesced"):
+            made.values()
+        with pytest.raises(RuntimeError, match="uncoalesced"):
+            made.indices()
+    once = s.coalesce()
+    assert (once + once).is_coalesced() and (once + once).values().tolist() == [8, 8, 10]
+    assert torch.sparse_coo_tensor([[1]], 2.0, (3,)).to_dense().tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize(("indices", "message"), [
+    ([[0, 2], [0, 0]], "size is inconsistent with indices"), ([[0, -1], [0, 0]], "negative"),
+    ([[0, 0], [1, 1]], "uncoalesced"), ([[1, 0], [1, 1]], "uncoalesced")])
+def test_indices_are_looked_at_where_that_is_asked_for(indices: Any, message: str) -> None:
+    def make(**options: Any) -> Any:
+        return torch.sparse_coo_tensor(indices, [1.0, 2.0], (2, 3), is_coalesced=True, **options)
+
+    with pytest.raises(RuntimeError, match=message):
+        make(check_invariants=True)
+    with torch.sparse.check_sparse_tensor_invariants(), pytest.raises(RuntimeError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(("starts", "others"), [
+    ([0, 1, 2], [0, 3]), ([0, 1, 2], [-1, 0]), ([0, 2, 2], [2, 0]), ([0, 2, 2], [1, 1]),
+    ([1, 1, 2], [0, 0]), ([0, 2, 1], [0, 0])])
+def test_rows_are_looked_at_where_that_is_asked_for(starts: Any, others: Any) -> None:
+    with pytest.raises(RuntimeError, match="indices must"):
+        torch.sparse_csr_tensor(starts, others, [1.0, 2.0], (2, 3), check_invariants=True)
+
+
 @pytest.mark.parametrize("dims", [None, 1, 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.bool])
 def test_to_sparse_and_back(dims: int | None, dtype: Any) -> None:

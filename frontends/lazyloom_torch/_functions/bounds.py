@@ -1,4 +1,4 @@
-"""Positions that are data: in range, or an error.
+"""Positions and divisors that are data: in range and not 0, or an error.
 
 What is known of indices on the host raises at the call. For what the device computes a check is
 recorded with them, and reading anything that depends on an index out of range raises. Either way
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
+from lazyloom import Value
 from lazyloom.errors import IndexRangeError
 
 from .._core import record
@@ -42,6 +43,27 @@ def require(value: Any, flag: Any, kind: str) -> Any:
     return record("checked", [value, flag], {"kind": kind})[0]
 
 
+def divisor(dividend: Any, given: Any) -> Any:
+    """A divisor of integers, which raises when the quotient is read if an element is 0.
+
+    Raises RuntimeError at the call where that is known already. Both are a Value or a Scalar; there
+    is nothing wrong with 0 where there is nothing to divide.
+    """
+    if any(isinstance(v, Value) and not v.type.size for v in (dividend, given)):
+        return given
+    if not isinstance(given, Value):
+        if given.number == 0:
+            raise RuntimeError("ZeroDivisionError")
+        return given
+    bounds = lazyloom.known_bounds(given)
+    if bounds is not None and not bounds[0] <= 0 <= bounds[1]:
+        return given
+    if 0 in (lazyloom.known_range(given) or ()):
+        raise RuntimeError("ZeroDivisionError")
+    return require(given, record("any", [record("equal", [
+        given, lazyloom.Scalar(0, given.dtype)])]), "torch.divisor")
+
+
 def _says(text: str) -> Any:
     def judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
         return lazyloom.errors.ExecutionError(f"{text} (recorded at {check.site})")
@@ -51,6 +73,7 @@ def _says(text: str) -> Any:
 
 #: what is refused for its data, and in which words
 REFUSALS = {
+    "torch.divisor": "ZeroDivisionError: integers were divided by 0",
     "torch.masked_scatter": "masked_scatter: source has fewer elements than the mask has true ones",
     "torch.histogram_range": "histc: the range of the elements is not finite",
     "torch.quantile_range": "quantile() q must be in the range [0, 1]",

@@ -56,7 +56,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
             reductions.FUNCTIONS["sum"](input[:0], 1))
     a, b = (record("take", [x, constant(i.astype(np.int64))], {"axis": 0})
             for i in (rows, columns))
-    return reductions.norm(_wrap(record("subtract", [a, b])), p, 1)
+    return reductions.distances(_wrap(record("subtract", [a, b])), p, 1)
 
 
 FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (

@@ -11,7 +11,7 @@ from .._dtypes import int64
 from .._promotion import is_number, promote_types
 from .._tensor import Tensor, operand
 from . import pointwise
-from .reductions import norm
+from .reductions import distances, norm
 from .reductions import sum as total
 from .views import diagonal
 
@@ -415,7 +415,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         compute_mode == _MODES[1] or (compute_mode == _MODES[0] and rows > _MANY)
     ):
         return _euclidean(x1, x2)
-    return norm(pointwise.sub(x1.unsqueeze(-2), x2.unsqueeze(-3)), p, -1)
+    return distances(pointwise.sub(x1.unsqueeze(-2), x2.unsqueeze(-3)), p, -1)
 
 
 def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ from .._grad_mode import is_grad_enabled
 from .._out import compute_into
 from .._promotion import combine, is_number, number_dtype
 from .._tensor import Tensor, operand
+from . import bounds
 from .counting import nonzero
 from .creation import as_tensor, ones_like
 
@@ -119,7 +120,8 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
         lazy = a.tensor_type.dtype
         if isinstance(b, Tensor):
             if lazy is not b.tensor_type.dtype or (kind == "float" and not lazy.is_inexact) or (
-                lazy.kind == "b" and op not in _OF_BOOLS
+                not lazy.is_inexact and (
+                    op in _DIVISIONS or (lazy.kind == "b" and op not in _OF_BOOLS))
             ):
                 return ordered(_promoting(op, a, b, kind), a, b)
             special = a.slow_path or b.slow_path
@@ -136,7 +138,9 @@ def binary(op: str, a: Any, b: Any, kind: str = "arith") -> Tensor:
             return follow(made, (a,)) if special else made
     elif isinstance(b, Tensor):
         lazy = b.tensor_type.dtype
-        if _keeps_dtype(lazy, a) and (lazy.is_inexact or kind != "float"):
+        if _keeps_dtype(lazy, a) and (
+            lazy.is_inexact or (kind != "float" and op not in _DIVISIONS)
+        ):
             special = b.slow_path
             y = b._operand() if special else b.value
             made = _wrap(record_number(_pair(op), y, Scalar(a, lazy), True))
@@ -165,8 +169,8 @@ def _promoting(op: str, a: Any, b: Any, kind: str) -> Tensor:
     if op in _OF_NUMBERS and not isinstance(a, Tensor) and not isinstance(b, Tensor):
         a = as_tensor(a)
     values, common = promoted((a, b), kind == "float")
-    if op in _DIVISIONS and common.category < 2 and is_number(b) and b == 0:
-        raise RuntimeError("ZeroDivisionError")
+    if op in _DIVISIONS and common.category < 2:
+        values[1] = bounds.divisor(*values)
     if op == "subtract":
         _check_no_bool(a, b)
     if common is bool_ and kind == "arith":
@@ -253,15 +257,18 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
         if name == "sign" and v.dtype.is_complex:
             raise _errors.TorchDTypeError("sign is not defined for complex tensors; use sgn()")
         if made is None:
-            found = record_one(ready, v)
-            if op == "sign" and v.dtype.is_floating:
-                found = record("nan_to_num", [found])
-            made = _made(found)
+            made = _made(_sign(v) if op == "sign" and v.dtype.is_floating else record_one(ready, v))
         return follow(made, (input,)) if input.slow_path else made
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
     return function
+
+
+def _sign(v: Any) -> Any:
+    """-1, 0 or 1, 0 for NaN; its gradient is 0 and saves nothing, as that of ``floor``."""
+    found = record("nan_to_num", [record("sign", [v.detach() if v.requires_grad else v])])
+    return record("straight_through", [record("floor", [v]), found]) if v.requires_grad else found
 
 
 #: functions that take no Python number, and those that take one as the second operand only
@@ -384,6 +391,7 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:
                     # the gradient is 0, also where that of the quotient is infinite
                     whole = record("where", [scalar(False, bool_.lazy), v, whole])
             return ordered(_made(whole), input, other)
+        values[1] = bounds.divisor(*values)
         quotient = record("floor_divide", values)
         rest = record("fmod", values)
         # floor and truncation differ where there is a remainder and the signs differ

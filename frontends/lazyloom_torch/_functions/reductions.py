@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -269,6 +270,21 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
             f"{input.dtype!r}")
     order = 2.0 if p in ("fro", None) else float(p)
     return _reduce("norm", v, dim, keepdim, order=order)
+
+
+def distances(differences: Tensor, p: float, dim: int) -> Tensor:
+    """The norms of order p along a dimension, as distances have them.
+
+    Of the largest differences each has the whole gradient, where a norm's share it.
+    """
+    if p != math.inf or not differences.requires_grad:
+        return norm(differences, p, dim)
+    found = operand(norm(differences.detach(), p, dim, True))
+    size = record("abs", [operand(differences)])
+    largest = record("where", [record("equal", [size, found]), size, scalar(0, size.dtype)])
+    at = {"axes": (axis(dim, differences.ndim),)}
+    return _wrap(record("straight_through", [
+        record("sum", [largest], at), record("sum", [found], at)]))
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:

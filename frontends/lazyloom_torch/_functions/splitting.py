@@ -194,7 +194,7 @@ def _unsafe(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[
     def parts(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         found = function(*args, **kwargs)
         for part in found:
-            part._of_several = None
+            part._of_several, part._without_grad = None, ""
         return found
 
     parts.__name__ = parts.__qualname__ = f"unsafe_{function.__name__}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,8 +13,10 @@ import lazyloom
 from lazyloom.frontend import Storage, Strided, storage_of, view_of_storage
 
 from .. import _dtypes
+from .._absent import refuse_sharing
 from .._core import numel, shape_of
 from .._errors import described
+from .._inference import check_write, is_inference, seen
 from .._strides import row_major
 from .._tensor import Tensor
 from . import convert, creation, strided
@@ -59,9 +61,9 @@ class UntypedStorage:
     def is_pinned(self, device: Any = None) -> bool:
         return False
 
-    def share_memory_(self) -> UntypedStorage:
-        """The storage itself: workers are given copies."""
-        return self
+    def share_memory_(self) -> NoReturn:
+        """Raises NotImplementedError, as of tensors."""
+        refuse_sharing("UntypedStorage.share_memory_")
 
     def __repr__(self) -> str:
         return f"UntypedStorage of {self.nbytes()} bytes"
@@ -97,6 +99,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
          stride: Any = None) -> Tensor:  # fmt: skip
     """Make the tensor share the storage of another tensor, or that of a storage as given."""
+    if seen.mode:
+        check_write(self)
     if self.requires_grad:
         raise RuntimeError("set_() of a tensor that requires grad is not possible")
     if source is None:
@@ -119,9 +123,9 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     return strided.become(self, source, "set_")
 
 
-def share_memory_(self: Tensor) -> Tensor:
-    """The tensor itself: workers are given copies."""
-    return self
+def share_memory_(self: Tensor) -> NoReturn:
+    """Raises NotImplementedError: what processes write to tensors is seen by themselves."""
+    refuse_sharing("Tensor.share_memory_")
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
@@ -134,9 +138,15 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return False
 
 
-def is_inference(self: Tensor) -> bool:
-    """False: what is computed inside ``inference_mode`` are ordinary tensors."""
-    return False
+def get_device(self: Tensor) -> int:
+    """-1, as for every tensor on the CPU."""
+    return -1
+
+
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions in the order of their strides, the largest first."""
+    strides = self.stride()
+    return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
 
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
@@ -249,7 +259,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 METHODS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (
         untyped_storage, data_ptr, is_set_to, set_, share_memory_, new, fill_diagonal_, apply_,
-        map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference)},
+        map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference,
+        get_device, dim_order)},
     "const_data_ptr": data_ptr, "__reversed__": reversed_,
     "__delitem__": _no_deleting, "is_shared": _false, "is_distributed": _false,
     "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,

@@ -22,6 +22,7 @@ from lazyloom.frontend import (
 from .._core import axis, check_shape, numel, record, scalar, sequence_by_name, shape_of
 from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
+from .._inference import check_write, seen
 from .._memory import take
 from .._strides import Ints, memory_order, row_major
 from .._tensor import Tensor
@@ -248,6 +249,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     Elements that are new are zero. A tensor that grows beyond its storage gets a larger one,
     and views that were taken of it before keep the old one.
     """
+    if seen.mode:
+        check_write(self)
     _check_resizable(self)
     shape = check_shape(shape_of(size))
     if shape == self.tensor_type.shape:

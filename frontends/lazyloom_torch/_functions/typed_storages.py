@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import _dtypes
+from .._absent import refuse_sharing
 from .._errors import described
 from .._tensor import Tensor
 from . import convert, creation, strided
@@ -122,9 +123,9 @@ class TypedStorage:
     def is_pinned(self, device: Any = None) -> bool:
         return False
 
-    def share_memory_(self) -> TypedStorage:
-        """The storage itself: workers are given copies."""
-        return self
+    def share_memory_(self) -> NoReturn:
+        """Raises NotImplementedError, as of tensors."""
+        refuse_sharing("TypedStorage.share_memory_")
 
     def type(self) -> str:
         """The name of PyTorch's class for the dtype."""

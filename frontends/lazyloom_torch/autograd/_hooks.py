@@ -29,6 +29,28 @@ def accumulated(before: Tensor | None, gradient: Value, create_graph: bool) -> T
         return before._assign(record("add", [operand(before), gradient]))
 
 
+class NodeHook:
+    """A hook of a node of the graph: called after those of the tensor that the node made.
+
+    Attributes:
+        after: it sees what the node passes on, after all hooks that may change it.
+    """
+
+    __slots__ = ("hook", "after")
+
+    def __init__(self, hook: Callable[[Tensor], Any], after: bool = False) -> None:
+        self.hook = hook
+        self.after = after
+
+    def __call__(self, tensor: Tensor) -> Any:
+        return self.hook(tensor)
+
+
+def stage_of(hook: Any) -> int:
+    """What hooks are called in the order of."""
+    return 0 if type(hook) is not NodeHook else 2 if hook.after else 1
+
+
 class _Owner(weakref.ref):  # type: ignore[type-arg]
     """A reference to the tensor of a :class:`Watch`, whose hooks the graph keeps as it goes."""
 
@@ -68,10 +90,15 @@ class Watch:
     def arrived(self, cotangent: Value, create_graph: bool) -> Value:
         """What goes on in place of the cotangent of the value."""
         shown = conjugated(cotangent)
-        gradient = run_hooks(self.hooks, shown)
+        hooks = in_order(self.hooks)
+        of_node = 0
+        while of_node < len(hooks) and not stage_of(hooks[of_node]):
+            of_node += 1
+        gradient = _run(hooks[:of_node], shown)
         if self.retain:
             with self.lock:
                 self.grad = accumulated(self.grad, gradient, create_graph)
+        gradient = _run(hooks[of_node:], gradient)
         return cotangent if gradient is shown else conjugated(gradient)
 
 
@@ -144,9 +171,18 @@ def conjugated(v: Any) -> Any:
     return record("conj", [v]) if v is not None and v.dtype.is_complex else v
 
 
+def in_order(hooks: dict[int, Any]) -> list[Any]:
+    """Hooks in the order in which they are called."""
+    return sorted(hooks.values(), key=stage_of)
+
+
 def run_hooks(hooks: dict[int, Any] | None, gradient: Value) -> Value:
     """The gradient that hooks, one after the other, make of one."""
-    for hook in list(hooks.values()) if hooks else ():
+    return _run(in_order(hooks), gradient) if hooks else gradient
+
+
+def _run(hooks: list[Any], gradient: Value) -> Value:
+    for hook in hooks:
         changed = hook(_wrap(gradient))
         if changed is None:
             continue
@@ -182,6 +218,11 @@ def watching(self: Tensor) -> Watch:
     return watch
 
 
+def hooks_of(self: Tensor) -> dict[int, Any]:
+    """The hooks on the gradient of a tensor that requires one."""
+    return watching(self).hooks if self._leaf is None else self._leaf.hook_table()
+
+
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call ``hook(gradient)`` when this tensor's gradient is computed; it may return another.
 
@@ -189,10 +230,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._leaf is not None:
-        hooks = self._leaf.hook_table()
-    else:
-        hooks = watching(self).hooks
+    hooks = hooks_of(self)
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle

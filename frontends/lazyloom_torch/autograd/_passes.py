@@ -24,10 +24,12 @@ from ._hooks import (
     drop_watches,
     observers,
     run_hooks,
+    stage_of,
     watches,
     watching,
 )
 from ._layouts import laid_out
+from ._several import one_pass, registered, unnoted
 from .graph import GradientEdge
 
 _wrap = Tensor.from_value
@@ -89,6 +91,10 @@ def backward(
     requires no grad, has several elements and no gradient given, or whose history was freed
     by an earlier pass.
     """
+    if registered and unnoted():
+        with one_pass():
+            backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        return
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError("give grad_tensors or grad_variables (its old name), not both")
@@ -176,7 +182,7 @@ def _deliver(leaf: Leaf, gradient: Value, create_graph: bool) -> None:
             ):
                 made._laid(strides)  # documented: a dense leaf's gradient has its strides
         if leaf.after:
-            for hook, owner in list(leaf.after.values()):
+            for hook, owner in sorted(leaf.after.values(), key=lambda each: stage_of(each[0])):
                 tensor = owner()
                 if tensor is not None:
                     hook(tensor)
@@ -202,6 +208,10 @@ def grad(
     the results. Raises RuntimeError for an input that requires no grad, or that was not used
     unless ``allow_unused`` (then None) or ``materialize_grads`` (then zeros).
     """
+    if registered and unnoted():
+        with one_pass():
+            return grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs,
+                        allow_unused, is_grads_batched, materialize_grads)
     if allow_unused is False and materialize_grads:
         raise ValueError(
             "allow_unused is False, but materialize_grads, which gives zeros for what is unused, "

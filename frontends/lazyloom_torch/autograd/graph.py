@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import lazyloom
 from lazyloom import Value
+from lazyloom.errors import type_name
 
 from .._hooks import RemovableHandle
 from .._tensor import Tensor, Token
-from ._hooks import conjugated
+from ._hooks import NodeHook, conjugated, hooks_of
+from ._several import register_multi_grad_hook
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 #: what PyTorch calls the derivative of an op whose name does not say it
@@ -97,13 +99,25 @@ class Node:
         return Tensor.from_value(lazyloom.result_of(self._result, index))
 
     def register_prehook(self, fn: Callable[[tuple[Tensor, ...]], Any]) -> RemovableHandle:
-        """Call ``fn`` with the gradient of the result, in a tuple; it may return another."""
+        """Call ``fn`` with the gradient of the result, in a tuple; it may return another.
+
+        It runs after the hooks of the tensor, and before those of :meth:`register_hook`.
+        """
 
         def hook(gradient: Tensor) -> Tensor | None:
             changed = fn((gradient,))
-            return changed[0] if isinstance(changed, tuple) else changed
+            if changed is None:
+                return None
+            if not isinstance(changed, tuple):
+                raise TypeError(f"expected tuple, but hook returned '{type_name(changed)}'")
+            if len(changed) != 1:
+                raise RuntimeError(
+                    f"hook has returned an incorrect number of values (got {len(changed)}, but "
+                    "expected 1)")
+            found: Tensor | None = changed[0]
+            return found
 
-        return self._hooked().register_hook(hook)
+        return self._register(hook)
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call ``fn(gradients of the operands, gradients of the result)`` in a backward pass.
@@ -114,9 +128,9 @@ class Node:
         variable = self._variable()
         if variable is not None:
             seen: list[Tensor] = []
-            before = variable.register_hook(seen.append)
-            after = variable.register_post_accumulate_grad_hook(
-                lambda tensor: self._call(fn, (), seen.pop()))
+            before = self._register(seen.append, after=True)
+            after = variable.register_post_accumulate_grad_hook(NodeHook(
+                lambda tensor: self._call(fn, (), seen.pop()), after=True))
             return _Several([before, after])
         value = self._result
 
@@ -130,13 +144,21 @@ class Node:
             wrapped = tuple(None if g is None else Tensor.from_value(g) for g in given)
             self._call(fn, wrapped, gradient)
 
-        return self._hooked().register_hook(hook)
+        return self._register(hook, after=True)
 
     def _call(self, fn: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor) -> None:
         if fn(inputs, (output,)) is not None:
             raise RuntimeError(
                 f"a hook of {self.name()} returned gradients; they cannot be replaced here, use "
                 "Tensor.register_hook")
+
+    def _register(
+        self, hook: Callable[[Tensor], Any], *, after: bool = False
+    ) -> RemovableHandle:
+        hooks = hooks_of(self._hooked())
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = NodeHook(hook, after)
+        return handle
 
     def _variable(self) -> Tensor | None:
         token = self._result.token
@@ -228,37 +250,6 @@ class _Several(RemovableHandle):
     def remove(self) -> None:
         while self.handles:
             self.handles.pop().remove()
-
-
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
-) -> RemovableHandle:
-    """Call ``fn`` with the gradients of several tensors.
-
-    With mode ``"all"`` with a list, once those of all of them are known; a pass that does not reach
-    all of them does not call it. With ``"any"`` once, with the first that is known.
-    """
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    found: dict[int, Tensor] = {}
-    called = [False]
-
-    def hook_of(number: int) -> Callable[[Tensor], None]:
-        def hook(gradient: Tensor) -> None:
-            if mode == "any":
-                if not called[0]:
-                    called[0] = True
-                    fn(gradient)
-                return
-            found[number] = gradient
-            if len(found) == len(tensors):
-                given = [found.get(i) for i in range(len(tensors))]
-                found.clear()
-                fn(given)
-
-        return hook
-
-    return _Several([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Tensors that a custom function keeps for its backward, and the hooks that pack them."""
+"""Tensors that a custom function keeps for its backward; hooks that would pack what is saved."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyloom import Value
-from lazyloom.errors import type_name
 
 from .._tensor import Tensor, operand
 
-#: (pack, unpack) of the innermost ``saved_tensors_hooks``, last
-_hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
 #: why no hooks may be used, innermost last
 _forbidden: list[str] = []
 
@@ -23,19 +20,13 @@ class Saved:
     alive; it is put back there when it is asked for in a backward pass.
     """
 
-    __slots__ = ("tensor", "version", "data", "result", "packed", "unpacking")
+    __slots__ = ("tensor", "version", "data", "result")
 
     def __init__(self, tensor: Tensor | None, result: int | None) -> None:
         self.version = tensor._version if tensor is not None else 0
         self.tensor = tensor if result is None else None
         self.data = operand(tensor).detach() if tensor is not None and result is not None else None
         self.result = result
-        self.packed: Any = None
-        self.unpacking: Callable[[Any], Any] | None = None
-        if _hooks and tensor is not None:
-            pack, self.unpacking = _hooks[-1]
-            self.packed = pack(tensor.detach() if result is not None else tensor)
-            self.tensor = self.data = None
 
     @classmethod
     def of(cls, value: Value) -> Saved:
@@ -43,20 +34,13 @@ class Saved:
         return cls(Tensor.from_value(value), None)
 
     def value(self) -> Value | None:
-        """The contents of the tensor; None where there is none, or hooks packed it."""
+        """The contents of the tensor; None where there is none."""
         if self.tensor is not None:
             return operand(self.tensor)
         return self.data
 
     def unpack(self, result_of: Callable[[int], Value] | None) -> Tensor | None:
         """The tensor. Raises RuntimeError if it was written in place since."""
-        if self.unpacking is not None:
-            found = self.unpacking(self.packed)
-            if not isinstance(found, Tensor):
-                raise TypeError(
-                    f"Output of saved tensor unpack_hook expected to be a Tensor but got result of "
-                    f"type {type_name(found)}")
-            return found
         if self.data is not None:
             if result_of is not None and self.result is not None:
                 value = result_of(self.result)
@@ -78,9 +62,11 @@ def save(tensor: Tensor | None, result: int | None) -> Saved:
 
 
 class saved_tensors_hooks:  # noqa: N801
-    """Inside, what custom functions save goes through ``pack``, and ``unpack`` when read.
+    """Hooks that pack what is saved for a backward pass and unpack it there: not here.
 
-    What PyTorch's own ops save the runtime decides when it runs, so there is nothing to pack.
+    Ops save no tensors when they are recorded. Which data derivatives take, and which of these
+    are kept or computed again, is decided when programs run. So entering it raises
+    NotImplementedError, but for :class:`save_on_cpu`.
     """
 
     def __init__(
@@ -92,17 +78,27 @@ class saved_tensors_hooks:  # noqa: N801
     def __enter__(self) -> None:
         if _forbidden:
             raise RuntimeError(_forbidden[-1])
-        _hooks.append((self.pack_hook, self.unpack_hook))
+        self._begin()
+
+    def _begin(self) -> None:
+        raise NotImplementedError(
+            "torch.autograd.graph.saved_tensors_hooks is not supported: ops save no tensors when "
+            "they are recorded, so there is nothing to pack. What the gradient needs is kept or "
+            "computed again as programs run. To save memory use torch.utils.checkpoint; to change "
+            "what is saved write a torch.autograd.Function")
 
     def __exit__(self, *exc: object) -> None:
-        _hooks.pop()
+        pass
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
-    """Keeps what is saved in the memory of the CPU, where it is."""
+    """Keeps what is saved in the memory of the CPU, where it is: changes nothing."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
         super().__init__(lambda t: t, lambda t: t)
+
+    def _begin(self) -> None:
+        pass
 
 
 class disable_saved_tensors_hooks:  # noqa: N801

@@ -10,6 +10,7 @@ from lazyloom.frontend import hold, storage_of
 
 from .. import _dtypes
 from .._dtypes import Size
+from .._inference import check_requiring
 from .._memory import take
 from .._tensor import Tensor, operand
 
@@ -30,6 +31,7 @@ class Parameter(Tensor):
             take(self, data)
             lazyloom.boundary(storage_of(self).value)
         if requires_grad:
+            check_requiring(self)
             if not self.tensor_type.dtype.is_inexact:
                 raise RuntimeError(
                     "Only Tensors of floating point and complex dtype can require gradients")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import _dtypes
+from .._absent import refuse_sharing
 from .._functions.creation import zeros
 from .._tensor import Tensor
 from ._recorded import Batch, RecordedOptimizer, check, check_flags, check_rate, filled
@@ -64,8 +65,9 @@ class Adagrad(RecordedOptimizer):
             for p in group["params"]:
                 self.state[p].update(step=step, sum=self._start(p, "sum", group))
 
-    def share_memory(self) -> None:
-        """Nothing: processes do not share tensors."""
+    def share_memory(self) -> NoReturn:
+        """Raises NotImplementedError: what processes write to tensors is seen by themselves."""
+        refuse_sharing("Adagrad.share_memory")
 
     def _names(self, group: dict[str, Any]) -> Sequence[str]:
         return ("sum",)

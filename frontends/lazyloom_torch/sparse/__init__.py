@@ -8,10 +8,11 @@ it (``to_sparse``, ``coalesce``, products of two sparse matrices).
 from __future__ import annotations
 
 from contextlib import ContextDecorator
+from itertools import pairwise
 from typing import Any
 
 from .. import _absent, _dtypes
-from .._core import shape_of
+from .._core import check_shape, shape_of
 from .._foreign import of_sparse as _of_sparse
 from .._formats import layout, sparse_coo, sparse_csc, sparse_csr
 from .._functions.creation import arange, as_tensor
@@ -80,27 +81,34 @@ def _numbers(given: Any, dtype: Any) -> Tensor:
 
 
 def sparse_coo_tensor(
-    indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-    is_coalesced: bool | None = None,
+    indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    check_invariants: bool | None = None, is_coalesced: bool | None = None,
 ) -> Tensor:
     """A tensor of elements by their indices; other elements are 0.
 
     Args:
         indices: (sparse dimensions, elements), whole numbers. Alone, it is the size of a tensor
-            without elements.
-        values: (elements, *dense dimensions); those of equal indices add up.
+            without elements, as ``size`` alone is.
+        values: (elements, *dense dimensions); those of equal indices add up. One number serves a
+            single element.
         size: the shape; the least that holds all indices if not given, which reads them.
         check_invariants: look whether the indices are inside of the size, which reads them.
         is_coalesced: that no index comes twice and they are in row-major order.
 
-    Raises RuntimeError for shapes that do not fit, and for indices outside, if asked to look.
+    Raises RuntimeError for shapes that do not fit, and for indices outside, or not coalesced though
+    they are said to be, if asked to look.
     """
     _dtypes.check_device(device)
-    if values is None:
+    if values is None or indices is None:
         kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
-        return empty(shape_of((indices,)), kind)
+        if values is not None or (indices is None) is (size is None):
+            raise TypeError("sparse_coo_tensor() takes indices and values, or a size alone")
+        made = empty(check_shape(shape_of((size if indices is None else indices,))), kind)
+        return made.requires_grad_(requires_grad)
     at, held = _whole(indices, "indices"), _numbers(values, dtype)
+    if not held.ndim:
+        held = held.expand(1)
     if at.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(at.shape)}")
     if held.ndim < 1 or held.shape[0] != at.shape[1]:
@@ -131,9 +139,14 @@ def sparse_coo_tensor(
                                    f"{shape[d]} but found index {n - 1}")
     if held.requires_grad:
         held = held.view(held.shape)  # the tensor is no leaf where its values are one
-    made = coo(at, held, tuple(shape), bool(is_coalesced))
+    made = coo(at, held, check_shape(tuple(shape)), bool(is_coalesced))
+    if is_coalesced and (check_invariants or check_sparse_tensor_invariants._on):
+        keys = made._keys(made.sparse_dim())
+        if bool((keys[1:] <= keys[:-1]).any()):
+            raise RuntimeError(
+                "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     if requires_grad and not held.requires_grad:
-        made._values = held.detach()
+        made._held = held.detach()
         made.requires_grad_()
     return made
 
@@ -178,18 +191,22 @@ def sparse_compressed_tensor(
     if check_invariants or check_sparse_tensor_invariants._on:
         _check(made)
     if requires_grad and not held.requires_grad:
-        made._values = held.detach()
+        made._held = held.detach()
         made.requires_grad_()
     return made
 
 
 def _check(x: CompressedTensor) -> None:
-    """Raise RuntimeError for starts that fall, and for indices outside; reads."""
+    """Raise RuntimeError for starts that fall, and indices outside or not sorted; reads."""
     starts, across = x._starts.tolist(), x.shape[1 if x._by_rows() else 0]
     if starts[0] or starts[-1] != x._nnz() or sorted(starts) != starts:
         raise RuntimeError(f"compressed_indices must rise from 0 to nnz, {x._nnz()}")
     if x._nnz() and not 0 <= int(x._others.min()) <= int(x._others.max()) < across:
         raise RuntimeError(f"plain_indices must be from 0 to {across - 1}")
+    others = x._others.tolist()
+    for i, j in pairwise(starts):
+        if any(a >= b for a, b in pairwise(others[i:j])):
+            raise RuntimeError("plain_indices must be sorted, and distinct, in each row or column")
 
 
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None,
@@ -221,7 +238,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     held = input._coo()
     rows, columns = held._at.unbind(0)
     products = (mat1[rows] * mat2.t()[columns]).sum(1)
-    return input._like(held._with(products * alpha + held._values * beta))
+    return input._like(held._with(products * alpha + held._held * beta))
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:

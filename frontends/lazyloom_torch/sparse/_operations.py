@@ -32,7 +32,7 @@ def _of_values(name: str) -> Callable[..., Any]:
 
     def method(self: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         held = self if name in _LINEAR or not isinstance(self, CooTensor) else self.coalesce()
-        return held._with(function(held._values, *args, **options))
+        return held._with(function(held._held, *args, **options))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"``{name}`` of the elements that are kept; of 0 it is 0."
@@ -55,7 +55,7 @@ def _joined(a: CooTensor, b: CooTensor) -> CooTensor:
     if a.sparse_dim() != b.sparse_dim():
         raise _error("add: both sparse tensors need the same number of sparse dimensions")
     kind = promote_types(a.dtype, b.dtype)
-    values = cat([a._values.to(kind), b._values.to(kind)])
+    values = cat([a._held.to(kind), b._held.to(kind)])
     return coo(cat([a._at, b._at], 1), values, tuple(a.shape))
 
 
@@ -64,8 +64,10 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if not (is_number(alpha) and alpha == 1):
         b = b * alpha
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-        made = a._like(_joined(a._coo(), b._coo()).coalesce())
-        return made
+        joined = _joined(a._coo(), b._coo())
+        # as PyTorch's: sums of coalesced tensors are
+        both = a._coo()._is_unique and b._coo()._is_unique
+        return a._like(joined.coalesce() if both else joined)
     if isinstance(b, SparseTensor) and isinstance(a, Tensor):
         return a + b.to_dense()
     raise _error("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -85,16 +87,16 @@ def mul(a: Any, b: Any) -> Any:
     if not isinstance(a, SparseTensor):
         a, b = b, a
     if _scalar(b):
-        return a._with(a._values * b)
+        return a._with(a._held * b)
     if isinstance(b, SparseTensor):
         _matching("mul", a, b)
         found = a._coo().coalesce()
-        return a._like(_masked(b._coo(), found)._with(_masked(b._coo(), found)._values
-                                                      * found._values))
+        return a._like(_masked(b._coo(), found)._with(_masked(b._coo(), found)._held
+                                                      * found._held))
     found = a._coo().coalesce()
     wide = b.expand(tuple(found.shape))
     at = tuple(found._at.unbind(0))
-    return a._like(found._with(found._values * wide[at]))
+    return a._like(found._with(found._held * wide[at]))
 
 
 def _masked(x: CooTensor, mask: CooTensor) -> CooTensor:
@@ -102,10 +104,10 @@ def _masked(x: CooTensor, mask: CooTensor) -> CooTensor:
     x = x.coalesce()
     keys, wanted = x._keys(x.sparse_dim()), mask._keys(mask.sparse_dim())
     if not x._nnz():
-        return mask._with(zeros(mask._nnz(), *x._values.shape[1:], dtype=x.dtype))
+        return mask._with(zeros(mask._nnz(), *x._held.shape[1:], dtype=x.dtype))
     place = searchsorted(keys, wanted).clamp(max=x._nnz() - 1)
     found = keys[place] == wanted
-    values = x._values[place]
+    values = x._held[place]
     shape = (-1,) + (1,) * (values.ndim - 1)
     return mask._with(values * found.reshape(shape).to(values.dtype))
 
@@ -127,7 +129,7 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
         raise _error("Sparse division requires a scalar or zero-dim dense tensor divisor "
                      f"(got {getattr(b, 'shape', b)} for divisor)")
     held = a if rounding_mode is None or not isinstance(a, CooTensor) else a.coalesce()
-    return held._with(pointwise.FUNCTIONS["div"](held._values, b, rounding_mode=rounding_mode))
+    return held._with(pointwise.FUNCTIONS["div"](held._held, b, rounding_mode=rounding_mode))
 
 
 def pow(a: Any, exponent: Any) -> Any:  # noqa: A001
@@ -135,7 +137,7 @@ def pow(a: Any, exponent: Any) -> Any:  # noqa: A001
     if not isinstance(a, SparseTensor) or not is_number(exponent) or exponent <= 0:
         raise _error("pow of a sparse tensor takes a positive number as exponent")
     held = a.coalesce() if isinstance(a, CooTensor) else a
-    return held._with(held._values ** exponent)
+    return held._with(held._held ** exponent)
 
 
 # -- products of matrices -------------------------------------------------------------------
@@ -162,7 +164,7 @@ def _times_dense(a: CooTensor, b: Tensor) -> Tensor:
         raise _error(f"expected both matrices to have the same dtype, but got {a.dtype!r} and "
                      f"{b.dtype!r}")
     rows, columns = a._at.unbind(0)
-    parts = a._values.unsqueeze(1) * index_select(b, 0, columns)
+    parts = a._held.unsqueeze(1) * index_select(b, 0, columns)
     return index_add(zeros(a.shape[0], b.shape[1], dtype=b.dtype), 0, rows, parts)
 
 
@@ -179,7 +181,7 @@ def _times_sparse(a: CooTensor, b: CooTensor) -> CooTensor:
     theirs = starts[:-1][a._at[1][mine]] + within
     at = _rows(a._at[0][mine], b._at[1][theirs])
     kind = promote_types(a.dtype, b.dtype)
-    values = a._values[mine].to(kind) * b._values[theirs].to(kind)
+    values = a._held[mine].to(kind) * b._held[theirs].to(kind)
     return coo(at, values, (a.shape[0], b.shape[1])).coalesce()
 
 
@@ -215,7 +217,7 @@ def bmm(a: Any, b: Any) -> Tensor:
     if b.shape[0] != batch:
         raise _error(f"bmm: {batch} and {b.shape[0]} matrices")
     at = _rows(a._at[0] * rows + a._at[1], a._at[0] * inner + a._at[2])
-    flat = coo(at, a._values, (batch * rows, batch * inner))
+    flat = coo(at, a._held, (batch * rows, batch * inner))
     if b.shape[1] != inner:
         _fit(a, b)
     return _times_dense(flat, b.reshape(batch * inner, -1)).reshape(batch, rows, -1)
@@ -243,11 +245,11 @@ def sum(self: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
     """The sum of all elements, dense; or over some dimensions, sparse if one is left that is."""
     held: Any = self if dtype is None else self.to(dtype)
     if dim is None:
-        return held._values.sum()
+        return held._held.sum()
     found = held._coo()
     count = found.sparse_dim()
     dims = {axis(d, found.ndim) for d in shape_of((dim,))}
-    values = found._values
+    values = found._held
     dense = [d - count + 1 for d in dims if d >= count]
     if dense:
         values = values.sum(dense, keepdim=keepdim)
@@ -276,9 +278,9 @@ def select(self: SparseTensor, dim: int, index: Any) -> Any:
                          f"{list(found.shape)} at dimension {dim}")
     shape = tuple(d for j, d in enumerate(found.shape) if j != at)
     if at >= count:
-        return coo(found._at, found._values.select(at - count + 1, i), shape, found._is_unique)
+        return coo(found._at, found._held.select(at - count + 1, i), shape, found._is_unique)
     here = (found._at[at] == i % size).nonzero().reshape(-1)
-    values = found._values[here]
+    values = found._held[here]
     if count == 1:
         return values.sum(0)
     others = [d for d in range(count) if d != at]
@@ -314,7 +316,7 @@ def index_select_(self: SparseTensor, dim: int, index: Tensor) -> CooTensor:
     shape = list(found.shape)
     size, shape[at] = shape[at], int(index.shape[0])
     if at >= count:
-        values = index_select(found._values, at - count + 1, index)
+        values = index_select(found._held, at - count + 1, index)
         return coo(found._at, values, tuple(shape), found._is_unique)
     # a matrix with a 1 in each row says which part goes where
     chosen = coo(_rows(arange(int(index.shape[0])), index % size),
@@ -327,7 +329,7 @@ def index_select_(self: SparseTensor, dim: int, index: Tensor) -> CooTensor:
     rows: list[Tensor] = [new] * count
     for d in others:
         rows[d] = found._at[d][which]
-    return coo(_rows(*rows), found._values[which], tuple(shape), at == 0 and found._is_unique)
+    return coo(_rows(*rows), found._held[which], tuple(shape), at == 0 and found._is_unique)
 
 
 def joined(tensors: Any, dim: int = 0) -> CooTensor:
@@ -347,7 +349,7 @@ def joined(tensors: Any, dim: int = 0) -> CooTensor:
         indices.append(_rows(*rows))
         start += t.shape[at]
     shape[at] = start
-    return coo(cat(indices, 1), cat([t._values for t in held]), tuple(shape))
+    return coo(cat(indices, 1), cat([t._held for t in held]), tuple(shape))
 
 
 def unsqueeze(self: SparseTensor, dim: int) -> CooTensor:
@@ -357,11 +359,11 @@ def unsqueeze(self: SparseTensor, dim: int) -> CooTensor:
     shape = list(found.shape)
     shape.insert(at, 1)
     if at > count:
-        return coo(found._at, found._values.unsqueeze(at - count + 1), tuple(shape),
+        return coo(found._at, found._held.unsqueeze(at - count + 1), tuple(shape),
                    found._is_unique)
     rows = list(found._at.unbind(0))
     rows.insert(at, zeros(found._nnz(), dtype=_dtypes.int64))
-    return coo(_rows(*rows), found._values, tuple(shape), found._is_unique)
+    return coo(_rows(*rows), found._held, tuple(shape), found._is_unique)
 
 
 def stacked(tensors: Any, dim: int = 0) -> CooTensor:
@@ -375,7 +377,7 @@ def norm(self: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = Fa
     if dim is not None:
         raise SparseOperandError("norm of a sparse tensor is of all elements; use to_dense()")
     held = self.coalesce() if isinstance(self, CooTensor) else self
-    return held._values.norm(p, dtype=dtype)
+    return held._held.norm(p, dtype=dtype)
 
 
 def zeros_like(self: SparseTensor, *, dtype: Any = None, **options: Any) -> CooTensor:
@@ -405,17 +407,17 @@ def _normalised(self: SparseTensor, dim: int, dtype: Any, logarithm: bool) -> Sp
     at, count = axis(dim, held.ndim), held.sparse_dim()
     if at >= count:
         function = Tensor.log_softmax if logarithm else Tensor.softmax
-        return self._like(held._with(function(held._values, at - count + 1)))
+        return self._like(held._with(function(held._held, at - count + 1)))
     others = [d for d in range(count) if d != at]
     shape = [held.shape[d] for d in others]
-    keys = coo(held._at[others] if others else held._at[:0], held._values, tuple(shape))
+    keys = coo(held._at[others] if others else held._at[:0], held._held, tuple(shape))
     which, total = keys._keys(len(others)), 1
     for n in shape:
         total *= n
-    rest = tuple(held._values.shape[1:])
+    rest = tuple(held._held.shape[1:])
     top = zeros(total, *rest, dtype=held.dtype).index_reduce(
-        0, which, held._values.detach(), "amax", include_self=False)
-    shifted = held._values - top[which]
+        0, which, held._held.detach(), "amax", include_self=False)
+    shifted = held._held - top[which]
     sums = index_add(zeros(total, *rest, dtype=held.dtype), 0, which, shifted.exp())[which]
     return self._like(held._with(shifted - sums.log() if logarithm else shifted.exp() / sums))
 

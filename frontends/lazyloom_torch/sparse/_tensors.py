@@ -27,12 +27,12 @@ class SparseTensor(Tensor):
     """What sparse tensors of every layout share. Made by :func:`torch.sparse_coo_tensor` and kin.
     """
 
-    _values: Tensor
+    _held: Tensor
     is_sparse = True
     _backward_hooks = None
 
     def _hold(self, values: Tensor, shape: tuple[int, ...]) -> None:
-        self._values = values
+        self._held = values
         self.tensor_type = tensor_type(shape, values.tensor_type.dtype)
         self.slow_path = True
 
@@ -56,7 +56,7 @@ class SparseTensor(Tensor):
 
     @property
     def version(self) -> int:
-        return self._values.version
+        return self._held.version
 
     def read(self) -> Any:
         self._refuse()
@@ -81,36 +81,36 @@ class SparseTensor(Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        return self._values.requires_grad
+        return self._held.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        self._values.requires_grad_(requires_grad)
+        self._held.requires_grad_(requires_grad)
         return self
 
     @property
     def is_leaf(self) -> bool:
-        return self._values.is_leaf
+        return self._held.is_leaf
 
     @property
     def grad(self) -> Tensor | None:
-        found = self._values.grad
+        found = self._held.grad
         return None if found is None else self._with(found)
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self._values.grad = value._values if isinstance(value, SparseTensor) else value
+        self._held.grad = value._held if isinstance(value, SparseTensor) else value
 
-    grad_fn = property(lambda self: self._values.grad_fn)
+    grad_fn = property(lambda self: self._held.grad_fn)
 
     def detach(self) -> Tensor:
-        return self._with(self._values.detach())
+        return self._with(self._held.detach())
 
     def detach_(self) -> Tensor:
-        self._values.detach_()
+        self._held.detach_()
         return self
 
     data = property(detach)
@@ -133,21 +133,21 @@ class SparseTensor(Tensor):
 
     def _nnz(self) -> int:
         """The number of elements that are kept."""
-        return int(self._values.shape[0])
+        return int(self._held.shape[0])
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        made = _to_dense_dtype(self._values, *args, **kwargs)
-        return self if made is self._values else self._with(made)
+        made = _to_dense_dtype(self._held, *args, **kwargs)
+        return self if made is self._held else self._with(made)
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        return self._with(self._values.clone())
+        return self._with(self._held.clone())
 
     def __copy__(self) -> Tensor:
-        return self._with(self._values)
+        return self._with(self._held)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) not in memo:
-            memo[id(self)] = self._with(self._values.__deepcopy__(memo))
+            memo[id(self)] = self._with(self._held.__deepcopy__(memo))
         found: Tensor = memo[id(self)]
         return found
 
@@ -167,7 +167,7 @@ class SparseTensor(Tensor):
 
     def values(self) -> Tensor:
         """The values that are kept."""
-        return self._values
+        return self._held
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
         return self._coo().to_dense(dtype)
@@ -216,7 +216,11 @@ class CooTensor(SparseTensor):
         return int(self._at.shape[0])
 
     def dense_dim(self) -> int:
-        return self._values.ndim - 1
+        return self._held.ndim - 1
+
+    def _values(self) -> Tensor:
+        """The values as they are, of repeated indices too."""
+        return self._held
 
     def _indices(self) -> Tensor:
         """The indices as they are, with repetitions."""
@@ -234,7 +238,7 @@ class CooTensor(SparseTensor):
         if not self._is_unique:
             raise RuntimeError("Cannot get values on an uncoalesced tensor, please call "
                                ".coalesce() first")
-        return self._values
+        return self._held
 
     def is_coalesced(self) -> bool:
         return self._is_unique
@@ -252,10 +256,10 @@ class CooTensor(SparseTensor):
             return self
         dims = self.sparse_dim()
         if not dims:
-            return coo(self._at[:, :1], self._values.sum(0, keepdim=True), tuple(self.shape), True)
+            return coo(self._at[:, :1], self._held.sum(0, keepdim=True), tuple(self.shape), True)
         keys, place = unique(self._keys(dims), return_inverse=True)
-        sums = zeros(keys.shape[0], *self._values.shape[1:], dtype=self.dtype)
-        values = index_add(sums, 0, place, self._values)
+        sums = zeros(keys.shape[0], *self._held.shape[1:], dtype=self.dtype)
+        values = index_add(sums, 0, place, self._held)
         return coo(_unraveled(keys, tuple(self.shape[:dims])), values, tuple(self.shape), True)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
@@ -263,7 +267,7 @@ class CooTensor(SparseTensor):
         shape, dims = tuple(self.shape), self.sparse_dim()
         flat = zeros(numel(shape[:dims]), *shape[dims:], dtype=self.dtype)
         if self._nnz():
-            flat = index_add(flat, 0, self._keys(dims), self._values)
+            flat = index_add(flat, 0, self._keys(dims), self._held)
         found: Tensor = flat.reshape(shape)
         return found if dtype is None else found.to(dtype)
 
@@ -275,7 +279,7 @@ class CooTensor(SparseTensor):
             raise RuntimeError(f"permute(): {order} are not the dimensions of the tensor")
         if any(order[d] != d for d in range(count, self.ndim)):
             raise RuntimeError("permute(): dense dimensions of a sparse tensor stay where they are")
-        made = coo(self._at[order[:count]], self._values, tuple(self.shape[d] for d in order))
+        made = coo(self._at[order[:count]], self._held, tuple(self.shape[d] for d in order))
         made._is_unique = self._is_unique and order == list(range(self.ndim))
         return made
 
@@ -321,7 +325,7 @@ class CompressedTensor(SparseTensor):
         each = self._starts[1:] - self._starts[:-1]
         mine = repeat_interleave(arange(lines), each, output_size=self._nnz())
         pair = (mine, self._others) if self._by_rows() else (self._others, mine)
-        made = coo(_rows(*pair), self._values, tuple(self.shape), self._by_rows())
+        made = coo(_rows(*pair), self._held, tuple(self.shape), self._by_rows())
         return made if self._by_rows() else made.coalesce()
 
     to_sparse_coo = _coo
@@ -333,7 +337,7 @@ class CompressedTensor(SparseTensor):
         return 2
 
     def dense_dim(self) -> int:
-        return self._values.ndim - 1
+        return self._held.ndim - 1
 
     def _of(self, name: str, found: Tensor, rows: bool) -> Tensor:
         if rows is not self._by_rows():
@@ -363,7 +367,7 @@ class CompressedTensor(SparseTensor):
 
     def t(self) -> Tensor:
         """The transposed matrix, by columns if this one is by rows."""
-        return compressed(self._starts, self._others, self._values, tuple(self.shape)[::-1],
+        return compressed(self._starts, self._others, self._held, tuple(self.shape)[::-1],
                           sparse_csc if self._by_rows() else sparse_csr)
 
     def transpose(self, dim0: int, dim1: int) -> Tensor:
@@ -438,7 +442,7 @@ def in_layout(x: Tensor, wanted: layout) -> SparseTensor:
         raise RuntimeError(f"a tensor of layout {wanted} is a matrix, but {elements.ndim} "
                            "dimensions were given")
     rows, columns = elements._at.unbind(0)
-    values, lines = elements._values, elements.shape[0]
+    values, lines = elements._held, elements.shape[0]
     if wanted is sparse_csc:
         order = (columns * max(lines, 1) + rows).argsort()
         rows, columns, values = columns[order], rows[order], values[order]

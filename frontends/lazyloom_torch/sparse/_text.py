@@ -22,11 +22,11 @@ def _part(name: str, part: Any) -> str:
 def sparse_text(x: Any) -> str:
     """Indices, values, size, number of elements, dtype and layout of a sparse tensor."""
     if x.layout is sparse_coo:
-        parts = [("indices", x._at), ("values", x._values)]
+        parts = [("indices", x._at), ("values", x._held)]
     else:
         starts, others = ("crow_indices", "col_indices") if x.layout is sparse_csr else (
             "ccol_indices", "row_indices")
-        parts = [(starts, x._starts), (others, x._others), ("values", x._values)]
+        parts = [(starts, x._starts), (others, x._others), ("values", x._held)]
     lines = ",\n       ".join(f"{name}={_part(name, part)}" for name, part in parts)
     dtype = "" if x.dtype in (get_default_dtype(), int64) else f", dtype={x.dtype!r}"
     grad = ", requires_grad=True" if x.requires_grad and x.is_leaf else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..dtypes import DType
 from ._jax import jax, jnp, lax
@@ -108,16 +108,17 @@ def signbit(x: Any) -> Any:
 
 
 def modulus(x: Any) -> Any:
-    """|x|, with gradient 0 at 0, where that of ``lax.abs`` is 1 for real operands.
+    """|x|, with gradient 0 at 0 and at NaN, where real operands of ``lax.abs`` have 1 and -1.
 
     So are the higher ones; for complex operands ``lax.abs`` has others.
     """
     if kind(x) == "u":
         return x
-    if is_inexact(x):
+    if kind(x) == "f":
+        return _modulus_of_real(x)
+    if kind(x) == "c":
         zero = constant(x, 0)
         x = lax.select(lax.eq(x, zero), zero, x)
-    if kind(x) == "c":
         # an infinite part makes the modulus infinite, whatever the other one is
         size = lax.abs(x)
         infinity = constant(size, float("inf"))
@@ -144,22 +145,23 @@ def kept(x: Any, axes: Sequence[int], result: Any) -> Any:
     return lax.expand_dims(result, axes)
 
 
-def differentiated(
-    derivative: Callable[[Any, Any], Any],
-) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function of one array with the derivative that is given.
+Function: TypeAlias = "Callable[[Any], Any]"
 
-    The derivative is called with the array and the function's value.
+
+def with_tangent(tangent: Callable[[Any, Any, Any], Any]) -> Callable[[Function], Function]:
+    """A decorator: the function of one array ``x`` with the tangent ``tangent(x, value, dx)``.
+
+    One that selects loses an infinite ``dx`` where the slope is 0, as products do not.
     """
 
-    def decorate(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(f: Function) -> Function:
         def function(x: Any) -> Any:
             made = jax.custom_jvp(f)
 
             def rule(primals: Any, tangents: Any) -> Any:
                 (x,), (dx,) = primals, tangents
                 value = function(x)
-                return value, derivative(x, value) * dx
+                return value, tangent(x, value, dx)
 
             made.defjvp(rule)
             return made(x)
@@ -167,6 +169,31 @@ def differentiated(
         return function
 
     return decorate
+
+
+def differentiated(derivative: Callable[[Any, Any], Any]) -> Callable[[Function], Function]:
+    """A decorator: the function of one array with the derivative that is given.
+
+    The derivative is called with the array and the function's value.
+    """
+    return with_tangent(lambda x, value, dx: derivative(x, value) * dx)
+
+
+def _signed(x: Any, value: Any, dx: Any) -> Any:
+    zero = constant(x, 0)
+    positive = lax.select(lax.gt(x, zero), dx, constant(dx, 0))
+    return lax.select(lax.lt(x, zero), lax.neg(dx), positive)
+
+
+@with_tangent(_signed)
+def _modulus_of_real(x: Any) -> Any:
+    return lax.abs(x)
+
+
+@with_tangent(lambda x, value, dx: lax.select(lax.eq(x, x), dx, constant(dx, 0)))
+def flat_at_nan(x: Any) -> Any:
+    """x, with derivative 0 at NaN."""
+    return x
 
 
 @differentiated(lambda x, value: lax.exp(x))

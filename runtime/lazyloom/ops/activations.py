@@ -1,6 +1,6 @@
 """Activation functions, as PyTorch defines them.
 
-At kinks the gradient is PyTorch's too: 0 where a relu or a hard limit starts.
+At kinks and at NaN the gradient is PyTorch's too: 0 where a relu or a hard limit starts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,18 @@ import math
 from typing import Any
 
 from . import rules
-from ._helpers import broadcast, constant, expm1_of_real, in_float32, log1p_exp, logistic, modulus
+from ._helpers import (
+    broadcast,
+    constant,
+    differentiated,
+    expm1_of_real,
+    flat_at_nan,
+    in_float32,
+    log1p_exp,
+    logistic,
+    modulus,
+    with_tangent,
+)
 from ._jax import lax
 from .kinds import Array, T
 from .samples import Elementwise
@@ -55,9 +66,18 @@ def relu(x: T) -> Array:
 
 
 def _limited(x: Any, low: float, high: float) -> Any:
-    """x in [low, high], NaN for NaN, with gradient 0 at the limits."""
-    x = lax.select(lax.le(x, constant(x, low)), constant(x, low), x)
-    return lax.select(lax.ge(x, constant(x, high)), constant(x, high), x)
+    """x in [low, high], NaN for NaN, with gradient 0 at the limits and at NaN."""
+
+    def inside(x: Any, value: Any, dx: Any) -> Any:
+        within = lax.bitwise_and(lax.gt(x, constant(x, low)), lax.lt(x, constant(x, high)))
+        return lax.select(within, dx, constant(dx, 0))
+
+    @with_tangent(inside)
+    def limited(x: Any) -> Any:
+        x = lax.select(lax.le(x, constant(x, low)), constant(x, low), x)
+        return lax.select(lax.ge(x, constant(x, high)), constant(x, high), x)
+
+    return limited(x)
 
 
 @op(rules.elementwise, T="floating", source="PyTorch relu6", samples=Elementwise(high=8.0))
@@ -87,8 +107,19 @@ def _hardsigmoid(x: Any) -> Any:
 @op(rules.elementwise, T="floating", source="PyTorch hardswish",
     samples=Elementwise(low=-5.0, high=5.0), tolerance=2.0)
 def hardswish(x: T) -> Array:
-    """x * relu6(x + 3) / 6."""
-    return in_float32(lambda x: lax.mul(x, _hardsigmoid(x)), x)
+    """x * relu6(x + 3) / 6. The gradient is 0 up to -3, and 1 from 3 on and at NaN."""
+    return in_float32(_hardswish, x)
+
+
+def _slope_of_hardswish(x: Any, value: Any) -> Any:
+    between = lax.add(lax.mul(x, constant(x, 1.0 / 3.0)), constant(x, 0.5))
+    above = lax.select(lax.lt(x, constant(x, 3)), between, constant(x, 1))
+    return lax.select(lax.le(x, constant(x, -3)), constant(x, 0), above)
+
+
+@differentiated(_slope_of_hardswish)
+def _hardswish(x: Any) -> Any:
+    return lax.mul(x, _hardsigmoid(x))
 
 
 @op(rules.approximated, T="floating", source="arXiv 1606.08415; PyTorch gelu",
@@ -124,14 +155,14 @@ def silu(x: T) -> Array:
 def _elu(x: Any, alpha: float, rate: float) -> Any:
     """x above 0, alpha * (exp(x * rate) - 1) below."""
     zero = constant(x, 0)
-    above = lax.gt(x, zero)
+    under = lax.le(x, zero)  # false for NaN, whose gradient is that of x
     # The unused side must not overflow: its gradient would be infinity times zero. With 0 there it
     # would be a minimum, which may give a -0.0 another sign.
-    below = lax.select(above, constant(x, -1), x)
+    below = lax.select(under, x, constant(x, -1))
     below = lax.mul(below, constant(x, rate)) if rate != 1.0 else below
     curve = expm1_of_real(below)
     curve = lax.mul(curve, constant(x, alpha)) if alpha != 1.0 else curve
-    return lax.select(above, x, curve)
+    return lax.select(under, curve, x)
 
 
 @op(rules.elementwise, T="floating", source="arXiv 1511.07289; PyTorch elu",
@@ -191,7 +222,8 @@ def tanhshrink(x: T) -> Array:
 @op(rules.elementwise, T="floating", source="PyTorch softshrink",
     samples=Elementwise({}, {"lambd": 1.0}))
 def softshrink(x: T, *, lambd: float = 0.5) -> Array:
-    """x moved towards 0 by lambd, 0 within lambd of it; NaN for NaN."""
+    """x moved towards 0 by lambd, 0 within lambd of it; NaN, of gradient 0, for NaN."""
+    x = flat_at_nan(x)
     shift = constant(x, lambd)
     outside = lax.select(lax.gt(x, shift), lax.sub(x, shift), lax.add(x, shift))
     return lax.select(lax.le(lax.abs(x), shift), constant(x, 0), outside)
@@ -200,7 +232,8 @@ def softshrink(x: T, *, lambd: float = 0.5) -> Array:
 @op(rules.elementwise, T="floating", source="PyTorch hardshrink",
     samples=Elementwise({}, {"lambd": 1.0}))
 def hardshrink(x: T, *, lambd: float = 0.5) -> Array:
-    """x, but 0 where |x| <= lambd."""
+    """x, but 0 where |x| <= lambd. The gradient at NaN is 0."""
+    x = flat_at_nan(x)
     return lax.select(lax.le(lax.abs(x), constant(x, lambd)), constant(x, 0), x)
 
 

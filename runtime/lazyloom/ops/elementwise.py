@@ -18,6 +18,7 @@ from ._helpers import (
     convert,
     divided,
     divided_by,
+    flat_at_nan,
     in_float32,
     is_inexact,
     isnan,
@@ -116,7 +117,8 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
     return lax.select(lax.eq(y, zero), ratio, nearest)
 
 
-@op(rules.elementwise, T="real", source="array API remainder", reference="numpy.remainder")
+@op(rules.elementwise, T="real", source="array API remainder", reference="numpy.remainder",
+    constant_derivative="x")
 def remainder(x: T, y: T) -> Array:
     """x % y with the sign of y, as Python's.
 
@@ -140,7 +142,8 @@ def remainder(x: T, y: T) -> Array:
     return in_float32(floating, x, y)
 
 
-@op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod")
+@op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod",
+    constant_derivative="x")
 def fmod(x: T, y: T) -> Array:
     """The remainder of x / y with the sign of x. Integers give 0 where y is 0."""
     x, y = broadcast(x, y)
@@ -165,7 +168,7 @@ def positive(x: T) -> Array:
 def abs_(x: T) -> Array:
     """|x|; complex operands give their modulus, of the real dtype.
 
-    The smallest integer wraps to itself. The gradient at 0 is 0.
+    The smallest integer wraps to itself. The gradient at 0 and at NaN is 0.
     """
     return modulus(x)
 
@@ -525,8 +528,10 @@ def lerp(x: T, y: T, weight: T) -> Array:
 def clip(x: T, min: T = None, max: T = None) -> Array:
     """x limited to [min, max], NaN where any is; max where min > max.
 
-    At ties with a limit the gradient goes to x.
+    At ties with a limit the gradient goes to x, which has none where it is NaN.
     """
+    if is_inexact(x):
+        x = flat_at_nan(x)
     given = [v for v in (x, min, max) if v is not None]
     shapes = iter(broadcast(*given))
     x = next(shapes)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import series
-from ._helpers import constant, differentiated, modulus
+from ._helpers import constant, differentiated, isnan, modulus
 from ._jax import jax, lax
 
 #: coefficients of sin(x) / x in x * x; below 1 they reach the precision of float64
@@ -106,7 +106,13 @@ def _i1e_over(x: Any) -> Any:
     return over(x, lax.bessel_i1e(x), 0.5)
 
 
-@differentiated(lambda x, value: bessel_i0e(x) - lax.sign(x) * value - _i1e_over(x))
+def or_half(x: Any, slope: Any) -> Any:
+    """A slope that is 1/2 at 0, which NaN has, too, as in PyTorch."""
+    return lax.select(isnan(x), constant(x, 0.5), slope)
+
+
+@differentiated(
+    lambda x, value: or_half(x, bessel_i0e(x) - lax.sign(x) * value - _i1e_over(x)))
 def bessel_i1e(x: Any) -> Any:
     """exp(-|x|) times the modified Bessel function of order 1."""
     return lax.bessel_i1e(x)

@@ -288,6 +288,10 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
     elif order == 1.0:
         found = lax.reduce_sum(size, axes)
     else:
+        if kind(x) == "f":
+            # the slope at a NaN is NaN, unlike that of |x|, and 0 at 0, where a power's may be inf
+            zero = lax.eq(wide, constant(wide, 0))
+            size = lax.abs(lax.select(zero, lax.stop_gradient(wide), wide))
         found = lax.reduce_sum(lax.pow(size, constant(size, order)), axes)
         if order > 0:
             zero = lax.eq(found, constant(found, 0))

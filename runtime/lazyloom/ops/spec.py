@@ -263,12 +263,14 @@ class OpDef:
             return known
         everything = (1 << arity) - 1
         groups = self.linear_groups(attrs, arity)
-        groups += self._bits(self.constant_derivative, attrs, arity)
         if not complex_operands:
             groups += self.piecewise_groups(attrs, arity)
+        constant = 0
+        for bits in self._bits(self.constant_derivative, attrs, arity):
+            constant |= bits
         found: list[int] = []
         for p in range(arity):
-            free = 0
+            free = constant
             for bits in groups:
                 if bits >> p & 1:
                     free |= bits
@@ -510,9 +512,9 @@ def op(
             a variadic one too.
         piecewise_linear: as ``linear``, for real operands and wherever there is a derivative: the
             op chooses among them, or its derivative is constant on pieces.
-        constant_derivative: as ``linear``, where the derivative is the same everywhere and takes no
-            data though the op is not linear: that of a step function, which is 0. Nothing is
-            kept for such a derivative, so that it can be taken again.
+        constant_derivative: the operands by which the derivative is the same everywhere and takes
+            no data of any operand though the op is not linear: that of a step function, which is
+            0. Nothing is kept for such a derivative, so that it can be taken again.
         data_movement: each element of the result is one of the first operand.
         offset_reads: reads its first operand at other indices than it writes the result, so
             that several such readers would each compute it anew inside a fusion.

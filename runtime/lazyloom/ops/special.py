@@ -21,6 +21,7 @@ from .quotients import (
     bessel_i1_over,
     bessel_i1e,
     chebyshev,
+    or_half,
     over,
     sine_over,
     slope_by_series,
@@ -139,7 +140,7 @@ def _i0(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * bessel_i0e(x)
 
 
-@differentiated(lambda x, value: _i0(x) - bessel_i1_over(x))
+@differentiated(lambda x, value: or_half(x, _i0(x) - bessel_i1_over(x)))
 def _i1(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * bessel_i1e(x)
 

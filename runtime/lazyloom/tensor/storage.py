@@ -139,7 +139,8 @@ class Storage:
         version: number of writes so far. It is raised after ``value`` is set: who reads it first
             knows a version that its contents have at least.
         writable: False makes writes an AliasError (memory shared with the outside).
-        created: the number of the newest node when it was made.
+        created: the number of the newest node when it was made; with a mark if that was in
+            inference mode (:mod:`lazyloom.tensor.inference`).
         overwritten: what it goes back to if computing the contents fails.
     """
 
@@ -152,7 +153,7 @@ class Storage:
         self.value: Value = value
         self.version: int = version
         self.writable: bool = True
-        self.created: int = trace.sequence if created < 0 else created
+        self.created: int = trace.sequence if created == -1 else created
         self.overwritten: Overwritten | None = overwritten
 
     @property

@@ -21,6 +21,7 @@ from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..types import TensorType
+from .inference import is_marked, marked, mode
 from .operators import (
     ADD,
     DIVIDE,
@@ -375,7 +376,7 @@ def hold(tensor: Tensor, value: Value) -> None:
     tensor._alias_state = None
     tensor.detached = False
     tensor.slow_path = False
-    tensor._created = trace.sequence
+    tensor._created = trace.sequence if mode.threads == 0 else marked(trace.sequence)
     tensor._overwritten = None
 
 
@@ -463,6 +464,12 @@ def write_lock(tensor: Tensor) -> Any:
     writers.note()
     shared = tensor.shared
     return locks[number_of_lock(tensor._created if shared is None else shared.created)]
+
+
+def made_in_inference(tensor: Tensor) -> bool:
+    """Whether the tensor's storage was made in inference mode."""
+    shared = tensor.shared
+    return is_marked(tensor._created if shared is None else shared.created)
 
 
 def write_locks(tensors: Iterable[Tensor]) -> WriteLocks:

@@ -427,9 +427,7 @@ class Module(Hooked, Stateful):
 
     def share_memory(self) -> NoReturn:
         """Raises NotImplementedError: what processes write to parameters is seen by themselves."""
-        _absent.refuse(
-            "Module.share_memory", "processes get copies of tensors and see no writes of each "
-            "other; train in one process, or average state dicts that the processes give back")
+        _absent.refuse_sharing("Module.share_memory")
 
     def type(self, dst_type: Any) -> Self:
         """All parameters and buffers in another dtype."""
