@@ -148,6 +148,8 @@ class _Compiler:
         entry = job.entry
         try:
             if not self.on_disk(job):
+                if programs.deadly(entry, job.donate):
+                    raise NotCompiled(entry.failure)
                 with entry.lock:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
                 if not self.elsewhere(job, request):
@@ -221,8 +223,9 @@ class _Compiler:
                     raise _Stopped from None
                 losses += 1
                 if losses == LOSSES:
-                    job.entry.deadly = True
-                    raise NotCompiled(f"{error}, as did the one before it") from error
+                    why = f"{error}, as did the one before it"
+                    programs.note_deadly(job.entry, job.donate, why)
+                    raise NotCompiled(why) from error
 
     def here(self, job: _Job, request: Request) -> None:
         """Compile the program on this thread."""
