@@ -7,6 +7,7 @@ inputs but not handed over its results would lose them.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import ctypes
 import signal
@@ -16,6 +17,7 @@ from types import FrameType
 from typing import Any, Final
 
 from .compiled import COMPILED
+from .locks import closed_gate, open_gate
 
 # What the module's functions wrap: they turn handlers into enums and back, which costs more
 # than a dispatch.
@@ -110,8 +112,12 @@ def start(thread: threading.Thread) -> None:
     """Start a thread, which no signal interrupts.
 
     It waits until the thread runs; what a handler raises in the middle of that becomes another
-    error, as a lock is given back that was not taken again.
+    error, as a lock is given back that was not taken again. What is thrown into another thread
+    than the main one may reach the new thread instead, whose start is waited for in vain then.
     """
+    if threading.get_ident() != _MAIN:
+        _on_own_thread(thread.start)
+        return
     with Deferred(True):
         thread.start()
 
@@ -129,12 +135,53 @@ def _set(handlers: list[tuple[int, Any, Any]]) -> None:
             _set(handlers)
 
 
+class _Once:
+    """A function that is called to its end, once, on a thread that nobody knows.
+
+    Attributes:
+        claimed: locked once a thread is at it.
+        done: it was called.
+        over: its ``acquire`` returns once it was.
+        error: what it raised.
+    """
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self.function = function
+        self.claimed: Any = threading.Lock()
+        self.done = False
+        self.over: Any = closed_gate()
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        # While a thread is being started, CPython takes it for the one that starts it, and throws
+        # at it what that was to get.
+        _throw(ctypes.c_ulong(threading.get_ident()), None)
+        if not self.claimed.acquire(False):
+            return
+        try:
+            self.function()
+        except BaseException as error:
+            self.error = error
+        self.done = True
+        open_gate(self.over)
+
+
+_throw: Final[Any] = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+
 def uninterrupted(function: Callable[[], None]) -> None:
     """Call a function to its end, once, in a :class:`Deferred` block.
 
     For what puts things in order after an interrupt, which another may follow at once. What
-    signals' handlers raise is raised afterwards.
+    signals' handlers raise is raised afterwards. The caller holds no lock that it takes.
+
+    In other threads than the main one it is what another thread throws
+    (``PyThreadState_SetAsyncExc``) that follows. Nothing keeps that back, so that the
+    function runs on a thread that nobody knows.
     """
+    if threading.get_ident() != _MAIN:
+        _on_own_thread(function)
+        return
     begun = False
     raised: BaseException | None = None
     while not begun:
@@ -147,6 +194,27 @@ def uninterrupted(function: Callable[[], None]) -> None:
                 raise
             # before the block: there nothing was done yet
             raised = error
+    if raised is not None:
+        raise raised
+
+
+def _on_own_thread(function: Callable[[], None]) -> None:
+    """Call a function to its end, once, on a thread of its own, whatever is thrown meanwhile."""
+    once = _Once(function)
+    raised: BaseException | None = None
+    while not once.done:
+        try:
+            if not once.claimed.locked():
+                # none was begun, or it ended before its first step
+                try:
+                    _thread.start_new_thread(once.run, ())
+                except RuntimeError:  # there are too many
+                    once.run()
+            once.over.acquire(timeout=0.1)
+        except BaseException as error:
+            raised = error
+    if once.error is not None:
+        raise once.error
     if raised is not None:
         raise raised
 

@@ -138,6 +138,25 @@ def new_lock() -> Any:
     return OwnedLock() if COMPILED or DEBUG else threading.Lock()
 
 
+def closed_gate() -> Any:
+    """A lock for one thread that waits: its next ``acquire`` returns after :func:`open_gate`.
+
+    What stands in place of conditions and events of Python's, whose locks are kept for ever by an
+    exception that reaches the thread right after they were taken.
+    """
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
+
+
+def open_gate(gate: Any) -> None:
+    """Let the thread of a :func:`closed_gate` go on, now or once it comes to wait."""
+    try:
+        gate.release()
+    except RuntimeError:
+        pass  # it is open
+
+
 def check_writes() -> None:
     """Check every write of a guarded field from now on; called once, when all modules are there."""
     if COMPILED:

@@ -184,6 +184,32 @@ def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path:
         tmp_path, "if 'tanh' in ops: os.kill(os.getpid(), signal.SIGSEGV)"))
 
 
+def test_later_processes_know_a_program_that_ends_it(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    script(BEGIN + """
+    compiler_process.PAUSE = 0.01
+    assert settle("tanh").form == "pieces"
+    assert ll.stats()["compilers_lost"] == 2
+    """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_COMPILER=wrapper(
+        tmp_path, "if 'tanh' in ops: os.kill(os.getpid(), signal.SIGSEGV)"))
+    script(BEGIN + """
+    with ll.options(reproducible=True):
+        try:
+            run("tanh")
+            raise SystemExit("it was compiled here")
+        except ll.LoomError as error:
+            assert "in an earlier process" in str(error), error
+    record = settle("tanh")
+    assert record.form == "pieces" and "in an earlier process" in record.text(), record.text()
+    assert ll.stats()["compilers_begun"] == ll.stats()["programs_compiled"] == 0
+    assert settle("sin").form == "whole"
+    """, cache=cache, LAZYLOOM_REPRODUCIBLE="0")
+    # what may compile it in another way tries again
+    script(BEGIN + """
+    assert settle("tanh").form == "whole"
+    """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", XLA_FLAGS="--xla_cpu_prefer_vector_width=128")
+
+
 @pytest.mark.slow
 def test_one_that_is_ended_or_stopped_or_not_reached_is_replaced(tmp_path: Path) -> None:
     marker = tmp_path / "stopped"

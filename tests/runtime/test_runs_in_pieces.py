@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import lazyloom as ll
 from lazyloom.backends import forms
+from lazyloom.backends.known_steps import Steps
 from lazyloom.cache import memory
 from tests.contract.helpers import counted, host, number, rec
 
@@ -120,3 +122,19 @@ def test_many_small_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     finally:
         tracemalloc.stop()
     assert peak < 30e6
+
+
+def test_how_a_program_ran_is_forgotten_with_it() -> None:
+    def known() -> int:
+        gc.collect()
+        return sum(type(o) is Steps for o in gc.get_objects())
+
+    memory.clear()
+    before = known()
+    most = 0
+    with ll.options(programs_kept=8, records_kept=1):
+        for n in range(2, 42):
+            for _ in range(3):
+                rec("add", rec("multiply", host(np.ones(n)), number(1.5)), number(0.5)).read()
+            most = max(most, known() - before)
+    assert 0 < most <= 2 * 8, "of 8 programs that donate and of 8 that do not"

@@ -15,12 +15,14 @@ import math
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..cache import disk, memory
 from ..codegen import registry
 from ..counters import counters
 from ..interrupts import reraise_from_handler, start
+from ..locks import closed_gate, open_gate
 from ..program.evaluations import Evaluation
 from ..settings import tuning
 from ..trace.source import Site
@@ -61,6 +63,9 @@ class _Compiler:
     """The queue, and the thread that works on it.
 
     Attributes:
+        lock: held while what is below changes. No condition: an exception that reaches a thread
+            right after it has taken the lock of one keeps that for ever.
+        waiting: the gates of the threads that wait for a change.
         queue: what waits, in no order.
         busy: a program is being compiled.
         stopped: the process ends, and nothing is begun any more.
@@ -71,7 +76,8 @@ class _Compiler:
     """
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
+        self.lock = threading.Lock()
+        self.waiting: list[Any] = []
         self.queue: list[_Job] = []
         self.thread: threading.Thread | None = None
         self.busy = False
@@ -81,14 +87,51 @@ class _Compiler:
         self.inside = threading.Lock()
         self.lowered = False
 
+    def changed(self) -> None:
+        """Have threads that wait for a change look again."""
+        for gate in self.waiting:
+            open_gate(gate)
+
+    def wait_for(self, condition: Callable[[], Any], seconds: float) -> bool:
+        """Wait until a condition holds, for so many seconds at most; whether it does.
+
+        The caller does not hold the lock.
+        """
+        end = time.monotonic() + seconds
+        gate = closed_gate()
+        self.waiting.append(gate)
+        try:
+            while not condition():
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                gate.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+            return True
+        finally:
+            self.waiting.remove(gate)
+
+    def begin(self) -> None:
+        """Begin the thread if there is none; the caller holds the lock.
+
+        There is none either where an interrupt kept it from starting.
+        """
+        if self.queue and not self.stopped and (
+            self.thread is None or not self.thread.is_alive()
+        ):
+            self.thread = threading.Thread(target=self.run, name="lazyloom-compiler", daemon=True)
+            start(self.thread)
+
     def run(self) -> None:
         self.lowered = False
         while True:
-            with self.changed:
+            with self.lock:
+                if self.thread is not threading.current_thread():
+                    return  # it was taken for one that had not started
                 self.busy = False
-                self.changed.notify_all()
-                self.changed.wait_for(lambda: self.queue or self.stopped, IDLE)
-                if self.stopped:
+                self.changed()
+            self.wait_for(lambda: self.queue or self.stopped, IDLE)
+            with self.lock:
+                if self.stopped or self.thread is not threading.current_thread():
                     return
                 if not self.queue:
                     self.thread = None
@@ -105,6 +148,8 @@ class _Compiler:
         entry = job.entry
         try:
             if not self.on_disk(job):
+                if programs.deadly(entry, job.donate):
+                    raise NotCompiled(entry.failure)
                 with entry.lock:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
                 if not self.elsewhere(job, request):
@@ -169,9 +214,8 @@ class _Compiler:
         """What :meth:`CompilerProcess.compile` gives, from another process if one is lost."""
         losses = 0
         while True:
-            with self.changed:
-                if self.changed.wait_for(lambda: self.stopped, self.process.pause()):
-                    raise _Stopped
+            if self.wait_for(lambda: self.stopped, self.process.pause()):
+                raise _Stopped
             try:
                 return self.process.compile(request, job.donate)
             except CompilerLost as error:
@@ -179,8 +223,9 @@ class _Compiler:
                     raise _Stopped from None
                 losses += 1
                 if losses == LOSSES:
-                    job.entry.deadly = True
-                    raise NotCompiled(f"{error}, as did the one before it") from error
+                    why = f"{error}, as did the one before it"
+                    programs.note_deadly(job.entry, job.donate, why)
+                    raise NotCompiled(why) from error
 
     def here(self, job: _Job, request: Request) -> None:
         """Compile the program on this thread."""
@@ -214,7 +259,7 @@ def request(
 ) -> bool:  # fmt: skip
     """Have an entry's program compiled beside the program; False where that cannot be."""
     c = _compiler
-    with c.changed:
+    with c.lock:
         if c.stopped or not tuning.compiled_beside:
             return False
         if len(c.queue) >= tuning.compiled_beside:
@@ -223,26 +268,21 @@ def request(
                 return True
             c.queue.remove(least)
             least.entry.queued = False
-        entry.queued = True
         c.queue.append(_Job(entry, wanted, donatable, donate, site))
-        if c.thread is None:
-            c.thread = threading.Thread(target=c.run, name="lazyloom-compiler", daemon=True)
-            start(c.thread)
-        c.changed.notify_all()
+        entry.queued = True
+        c.begin()
+        c.changed()
     return True
 
 
 def wait(timeout: float | None = None) -> bool:
     """Wait until nothing is being compiled beside the program; whether that is so."""
     c = _compiler
-    end = None if timeout is None else time.monotonic() + timeout
-    with c.changed:
-        while (c.busy or c.queue) and not c.stopped:
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0:
-                return False
-            c.changed.wait(left)
-    return True
+    with c.lock:
+        c.begin()
+        c.changed()
+    return c.wait_for(lambda: c.stopped or not (c.busy or c.queue),
+                      math.inf if timeout is None else timeout)
 
 
 def failures() -> list[tuple[str, Any]]:
@@ -254,12 +294,12 @@ def _stop() -> None:
     """Drop what waits. The other process finishes what it is at; what is compiled on the thread is
     waited for, as XLA cannot be stopped in the middle."""
     c = _compiler
-    with c.changed:
+    with c.lock:
         c.stopped = True
         for job in c.queue:
             job.entry.queued = False
         c.queue = []
-        c.changed.notify_all()
+        c.changed()
     c.process.close()
     while True:
         with contextlib.suppress(KeyboardInterrupt):

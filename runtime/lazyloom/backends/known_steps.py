@@ -8,7 +8,7 @@ All of it is one string of bytes, since the cycle collector goes through whateve
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import OrderedDict
 from typing import Any, Final, final
 
 import numpy as np
@@ -36,16 +36,27 @@ class _Kept:
         #: every kernel that steps name by its number here
         self.kernels: list[Any] = []
         self.numbers: dict[Any, int] = {}
-        #: the newest steps, some of which ran once
-        self.unused: Any = deque(maxlen=UNUSED)
+        #: the newest steps by their ids, some of which ran once; not those that were let go of
+        self.unused: Any = OrderedDict()
 
     def has_room(self, count: int) -> bool:
         """Whether so many integers more may be kept; others that ran once are given up for it."""
-        while self.count + count > MOST and self.unused:
-            steps: Steps = self.unused.popleft()
+        while self.count + count > MOST:
+            steps = self.oldest()
+            if steps is None:
+                break
             if steps.runs < 2:
                 steps.give_up()
         return self.count + count <= MOST
+
+    def oldest(self) -> Steps | None:
+        """Take the oldest of those that may have run once; None if there is none."""
+        try:
+            # one call, as another thread may do the same
+            found: Steps = self.unused.popitem(False)[1]
+        except KeyError:
+            return None
+        return found
 
     def number(self, kernel: Any) -> int:
         found = self.numbers.get(kernel)
@@ -97,7 +108,13 @@ class Steps:
         # at the end of the process the module's names may be gone before this is
         self._kept: Final[_Kept] = _kept
         _kept.count += len(code)
-        _kept.unused.append(self)
+        _kept.unused[id(self)] = self
+        if len(_kept.unused) > UNUSED:
+            _kept.oldest()
+
+    def let_go(self) -> None:
+        """Say that no entry has them any more: who runs them now is the last."""
+        self._kept.unused.pop(id(self), None)
 
     def give_up(self) -> None:
         self._kept.count -= self._count

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..interrupts import start
+from ..locks import closed_gate, open_gate
 from .subnormals import flush_subnormals
 
 Work = Callable[[int, int], Any]
@@ -65,7 +66,8 @@ class _Part:
     def __init__(self, work: Work, start: int, end: int) -> None:
         self.work, self.start, self.end = work, start, end
         self.taken = threading.Lock()
-        self.done = threading.Event()
+        #: opened when it is done; the thread that wants it waits there
+        self.done = closed_gate()
         self.error: BaseException | None = None
 
     def __call__(self) -> None:
@@ -76,7 +78,7 @@ class _Part:
         except BaseException as error:
             self.error = error
         finally:
-            self.done.set()
+            open_gate(self.done)
 
 
 def in_parts(count: int, work: Work) -> None:
@@ -93,7 +95,7 @@ def in_parts(count: int, work: Work) -> None:
     work(0, ends[1])
     for part in others:
         part()  # unless a helper has begun
-        part.done.wait()
+        part.done.acquire()
         if part.error is not None:
             raise part.error
 

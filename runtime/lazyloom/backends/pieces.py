@@ -142,7 +142,7 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
                 pieces = None
             known = None if pieces is None else written_down(
                 plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
-            entry.steps = known
+            entry.keep_steps(known)
         if known is not None:
             try:
                 # two calls of C where the core is compiled, which a block is not
@@ -160,7 +160,7 @@ def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) 
                 if plan.attached:
                     raise
                 # one by one it is found out which op that was; nothing but results was made
-                entry.steps = None
+                entry.keep_steps(None)
         _run(plan, donate)
 
 

@@ -82,7 +82,7 @@ def find(
     stored = look(entry, wanted, donate, evaluation)
     if stored is None:
         return
-    if entry.deadly:
+    if deadly(entry, donate):
         raise DeadlyError(
             f"the program is not compiled in this process, as {entry.failure}. It runs op by op "
             "without options(reproducible=True)")
@@ -186,6 +186,28 @@ def store(request: Request, donate: bool, code: bytes) -> None:
         head = json.dumps({
             "outputs": request.outputs, "aliases": sorted(request.aliases.items())}).encode()
         fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+
+
+def deadly(entry: memory.Entry, donate: bool) -> bool:
+    """Whether to compile the entry's program ends processes, as this or an earlier one knows."""
+    if not entry.deadly:
+        description = _description(entry.structure, donate, generators_of(entry))
+        why = None if description is None else fingerprint.load("deadly", description)
+        if why is not None:
+            entry.deadly = True
+            entry.failure = why.decode(errors="replace")
+    return entry.deadly
+
+
+def note_deadly(entry: memory.Entry, donate: bool, why: str) -> None:
+    """Remember that to compile the entry's program ends processes, for later ones, too.
+
+    They know it for as long as nothing changes of what its machine code depends on.
+    """
+    entry.deadly = True
+    description = _description(entry.structure, donate, generators_of(entry))
+    if description is not None:
+        fingerprint.store("deadly", description, f"{why}, in an earlier process".encode())
 
 
 def storable(structure: Structure) -> bool:

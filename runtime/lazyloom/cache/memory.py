@@ -195,9 +195,19 @@ class Entry:
         self.aliases = aliases
         self.outputs = outputs
         self.program = program
-        self.steps = None
+        self.keep_steps(None)
         if self.recent:
             self.try_again()
+
+    def keep_steps(self, steps: Any) -> None:
+        """Take over how it runs in pieces, or None; what it had before is let go of."""
+        before = self.steps
+        self.steps = steps
+        if before is not None and before is not steps:
+            before.let_go()
+
+    def __del__(self) -> None:
+        self.keep_steps(None)
 
     def try_again(self) -> None:
         """Have the program's next runs compared with those in pieces."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
 from ..hooks import hooks
-from ..locks import new_lock
+from ..locks import closed_gate, new_lock, open_gate
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
@@ -26,38 +26,42 @@ _records: Final[deque[Evaluation]] = deque()
 class Dispatched:
     """Set once a run was handed to XLA or has failed; threads may wait for it.
 
-    A ``threading.Event`` that is made when somebody has to wait, which is rare: making one
-    costs as much as handing a small program to XLA.
+    No ``threading.Event``, which takes a lock in a function of Python's: an exception that another
+    thread throws right after that (``PyThreadState_SetAsyncExc``) keeps the lock for ever. Each
+    thread that waits, which is rare, has a lock of its own, which nobody else takes, and which may
+    be released more than once.
     """
 
-    __slots__ = ("done", "_event")
+    __slots__ = ("done", "_waiting")
 
     def __init__(self) -> None:
         self.done = False
-        self._event: threading.Event | None = None
+        self._waiting: list[Any] | None = None
 
     def is_set(self) -> bool:
         return self.done
 
     def set(self) -> None:
-        # whoever waits looks at done after its event is known here
+        # whoever waits looks at done after its lock is known here
         self.done = True
-        event = self._event
-        if event is not None:
-            event.set()
+        waiting = self._waiting
+        if waiting is not None:
+            for lock in waiting:
+                open_gate(lock)
 
     def wait(self) -> None:
         if self.done:
             return
-        with _waiting:
-            event = self._event
-            if event is None:
-                event = self._event = threading.Event()
+        lock = closed_gate()
+        with _adding:
+            if self._waiting is None:
+                self._waiting = []
+            self._waiting.append(lock)
         if not self.done:
-            event.wait()
+            lock.acquire()
 
 
-_waiting: Final[Any] = new_lock()
+_adding: Final[Any] = new_lock()
 
 
 class Evaluation:

@@ -34,7 +34,10 @@ def loaded() -> bool:
 
 
 def load(imports: Callable[[], None], settles: Callable[[], None]) -> None:
-    """Import JAX where Ctrl-C does not reach: half of it could never be imported whole again.
+    """Import JAX where no interrupt reaches: half of it could never be imported whole again.
+
+    That is on a thread of its own: signals are handled in the main one, and what another thread
+    throws (``PyThreadState_SetAsyncExc``) can come to any that is known.
 
     Args:
         imports: imports it.
@@ -42,11 +45,8 @@ def load(imports: Callable[[], None], settles: Callable[[], None]) -> None:
             is the program's to set up.
     """
     importing = _Import(imports, settles)
-    if threading.current_thread() is threading.main_thread():
-        start(importing)
-        importing.join()
-    else:
-        importing.run()
+    start(importing)
+    importing.join()
     if importing.error is not None:
         raise importing.error
 
