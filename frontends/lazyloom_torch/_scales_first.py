@@ -27,7 +27,8 @@ def reordered(name: str, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[s
     if name in _SUMS:
         if len(args) != 3 or isinstance(args[1], Tensor):
             return None
-        operands, scales = (args[0], args[2]), {"alpha": args[1]}
+        operands: tuple[Any, ...] = (args[0], args[2])
+        scales = {"alpha": args[1]}
     elif len(args) in (4, 5):
         operands = tuple(x for x in args if isinstance(x, Tensor))
         numbers = [x for x in args if not isinstance(x, Tensor)]
