@@ -336,8 +336,14 @@ _new: Final = lazyloom.Tensor.__new__
 
 def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
     """A view of ``x`` by one step of the runtime's view chain."""
-    if type(x) is ScalarArray:
+    kind = type(x)
+    if kind is ScalarArray:
         x = ndarray.from_value(x.value)
+    elif kind is not ndarray:
+        from ._subclasses import plain  # for start-up time
+
+        # to make one of a derived class is its own affair
+        x = plain(x)
     info = getattr(x, "_info", None)
     result: ndarray = view(x, step)
     base = x

@@ -44,7 +44,7 @@ def _array(object: Any, references: int, dtype: Any, copy: bool | None, order: s
            subok: bool = False, ndmin: int = 0, ndmax: int = 0) -> ndarray:  # fmt: skip
     """:func:`array`; ``references`` as :func:`lazyloom.from_host` takes it."""
     order = memory_order(order, "K")
-    if isinstance(object, ndarray) and hasattr(type(object), "__array_finalize__"):
+    if isinstance(object, ndarray) and hasattr(type(object), "_derived"):
         from ._subclasses import plain, recast  # for start-up time
 
         if subok and copy is not True and dtype in (None, object.dtype) and ndmin <= object.ndim:

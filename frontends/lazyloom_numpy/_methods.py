@@ -271,7 +271,14 @@ class ArrayMethods(lazyloom.Tensor):
         """A view of the same bytes, as ``numpy.ndarray.view``."""
         if type is None and isinstance(dtype, _Class) and issubclass(dtype, ndarray):
             dtype, type = None, dtype
-        if type is None and not hasattr(self, "__array_finalize__"):
+        if dtype is not None:
+            try:
+                internal(dtype)
+            except HostOnly:  # records, bytes: NumPy's, whose writes would not be seen here
+                view = self.read().view(dtype)
+                view.flags.writeable = False
+                return view
+        if type is None and not hasattr(self, "_derived"):
             return _manipulation.view_as(self, dtype)
         from ._subclasses import plain, recast  # for start-up time
 

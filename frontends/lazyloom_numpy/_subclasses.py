@@ -75,6 +75,7 @@ class Subclassable(ndarray):
 
     __slots__ = ()
     __array_priority__ = 0.0
+    _derived = True  # what tells one of these without importing this module
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         made = _new(cls)
@@ -237,9 +238,10 @@ def _operated_in_place(function: Any, target: Any, other: Any) -> Any:
 
 #: functions whose result has the class of their array, as NumPy's; methods of those names, too
 _KEEPING: Final = """
-    all amax amin any around clip cumprod cumsum diff expand_dims flip fliplr flipud max mean min
-    moveaxis prod ptp ravel repeat reshape roll rollaxis rot90 round sort squeeze std sum swapaxes
-    take transpose var zeros_like ones_like empty_like full_like diagonal partition matrix_transpose
+    all amax amin any around atleast_1d atleast_2d atleast_3d clip cumprod cumsum diff expand_dims
+    flip fliplr flipud max mean min moveaxis prod ptp ravel repeat reshape roll rollaxis rot90 round
+    sort squeeze std sum swapaxes take transpose var zeros_like ones_like empty_like full_like
+    diagonal partition matrix_transpose
 """.split()
 
 _METHODS: Final = """
@@ -250,6 +252,8 @@ _METHODS: Final = """
 #: methods that are reductions of ufuncs
 _REDUCING: Final = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
                     "all": "logical_and", "any": "logical_or"}  # fmt: skip
+#: methods whose result goes through ``__array_wrap__`` as that of a ufunc does
+_AVERAGES: Final = ("mean", "std", "var")
 
 
 def _kept(function: Callable[..., Any], owner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -274,11 +278,11 @@ def _looking(function: Callable[..., Any]) -> Callable[..., Any]:
         owner = _owner((*args, *kwargs.values()))
         if owner is None:
             return function(*args, **kwargs)
-        if _override(owner) is not False and function.__name__ in _REDUCING and args:
-            return getattr(args[0], function.__name__)(*args[1:], **kwargs)
         own = type(owner).__array_function__
         if own is not Subclassable.__array_function__:
             return owner.__array_function__(wrapper, (type(owner),), args, kwargs)
+        if args and owner is args[0] and function.__name__ in (*_REDUCING, *_AVERAGES):
+            return getattr(owner, function.__name__)(*args[1:], **kwargs)
         return _kept(function, owner, args, kwargs)
 
     wrapper.looks_for_classes = True  # type: ignore[attr-defined]
@@ -291,9 +295,18 @@ def _method(name: str) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in _AVERAGES:
+            return _reduced(inner, self, args, kwargs)
         return _kept(inner, self, (self, *args), kwargs)
 
     return method
+
+
+def _reduced(function: Callable[..., Any], owner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    if type(owner).__array_wrap__ is Subclassable.__array_wrap__ or kwargs.get("out") is not None:
+        return _kept(function, owner, (owner, *args), kwargs)
+    given = {k: _all_plain(v) for k, v in kwargs.items()}
+    return _wrapped(owner, function(plain(owner), *_all_plain(tuple(args)), **given), None)
 
 
 def _reduction(name: str, ufunc: str) -> Callable[..., Any]:
@@ -302,7 +315,7 @@ def _reduction(name: str, ufunc: str) -> Callable[..., Any]:
     @functools.wraps(inner)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _override(self) is False:
-            return _kept(inner, self, (self, *args), kwargs)
+            return _reduced(inner, self, args, kwargs)
         given = inspect.signature(inner).bind(self, *args, **kwargs).arguments
         given.pop("self")
         return asked(_u.TABLE[ufunc], "reduce", (self,), dict(given))
@@ -337,9 +350,35 @@ for _name, _function in _REDUCING.items():
     setattr(Subclassable, _name, _reduction(_name, _function))
 
 
+def _constructed(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """``ndarray.__new__``, which classes call by that name for arrays of their own."""
+    if not issubclass(cls, Subclassable):
+        return _new(cls)
+    return Subclassable.__new__(cls, *args, **kwargs)
+
+
+def _of_derived(usual: Any, own: Any) -> Callable[..., Any]:
+    """A method of ``ndarray`` that a derived class calls by that name for an array of its own."""
+
+    @functools.wraps(usual)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return (own if isinstance(self, Subclassable) else usual)(self, *args, **kwargs)
+
+    return method
+
+
 def _start() -> None:
-    """From now on ufuncs and functions look for derived classes."""
+    """From now on ufuncs and functions look for derived classes, and so do methods.
+
+    ``ndarray.__getitem__(self, key)`` and ``ndarray.__array_wrap__(self, array)`` are what classes
+    call that extend these.
+    """
     namespace = sys.modules[__package__]
+    for name, own in vars(Subclassable).items():
+        if callable(own) and name not in ("__new__", "__init__", "__hash__"):
+            usual = getattr(ndarray, name, None)
+            setattr(ndarray, name, own if usual is None else _of_derived(usual, own))
+    ndarray.__new__ = _constructed  # type: ignore[method-assign]
     for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
         setattr(_u.ufunc, name, _ufunc_method(name))
     looking = {function: _looking(function)

@@ -41,7 +41,7 @@ class _Grid:
         self._sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, tuple):
+        if isinstance(key, slice):
             start, stop, step = _bounds(key)
             if not _is_complex(step):
                 return arange(start, stop, step)

@@ -17,6 +17,8 @@ from lazyloom import Value
 from . import _dtypes
 from ._core import cast
 from ._foreign import again, mixes, takes_several, together
+from ._scales_first import NAMES as SCALED
+from ._scales_first import reordered
 from ._tensor import Tensor
 
 #: one entry for each autocast context that is entered, of all threads
@@ -129,6 +131,9 @@ def treated(function: Callable[..., Any], rule: str) -> Callable[..., Any]:
                   else _widest([*args, *kwargs.values()]))
             args = tuple(_nested(a, to) for a in args)
             kwargs = {k: _nested(v, to) for k, v in kwargs.items()}
+        scaled = reordered(function.__name__, args) if function.__name__ in SCALED else None
+        if scaled is not None:
+            args, kwargs = scaled[0], {**kwargs, **scaled[1]}
         state.enabled = False
         try:
             return function(*args, **kwargs)

@@ -19,6 +19,8 @@ import lazyloom
 from ._errors import wrong_argument
 from ._interchange import is_foreign, operand_of
 from ._numpy_names import plain, rename
+from ._scales_first import NAMES as SCALED
+from ._scales_first import reordered
 from ._tensor import Tensor
 
 
@@ -52,9 +54,12 @@ def again(function: Callable[..., Any], name: str, error: Exception, args: tuple
           kwargs: dict[str, Any]) -> Any:  # fmt: skip
     """A call that failed, with the tensors of other libraries converted if there are any.
 
-    Sparse tensors have functions of their own. Raises what was wrong with the arguments where
-    neither is the reason.
+    Sparse tensors have functions of their own, and scales may come before operands. Raises what
+    was wrong with the arguments where none of these is the reason.
     """
+    scaled = reordered(name, args) if name in SCALED else None
+    if scaled is not None:
+        return function(*scaled[0], **{**kwargs, **scaled[1]})
     if any(isinstance(x, Tensor) and x.is_sparse for x in _leaves([args, *kwargs.values()])):
         return of_sparse[0](name, args, kwargs, error)
     given = [args, [v for k, v in kwargs.items() if k != "out"]]
@@ -100,14 +105,16 @@ def mixing_fast(function: Callable[..., Any]) -> Callable[..., Any]:
     count = code.co_argcount
     names = code.co_varnames[:count + code.co_kwonlyargcount]
     given, named = ", ".join(names[:count]), names[count:]
-    heading = ", ".join([given, *(["*"] if named else []), *named])
+    scaled = function.__name__ in SCALED
+    heading = ", ".join([given, *(["*_more" if scaled else "*"] if named else []), *named])
     passed = ", ".join([given, *(f"{n}={n}" for n in named)])
     kept = ", ".join(f"{n!r}: {n}" for n in named)
-    again_with = f"_function, {function.__name__!r}, _error, ({given},), {{{kept}}}"
-    found: dict[str, Any] = {
-        "__name__": __name__, "_function": function, "_again": again}
+    all_given = f"({given}, {'*_more' if scaled else ''})"
+    again_with = f"_function, {function.__name__!r}, _error, {all_given}, {{{kept}}}"
+    found: dict[str, Any] = {"__name__": __name__, "_function": function, "_again": again}
     source = (f"def wrapper({heading}):\n"
               f"    try:\n"
+              f"        {f'if _more: _function(*{all_given})' if scaled else ''}\n"
               f"        return _function({passed})\n"
               f"    except (TypeError, AttributeError) as _error:\n"
               f"        return _again({again_with})\n")

@@ -34,6 +34,7 @@ from ._functions import (
 )
 from ._interchange import is_foreign
 from ._promotion import is_number
+from ._scales_first import NAMES as SCALED
 from ._tensor import Tensor, operand
 
 _NOT_METHODS = {
@@ -62,6 +63,8 @@ def _inplace(name: str, function: Any) -> Any:
     filling = name in _FILLING
     if takes_several(function):
         function = mixing(function)
+    elif function.__name__ in SCALED:
+        function = mixing_fast(function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with write_lock(self):

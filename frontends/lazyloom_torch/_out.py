@@ -22,6 +22,8 @@ from ._errors import not_a_tensor
 from ._foreign import again, mixing, takes_several
 from ._numpy_names import plain, rename
 from ._promotion import can_cast
+from ._scales_first import NAMES as SCALED
+from ._scales_first import reordered
 from ._tensor import Tensor
 
 #: functions of ``torch`` that take it
@@ -183,6 +185,9 @@ def taking_out(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs["dtype"] = out.dtype
         if apart:
             _check_apart(name, out, args)
+        scaled = reordered(name, args) if name in SCALED else None
+        if scaled is not None:
+            args, kwargs = scaled[0], {**kwargs, **scaled[1]}
         return compute_into(out, inner, *args, **kwargs)
 
     return wrapper

@@ -182,6 +182,7 @@ CASES: list[tuple[str, Any, tuple[Any, ...]]] = [
                                m.correlate(v, [1.0, 2, 3, 4], "same"), m.convolve([1, 2], [3, 4])),
      (V,)),
     ("windows", lambda m: (m.hanning(6), m.hamming(5), m.blackman(7), m.bartlett(6)), ()),
+    ("grids from lists", lambda m: (m.mgrid[[slice(2), slice(0, 1, 3j)]], m.ogrid[[slice(3)]]), ()),
     ("grids", lambda m: (m.mgrid[0:2, 0:3], m.ogrid[0:2, 0:3], m.mgrid[0:1:5j]), ()),
     ("along axis", lambda m, t: (m.apply_along_axis(lambda v: v.sum(), 1, t),
                                  m.apply_along_axis(lambda v: v[::-1] * 2, 0, t)), (T,)),

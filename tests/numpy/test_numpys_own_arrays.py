@@ -205,3 +205,15 @@ def test_the_legacy_module_of_random() -> None:
     assert np.random.rand(2).tolist() == first
     with pytest.raises(AttributeError):
         _ = mtrand.nothing
+
+
+def test_views_as_records_and_bytes_are_numpys_and_read_only() -> None:
+    rows = np.array([[1, 2], [3, 4], [1, 2]])
+    packed = rows.view(onp.dtype((onp.void, 16))).reshape(-1)
+    assert type(packed) is onp.ndarray
+    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+    assert (rows[first][inverse] == rows).all() and len(first) == 2
+    named = np.arange(4.0).view([("x", float), ("y", float)])
+    assert named["y"].tolist() == [1.0, 3.0]
+    with pytest.raises(ValueError, match="read-only"):
+        named["x"] = 0

@@ -216,3 +216,54 @@ def test_classes_that_add_to_the_pickled_state() -> None:
     assert pickle.loads(pickle.dumps(x)).note == "kept"
     with pytest.raises(TypeError, match="without what your class added"):
         super(Noted, x).__setstate__(("kept",))
+
+
+def _extending(m: Any) -> Any:
+    """A class whose methods call those of ndarray by that name, and whose __new__ takes more."""
+
+    class Extending(m.ndarray):
+        tag: Any
+
+        def __new__(cls, values: Any, tag: str) -> Any:
+            made = m.ndarray.__new__(cls, (len(values),), float)
+            m.ndarray.__setitem__(made, slice(None), values)
+            made.tag = tag
+            return made
+
+        def __array_finalize__(self, obj: Any) -> None:
+            m.ndarray.__array_finalize__(self, obj)
+            self.tag = getattr(obj, "tag", None)
+
+        def __array_wrap__(self, array: Any, context: Any = None, *rest: Any) -> Any:
+            if array.ndim:
+                return m.ndarray.__array_wrap__(self, array, context, *rest)
+            return array[()]
+
+        def __getitem__(self, key: Any) -> Any:
+            return m.ndarray.__getitem__(self, key)
+
+        def __mul__(self, other: Any) -> Any:
+            return m.ndarray.__mul__(self, other)
+
+        def sum(self, *args: Any, **kwargs: Any) -> Any:
+            return m.ndarray.sum(self, *args, **kwargs)
+
+    return Extending
+
+
+@pytest.mark.parametrize("code", [
+    "x", "x + 1", "x * 2", "x[1:]", "x[0]", "x.sum()", "x.max()", "m.prod(x)", "x.mean()",
+    "m.std(x)", "x.sum(0)", "m.sum(x.reshape(3, 1), 0)", "m.atleast_2d(x)", "m.atleast_3d(x)",
+    "m.vstack([x, x])", "m.cross(x, x + 1)", "m.ndarray.__array_wrap__(x, m.ones(3))",
+    "m.ones(3).view(type(x))", "m.ones(3) + x", "m.ones(3)[1:]", "m.ndarray.copy(x)",
+])  # fmt: skip
+def test_classes_call_methods_of_ndarray_by_its_name(code: str) -> None:
+    found, expected = (
+        _named(eval(code, {"m": m, "x": _extending(m)([1.0, 2.0, 3.0], "tag")}))
+        for m in (np, onp))
+    assert found == expected
+
+
+def _named(x: Any) -> Any:
+    kind = type(x).__name__ if isinstance(x, (onp.ndarray, np.ndarray)) and x.ndim else "number"
+    return kind, getattr(x, "tag", None), onp.asarray(x).tolist()

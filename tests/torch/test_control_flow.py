@@ -158,3 +158,48 @@ def test_errors(call: Any, text: str) -> None:
         call(torch.tensor([1.0, 2.0, 3.0]))
     where = f"function <lambda> ({__file__}:{call.__code__.co_firstlineno})"
     assert text.replace("{f}", where) in str(caught.value)
+
+
+# -- associative_scan ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+@pytest.mark.parametrize("dim, reverse", [(0, False), (1, False), (-1, True)])
+def test_associative_scan_combines_from_one_end(size: int, dim: int, reverse: bool) -> None:
+    from lazyloom_torch._higher_order_ops.associative_scan import associative_scan
+
+    shape = [3, 3]
+    shape[dim] = size
+    a = torch.linspace(0.5, 1.5, 3 * size).reshape(shape).requires_grad_()
+    b = torch.linspace(-1, 1, 3 * size).reshape(shape)
+
+    def combine(x: Any, y: Any) -> Any:
+        return {"a": x["a"] * y["a"], "b": y["a"] * x["b"] + y["b"]}
+
+    found = associative_scan(combine, {"a": a, "b": b}, dim, reverse, combine_mode="generic")
+    rows = [{"a": x, "b": y} for x, y in zip(a.unbind(dim), b.unbind(dim))]
+    expected: list[Any] = []
+    for row in reversed(rows) if reverse else rows:
+        expected.append(combine(expected[-1], row) if expected else row)
+    for name in ("a", "b"):
+        assert found[name].shape == a.shape and found[name] is not a
+        for x, y in zip(found[name].unbind(dim), expected[::-1] if reverse else expected):
+            assert torch.allclose(x, y[name])
+    if size > 1:
+        ours, = torch.autograd.grad(found["b"].sum(), a)
+        theirs, = torch.autograd.grad(sum(x["b"].sum() for x in expected), a)
+        assert torch.allclose(ours, theirs)
+
+
+def test_associative_scan_says_what_it_takes() -> None:
+    from lazyloom_torch._higher_order_ops import associative_scan
+
+    x = torch.ones(2, 3)
+    with pytest.raises(ValueError, match="combine_mode must be"):
+        associative_scan(torch.add, x, 0, combine_mode="fast")
+    with pytest.raises(RuntimeError, match="give one size along it"):
+        associative_scan(lambda a, b: a, (x, torch.ones(3)), 0)
+    with pytest.raises(RuntimeError, match="dim is 2"):
+        associative_scan(torch.add, x, 2)
+    with pytest.raises(RuntimeError):
+        associative_scan(lambda a, b: a[None], x, 0)

@@ -203,3 +203,42 @@ def test_a_product_beyond_all_memory_is_an_error_where_it_is_read() -> None:
     with pytest.raises(RuntimeError, match="memory"):
         (row.T @ row).numpy()
     assert torch.ones(2).sum().item() == 2
+
+
+@pytest.mark.parametrize("old, new", [
+    ("torch.add(x, 2, y)", "torch.add(x, y, alpha=2)"),
+    ("torch.add(2, 3, y)", "2 + 3 * y"),
+    ("torch.sub(x, 2, y, out=torch.empty(2))", "x - 2 * y"),
+    ("x.add(2, y)", "x + 2 * y"), ("x.clone().add_(2, y)", "x + 2 * y"),
+    ("x.clone().sub_(0.5, y)", "x - 0.5 * y"), ("torch.addcmul(x, 0.5, y, y)", "x + 0.5 * y * y"),
+    ("torch.addcmul(x, 0.5, y, y, out=torch.empty(2))", "x + 0.5 * y * y"),
+    ("x.clone().addcmul_(0.5, y, y)", "x + 0.5 * y * y"),
+    ("x.clone().addcdiv_(-0.5, x, y)", "x - 0.5 * x / y"),
+    ("torch.addmm(0.5, m, 2.0, m, m)", "0.5 * m + 2 * m @ m"),
+    ("torch.addmm(0.5, m, m, m)", "0.5 * m + m @ m"),
+    ("m.clone().addmm_(0.5, 2.0, m, m)", "0.5 * m + 2 * m @ m"),
+    ("x.addmv(0.5, m, y)", "0.5 * x + m @ y"),
+    ("m.addr(0.5, 2.0, x, y)", "0.5 * m + 2 * torch.outer(x, y)"),
+    ("torch.baddbmm(0.5, m[None], m[None], m[None])", "(0.5 * m + m @ m)[None]"),
+    ("m.addbmm(0.5, 2.0, m[None], m[None])", "0.5 * m + 2 * m @ m"),
+])  # fmt: skip
+def test_scales_may_come_before_operands(old: str, new: str) -> None:
+    given = {"torch": torch, "x": torch.tensor([1.0, 2.0]), "y": torch.tensor([3.0, 5.0]),
+             "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]])}  # fmt: skip
+    with pytest.warns(UserWarning, match="deprecated"):
+        found = eval(old, given)
+    assert found.tolist() == eval(new, given).tolist()
+
+
+def test_scales_after_operands_have_names() -> None:
+    x = torch.ones(2)
+    for call in (lambda: torch.add(x, x, 2), lambda: torch.addcmul(x, x, x, 0.5),
+                 lambda: x.addcdiv(x, x, 2), lambda: torch.addmm(x, x, x, 1, 1)):  # fmt: skip
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_scales_before_operands_while_autocasting() -> None:
+    m = torch.eye(2)
+    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.warns(UserWarning):
+        assert torch.addmm(0.5, m, 2.0, m, m).float().tolist() == (2.5 * m).tolist()

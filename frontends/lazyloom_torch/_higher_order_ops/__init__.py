@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from .. import _absent
 from .._absent_names import MODULES
+from .associative_scan import associative_scan
 from .cond import cond
 from .scan import scan
 from .while_loop import while_loop
 
-__all__ = ["cond", "scan", "while_loop"]
+__all__ = ["associative_scan", "cond", "scan", "while_loop"]
 
 __getattr__ = _absent.missing(__name__, reason=MODULES["fx"])
