@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
