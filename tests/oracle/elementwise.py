@@ -203,8 +203,12 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         function = _COMPLEX.get(name)
         if function is None:
             return None
-        roundings = 2 * SIMPLE if name in ("add", "sub", "add_any") else 4 * FUNCTION
-        return pointwise(function, xs, aval.dtype, roundings)
+        if name in ("add", "sub", "add_any"):
+            return pointwise(function, xs, aval.dtype, 2 * SIMPLE)
+        found = pointwise(function, xs, aval.dtype, 4 * FUNCTION)
+        # a part whose terms are too small is a zero of either sign
+        return Shade(found.dtype, found.v, np.maximum(
+            found.e, float(limits(aval.dtype).tiny)))
     known = _REAL.get(name)
     if known is None:
         return None
@@ -390,6 +394,8 @@ def _integer_pow(p: Any, xs: list[Shade], aval: Any) -> Shade:
             return x**y if y >= 0 else 1 / x ** (-y)
 
     found = pointwise(power, xs, aval.dtype, abs(y) * SIMPLE if abs(y) < 4 else roundings)
+    if np.dtype(aval.dtype).kind == "c":
+        found = Shade(found.dtype, found.v, np.maximum(found.e, float(limits(aval.dtype).tiny)))
     if y < 0 and aval.dtype != np.complex64:
         # a power that overflows before it is divided by
         with np.errstate(all="ignore"):

@@ -2,11 +2,13 @@
 
 Its algebraic simplifier takes two steps together where that is right for real numbers:
 ``log(exp(x))`` becomes ``x``, ``exp(a) * exp(b)`` becomes ``exp(a + b)``, ``sqrt(x * x)`` becomes
-``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x``, ``abs(x) >= 0`` becomes true and
-``x * convert(p)`` becomes ``select(p, x, 0)``. For numbers of a dtype that is another result: one
+``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x`` and ``x * convert(p)`` becomes
+``select(p, x, 0)``. For numbers of a dtype that is another result: one
 side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
 product, with which exponentials end, too, before it is rounded or overflows, and computes
 ``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there.
+
+(That ``abs(x) >= 0`` is true it takes for a NaN as well, which :mod:`.compiler_defects` guards.)
 
 So what a pair of :data:`HIDDEN` begins with is handed on through ``optimization_barrier``, through
 which the simplifier does not look and which is gone before XLA fuses; and what a pair of
@@ -34,7 +36,6 @@ MASK: Final = "mask"  # a number made of a truth value
 DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
 PLUS_CONSTANT: Final = "plus constant"
-WITH_CONSTANT: Final = "compared with a constant"
 PRODUCT_OF_ALL: Final = "product of all"  # is reduced by multiplication
 
 _EXPONENTIALS: Final = frozenset(("exponential", "power"))
@@ -53,8 +54,6 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
     DIVISOR: _EXPONENTIALS | _ROOTS | {"divide", MASK},
     BY_CONSTANT: frozenset((SCALED, MASK)),
     PLUS_CONSTANT: frozenset((SHIFTED,)),
-    WITH_CONSTANT: _EXPONENTIALS | _ROOTS | {
-        "abs", "multiply", "square", "maximum", "minimum", "clamp", "logistic"},
 }  # fmt: skip
 #: for each use, what ends in a product that may be added before it is rounded, or is multiplied
 #: with others of its kind before it is computed
@@ -164,8 +163,6 @@ def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset
             how.add(BY_CONSTANT)
         elif step.kind in ("add", "subtract") and with_constant:
             how.add(PLUS_CONSTANT)
-        elif step.kind == "compare" and with_constant:
-            how.add(WITH_CONSTANT)
         elif step.kind == "reduce" and "stablehlo.multiply" in step.text:
             how = {PRODUCT_OF_ALL}
         if step.kind == "divide" and k == 1:
