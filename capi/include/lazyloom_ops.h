@@ -86,7 +86,7 @@ static inline loom_status loom_record_many_(const char *op, const loom_operand *
 }
 
 /* |x|; complex operands give their modulus, of the real dtype.
-   The smallest integer wraps to itself. The gradient at 0 is 0.
+   The smallest integer wraps to itself. The gradient at 0 and at NaN is 0.
      x: a number (not bool)
    Source: array API abs */
 static inline LOOM_CHECK loom_status loom_abs(loom_tensor x, loom_tensor *result) {
@@ -1062,7 +1062,7 @@ static inline LOOM_CHECK loom_status loom_cholesky_failure(loom_tensor x, bool u
 }
 
 /* x limited to [min, max], NaN where any is; max where min > max.
-   At ties with a limit the gradient goes to x.
+   At ties with a limit the gradient goes to x, which has none where it is NaN.
      x: T
      min: T, may be absent
      max: T, may be absent
@@ -2640,7 +2640,7 @@ static inline LOOM_CHECK loom_status loom_gru_with(loom_operand x, loom_operand 
   return status_;
 }
 
-/* x, but 0 where |x| <= lambd.
+/* x, but 0 where |x| <= lambd. The gradient at NaN is 0.
      x: float16 or bfloat16 or float32 or float64
      lambd: float, default 0.5
    Source: PyTorch hardshrink */
@@ -2662,7 +2662,7 @@ static inline LOOM_CHECK loom_status loom_hardsigmoid(loom_tensor x, loom_tensor
   return loom_record_("hardsigmoid", fixed_, 1, NULL, 0, result, 1);
 }
 
-/* x * relu6(x + 3) / 6.
+/* x * relu6(x + 3) / 6. The gradient is 0 up to -3, and 1 from 3 on and at NaN.
      x: float16 or bfloat16 or float32 or float64
    Source: PyTorch hardswish */
 static inline LOOM_CHECK loom_status loom_hardswish(loom_tensor x, loom_tensor *result) {
@@ -5963,7 +5963,7 @@ static inline LOOM_CHECK loom_status loom_softplus(loom_tensor x, double beta, d
   return loom_record_("softplus", fixed_, 1, attributes_, 2, result, 1);
 }
 
-/* x moved towards 0 by lambd, 0 within lambd of it; NaN for NaN.
+/* x moved towards 0 by lambd, 0 within lambd of it; NaN, of gradient 0, for NaN.
      x: float16 or bfloat16 or float32 or float64
      lambd: float, default 0.5
    Source: PyTorch softshrink */

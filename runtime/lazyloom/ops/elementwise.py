@@ -130,16 +130,25 @@ def remainder(x: T, y: T) -> Array:
         return rem if kind(x) == "u" else lax.select(
             _signs_differ(rem, safe), lax.add(rem, safe), rem)
 
-    def floating(x: Any, y: Any) -> Any:
+    return in_float32(_float_remainder, x, y)
+
+
+def _float_remainder(x: Any, y: Any) -> Any:
+    """x - y * floor(x / y), whose derivatives say so: they are 1 and -floor(x / y)."""
+
+    def definition(x: Any, y: Any) -> Any:
         rem = lax.rem(x, y)
-        # A zero takes the sign of y, with the gradient of the remainder: a difference of zeros is
-        # +0, and taking that away changes no zero.
-        signed = lax.stop_gradient(_with_sign_of(rem, y))
-        signed = lax.sub(signed, lax.sub(lax.stop_gradient(rem), rem))
-        rem = lax.select(lax.eq(rem, constant(x, 0)), signed, rem)
+        rem = lax.select(lax.eq(rem, constant(x, 0)), _with_sign_of(rem, y), rem)
         return lax.select(_signs_differ(rem, y), lax.add(rem, y), rem)
 
-    return in_float32(floating, x, y)
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        quotient = _float_floor_divide(lax.stop_gradient(x), lax.stop_gradient(y))
+        return _float_remainder(x, y), lax.sub(dx, lax.mul(dy, quotient))
+
+    made = jax.custom_jvp(definition)
+    made.defjvp(rule)
+    return made(x, y)
 
 
 @op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod",
