@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as onp
 
 import lazyloom
-from lazyloom.frontend import Imag, Real, exports_buffers, hold, look, to_host, view, write
+from lazyloom.frontend import (
+    Imag,
+    Real,
+    exports_buffers,
+    hold,
+    look,
+    share_view,
+    to_host,
+    view,
+    write,
+)
 
 from . import _info, _scalars
 from ._exporting import exported
@@ -334,16 +344,25 @@ def wrap(value: Any) -> Any:
 _new: Final = lazyloom.Tensor.__new__
 
 
+def same_place(x: ndarray, cls: Any) -> Any:
+    """The same memory as an array of another class, to which nothing is said yet."""
+    made = _new(cls)
+    info = getattr(x, "_info", None)
+    share_view(made, x)
+    if info is not None:
+        set_info(made, info)
+    elif type(x) is not ScalarArray:
+        set_info(made, ViewInfo(element_strides(x), x, is_writeable(x)))
+    return made
+
+
 def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
     """A view of ``x`` by one step of the runtime's view chain."""
     kind = type(x)
     if kind is ScalarArray:
         x = ndarray.from_value(x.value)
     elif kind is not ndarray:
-        from ._subclasses import plain  # for start-up time
-
-        # to make one of a derived class is its own affair
-        x = plain(x)
+        x = same_place(x, ndarray)  # to make one of a derived class is its own affair
     info = getattr(x, "_info", None)
     result: ndarray = view(x, step)
     base = x
@@ -366,4 +385,4 @@ def assign(target: ndarray, value: Any, what: str = "assignment destination") ->
 
 
 __all__ = ["ScalarArray", "ViewInfo", "alias", "assign", "c_strides", "element_strides", "ndarray",
-           "view_info", "wrap"]  # fmt: skip
+           "same_place", "view_info", "wrap"]  # fmt: skip

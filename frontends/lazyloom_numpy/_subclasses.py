@@ -20,28 +20,15 @@ import lazyloom
 from lazyloom.frontend import Operators, operators_of, set_operators, share_view
 
 from . import _ufuncs as _u
-from ._array import ScalarArray, ndarray
-from ._layout import ViewInfo as _ViewInfo
-from ._layout import element_strides, is_writeable, set_info
+from ._array import ScalarArray, ndarray, same_place
+from ._layout import set_info
 
 _new: Final = lazyloom.Tensor.__new__
 
 
-def _same_place(x: ndarray, cls: Any) -> Any:
-    """The same memory as an array of another class, to which nothing is said yet."""
-    made = _new(cls)
-    info = getattr(x, "_info", None)
-    share_view(made, x)
-    if info is not None:
-        set_info(made, info)
-    elif type(x) is not ScalarArray:
-        set_info(made, _ViewInfo(element_strides(x), x, is_writeable(x)))
-    return made
-
-
 def plain(x: Any) -> Any:
     """An array of a derived class as one of ours; anything else as it is."""
-    return _same_place(x, ndarray) if isinstance(x, Subclassable) else x
+    return same_place(x, ndarray) if isinstance(x, Subclassable) else x
 
 
 def _all_plain(given: Any) -> Any:
@@ -54,7 +41,7 @@ def recast(x: Any, cls: Any, template: Any) -> Any:
     """The same memory as an array of a derived class, which is told what it was made from."""
     if cls is ndarray:
         return plain(x) if isinstance(x, Subclassable) else x
-    made = _same_place(x, cls)
+    made = same_place(x, cls)
     made.slow_path = True
     if made.__array_finalize__ is not None:
         made.__array_finalize__(template)
