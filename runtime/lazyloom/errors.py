@@ -8,7 +8,9 @@ Python programs expect (``TypeError``, ``ValueError``, ...).
 
 from __future__ import annotations
 
-from typing import Final
+import os
+import sys
+from typing import Any, Final
 
 
 def type_name(x: object) -> str:
@@ -20,6 +22,26 @@ def type_name(x: object) -> str:
     parts = [] if cls.__module__ == "builtins" else cls.__module__.split(".")
     private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
     return ".".join([*parts[:private], cls.__qualname__])
+
+
+def of_shadowed_module(error: object) -> str:
+    """What to do where an error may come of a user's file that is imported as one of Python's.
+
+    A ``json.py`` beside a script stands in the way of Python's own for all that is imported after
+    it. Empty for errors of other classes than those, and where there is no such file.
+    """
+    if not isinstance(error, (ImportError, AttributeError)):
+        return ""
+    place = os.path.dirname(os.path.realpath(os.__file__))
+    for name in sorted(sys.stdlib_module_names):
+        module: Any = sys.modules.get(name)
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and not os.path.realpath(path).startswith(place + os.sep):
+            folders = {os.path.realpath(folder) for folder in sys.path[:1]}
+            if os.path.dirname(os.path.realpath(path)) in folders:
+                return (f". The module {name} is {path} here, not Python's own, which lazyloom or "
+                        "JAX needs: give that file another name")
+    return ""
 
 
 class LoomError(Exception):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -309,3 +311,24 @@ def test_the_process_wide_settings_can_be_switched_off() -> None:
     allocation.keep_pages()
     assert not allocation.one_heap()
     """, LAZYLOOM_BLAS_THREADS="0", LAZYLOOM_MALLOC="0")
+
+
+@pytest.mark.parametrize("name", ["queue", "platform", "logging"])
+def test_a_file_beside_the_script_that_is_named_as_a_module_of_pythons(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{name}.py").write_text("value = 1")
+    (tmp_path / "main.py").write_text(
+        "import lazyloom_numpy as np\nprint(float((np.arange(10.) * 2).sum()))\n")
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "main.py")], text=True, capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)})
+    if name == "logging":
+        # JAX needs it, whose import fails in such a folder as well
+        assert f"is {tmp_path / 'logging.py'} here, not Python's own" in done.stderr
+        assert "another name" in done.stderr and "LAZYLOOM_BACKEND" not in done.stderr
+    elif "needs: give that file another name" in done.stderr:
+        # where no kernel was at hand JAX is needed
+        assert name == "platform" and f"{tmp_path / 'platform.py'}" in done.stderr
+    else:
+        assert done.stdout == "90.0\n", done.stderr

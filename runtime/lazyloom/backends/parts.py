@@ -8,8 +8,10 @@ wait for the system to wake them, and one that gets no core costs no more than i
 from __future__ import annotations
 
 import os
-import queue
 import threading
+
+# not from queue, as which a file of the user's may be imported
+from _queue import SimpleQueue
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -35,7 +37,7 @@ class _Helpers:
     """Threads that wait for parts."""
 
     def __init__(self) -> None:
-        self.waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.count = 0
         self.lock = threading.Lock()
 
@@ -47,7 +49,7 @@ class _Helpers:
                     target=_help, args=(self.waiting,), name="lazyloom-parts", daemon=True))
 
 
-def _help(waiting: queue.SimpleQueue[Callable[[], None]]) -> None:
+def _help(waiting: SimpleQueue[Callable[[], None]]) -> None:
     # as the thread that wants a part
     flush_subnormals()
     with np.errstate(all="ignore"):

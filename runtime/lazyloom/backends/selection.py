@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any, Final
 
-from ..errors import ArgumentError, type_name
+from ..errors import ArgumentError, LoomError, of_shadowed_module, type_name
 from ..interrupts import reraise_from_handler
 from .backend import Backend
 
@@ -62,6 +62,10 @@ def _named(name: str) -> Backend:
         made: Any = found() if callable(found) else found
     except Exception as error:  # whatever the module does while it is imported, or a constructor
         reraise_from_handler(error)
+        if name in SHIPPED:
+            raise LoomError(
+                f"the backend {name} cannot be used: {type(error).__name__}: {error}"
+                f"{of_shadowed_module(error)}") from error
         raise ArgumentError(
             f"{VARIABLE} is {name!r}, expected {', '.join(map(repr, SHIPPED))}, or "
             f"'package.module:name' of a backend: {type(error).__name__}: {error}") from error

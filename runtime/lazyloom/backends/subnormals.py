@@ -8,7 +8,7 @@ nothing but the kernels, and what belongs to the user runs as before.
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,11 +26,16 @@ _PLACES: Final = {
 _Words: Final = ctypes.c_uint32 * 16
 
 
+def _machine() -> str:
+    # not of platform, as which a file of the user's may be imported
+    return os.uname().machine if hasattr(os, "uname") else ""
+
+
 class _Environment:
     """The floating-point environment by C's own functions, for where nothing was compiled."""
 
     def __init__(self) -> None:
-        self.place: tuple[int, int] | None = _PLACES.get((sys.platform, platform.machine()))
+        self.place: tuple[int, int] | None = _PLACES.get((sys.platform, _machine()))
         self.get: Any = None
         self.set: Any = None
         if self.place is not None:

@@ -27,6 +27,7 @@ from ..errors import (
     LoomError,
     OutOfMemoryError,
     ReadForbiddenError,
+    of_shadowed_module,
     reraised,
 )
 from ..interrupts import Deferred, reraise_from_handler, uninterrupted
@@ -411,6 +412,7 @@ def run_error(
             what = f"out of memory: {what}" if what else "out of memory"
     elif not isinstance(error, WrongResult):
         what = f"{type(error).__name__}: {what}" if what else type(error).__name__
+        what = what.rstrip(".") + of_shadowed_module(error)
     wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
