@@ -163,7 +163,7 @@ _PLAIN: Final = frozenset((onp.ndarray, float, int, bool, complex, list, tuple))
 
 def argument(given: Any) -> Any:
     """The Value of a function's array; HostOnly for what computes itself."""
-    if computes_itself(given):
+    if not isinstance(given, lazyloom.Tensor) and computes_itself(given):
         raise dt.HostOnly(f"{type_name(given)} objects compute functions of arrays themselves")
     return value_of(given)
 

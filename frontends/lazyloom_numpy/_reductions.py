@@ -423,6 +423,8 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
 
 
 def cumulative(op: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    if out is None:
+        return _cumulated(op, a, axis, dtype, out)
     with writing(out):
         return _cumulated(op, a, axis, dtype, out)
 

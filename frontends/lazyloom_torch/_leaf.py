@@ -23,20 +23,16 @@ class Token:
         hooks: those of a leaf whose tensor is gone, which run as long as its graph is there.
     """
 
-    __slots__ = ("_leaf", "hooks")
+    __slots__ = ("leaf", "hooks")
 
     def __init__(self, leaf: Leaf) -> None:
-        self._leaf = weakref.ref(leaf)
+        #: gives what collects the gradient, None once its tensor is gone
+        self.leaf: weakref.ref[Leaf] = weakref.ref(leaf)
         self.hooks: dict[int, Any] | None = None
-
-    @property
-    def leaf(self) -> Leaf | None:
-        """What collects the gradient; None once its tensor is gone."""
-        return self._leaf()
 
     def owner(self) -> Tensor | None:
         """The tensor, while it is alive."""
-        leaf = self._leaf()
+        leaf = self.leaf()
         return None if leaf is None else leaf.owner()
 
 

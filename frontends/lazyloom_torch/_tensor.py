@@ -234,7 +234,7 @@ class Tensor(_Base):
         owner: Any = self.alias_of
         alias = owner is not None and self.detached
         tracking = lazyloom.grad_enabled()
-        if tracking:
+        if tracking and self._of_several is not None:
             check_alone(self)
         if tracking and (alias or (self if owner is None else owner)._leaf is not None):
             self._check_no_leaf()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
-from lazyloom.frontend import storage_of, write_lock
+from lazyloom.errors import LoomError
+from lazyloom.frontend import storage_of, write, write_lock
 
 from .. import _dtypes
 from .._core import broadcast_shapes, cast, record, scalar
 from .._elementwise import alike
+from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
 from .._interchange import is_foreign
 from .._promotion import can_cast, is_number
@@ -91,6 +93,15 @@ def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
     elements are one place in memory unless that is no harm (``repeated``).
     """
     kind = self.tensor_type
+    if self.shared is None and value.type is kind and is_grad_enabled() and (
+        value.requires_grad or not self.value.requires_grad
+    ):
+        # nothing shares its storage, so it is neither a leaf nor a view
+        try:
+            write(self, value)
+        except LoomError as error:
+            raise as_torch(error) from None
+        return self
     if value.dtype is not kind.dtype:
         made, here = _dtypes.of(value.dtype), self.dtype
         if not can_cast(made, here):

@@ -26,7 +26,7 @@ from .._core import (
 from .._dtypes import bool_, dtype
 from .._elementwise import follow, make_elementwise, mapped, ordered
 from .._errors import not_a_tensor
-from .._foreign import together
+from .._foreign import again, together
 from .._grad_mode import is_grad_enabled
 from .._out import compute_into
 from .._promotion import combine, is_number, number_dtype
@@ -198,6 +198,11 @@ def copied(value: Any) -> Tensor:
 
 
 
+def _again(function: Any, error: Exception, args: tuple[Any, ...], **named: Any) -> Any:
+    """What :func:`mixing` does, for functions called so often that a wrapper would show."""
+    return again(function, function.__name__, error, args, named)
+
+
 def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     """The function of one operand that records an op."""
     if name in ("abs", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "fix", "absolute",
@@ -207,17 +212,21 @@ def make_unary(name: str, op: str, kind: str) -> Callable[..., Tensor]:
     floating = kind == "float"
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
-        if out is not None:
-            return compute_into(out, function, input)
         try:
-            whole = floating and not input.tensor_type.dtype.is_inexact
-        except AttributeError:
-            raise not_a_tensor(input) from None
-        if whole:
-            return ordered(_wrap(record_one(
-                ready, cast(operand(input), _dtypes.get_default_dtype().lazy))), input)
-        return mapped(ready, input)
+            if out is not None:
+                return compute_into(out, function, input)
+            try:
+                whole = floating and not input.tensor_type.dtype.is_inexact
+            except AttributeError:
+                raise not_a_tensor(input) from None
+            if whole:
+                return ordered(_wrap(record_one(
+                    ready, cast(operand(input), _dtypes.get_default_dtype().lazy))), input)
+            return mapped(ready, input)
+        except (TypeError, AttributeError) as error:
+            return _again(function, error, (input,), out=out)
 
+    function.__dict__["mixes"] = True
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
     return function
@@ -246,19 +255,23 @@ def _make_lenient(name: str, op: str, kind: str) -> Callable[..., Tensor]:
             f'"{name}" is not implemented for torch.bool; use .int() first')
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
-        if out is not None:
-            return compute_into(out, function, input)
-        v = operand(input)
-        made = None if v.dtype.is_inexact else whole(v)
-        if name == "sign" and v.dtype.is_complex:
-            raise _errors.TorchDTypeError("sign is not defined for complex tensors; use sgn()")
-        if made is None:
-            found = record_one(ready, v)
-            if op == "sign" and v.dtype.is_floating:
-                found = record("nan_to_num", [found])
-            made = _made(found)
-        return follow(made, (input,)) if input.slow_path else made
+        try:
+            if out is not None:
+                return compute_into(out, function, input)
+            v = operand(input)
+            made = None if v.dtype.is_inexact else whole(v)
+            if name == "sign" and v.dtype.is_complex:
+                raise _errors.TorchDTypeError("sign is not defined for complex tensors; use sgn()")
+            if made is None:
+                found = record_one(ready, v)
+                if op == "sign" and v.dtype.is_floating:
+                    found = record("nan_to_num", [found])
+                made = _made(found)
+            return follow(made, (input,)) if input.slow_path else made
+        except (TypeError, AttributeError) as error:
+            return _again(function, error, (input,), out=out)
 
+    function.__dict__["mixes"] = True
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{op}`` of each element; see the op reference."
     return function
@@ -334,16 +347,22 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input + alpha * other``. Raises RuntimeError for an alpha of a higher kind."""
-    if out is not None:
-        return compute_into(out, add, input, other, alpha=alpha)
-    return binary("add", input, _scaled(input, other, alpha))
+    try:
+        if out is not None:
+            return compute_into(out, add, input, other, alpha=alpha)
+        return binary("add", input, _scaled(input, other, alpha))
+    except (TypeError, AttributeError) as error:
+        return _again(add, error, (input, other), alpha=alpha, out=out)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bools and an alpha of a higher kind."""
-    if out is not None:
-        return compute_into(out, sub, input, other, alpha=alpha)
-    return binary("subtract", input, _scaled(input, other, alpha))
+    try:
+        if out is not None:
+            return compute_into(out, sub, input, other, alpha=alpha)
+        return binary("subtract", input, _scaled(input, other, alpha))
+    except (TypeError, AttributeError) as error:
+        return _again(sub, error, (input, other), alpha=alpha, out=out)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -354,9 +373,12 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * other``."""
-    if out is not None:
-        return compute_into(out, mul, input, other)
-    return binary("multiply", input, other)
+    try:
+        if out is not None:
+            return compute_into(out, mul, input, other)
+        return binary("multiply", input, other)
+    except (TypeError, AttributeError) as error:
+        return _again(mul, error, (input, other), out=out)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
@@ -364,9 +386,16 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
     Raises RuntimeError for another rounding_mode.
     """
-    if out is not None:
-        return compute_into(out, div, input, other, rounding_mode=rounding_mode)
-    return _quotient(input, other, rounding_mode)
+    try:
+        if out is not None:
+            return compute_into(out, div, input, other, rounding_mode=rounding_mode)
+        return _quotient(input, other, rounding_mode)
+    except (TypeError, AttributeError) as error:
+        return _again(div, error, (input, other), rounding_mode=rounding_mode, out=out)
+
+
+for _function in (add, sub, mul, div):
+    _function.__dict__["mixes"] = True
 
 
 def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Tensor:

@@ -59,7 +59,7 @@ def _strides(step: Step, known: list[Ints | None]) -> Ints | None:
     """The strides of a result; None for row-major ones. Repeated elements have strides of 0."""
     spec, shape = step.spec, step.type.shape
     if spec is None or step.token is not None:
-        leaf = step.token.leaf if isinstance(step.token, Token) else None
+        leaf = step.token.leaf() if isinstance(step.token, Token) else None
         return None if leaf is None else leaf.strides
     positions = _looked_at(step)
     operands: list[tuple[Ints, Ints]] = []

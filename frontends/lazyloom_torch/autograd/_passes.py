@@ -108,7 +108,7 @@ def backward(
     with lazyloom.grad_mode(create_graph):
         for token, gradient in found:
             if type(token) is Token:
-                leaf = token.leaf
+                leaf = token.leaf()
                 if leaf is None:
                     if token.hooks:  # their tensor is gone, and nobody can ask for its gradient
                         run_hooks(token.hooks, conjugated(gradient))

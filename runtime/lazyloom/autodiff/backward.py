@@ -105,7 +105,8 @@ def gradients(
     if not retain_graph:
         # what is below the inputs, or leads to none of them, can still be gone through
         ends = {v.node for v in inputs}
-        free({n: True for n in walk.passed if n not in ends or _leads_on(n, walk)})
+        # it went through the newest first
+        free([n for n in reversed(walk.passed) if n not in ends or _leads_on(n, walk)])
     return results
 
 
@@ -217,7 +218,7 @@ def backward(
             note(noted, walk, [
                 ((walk.leaves[i][1], walk.leaves[i][2]), g) for i, (_, g) in enumerate(results)])
     if not (retain_graph or create_graph):
-        free(walk.visited)
+        free(walk.order)
     return results
 
 

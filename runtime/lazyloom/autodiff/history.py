@@ -51,8 +51,9 @@ def custom_rule(node: Node) -> Custom | None:
 def free_tape(values: Sequence[Value]) -> None:
     """Free the tape below some values, as a backward pass that does not retain it."""
     visited: dict[Node, bool] = {}
-    visit_below(values, None, visited, [])
-    free(visited)
+    order: list[Node] = []
+    visit_below(values, None, visited, order)
+    free(order)
 
 
 def used_since(values: Sequence[Value], start: int) -> list[Value]:

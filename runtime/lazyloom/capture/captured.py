@@ -8,7 +8,7 @@ from ..evaluate.evaluate import evaluate
 from ..frontend import following, write, write_locks
 from ..interrupts import Deferred, uninterrupted
 from ..tensor.host import known_range
-from ..tensor.storage import Storage
+from ..tensor.storage import Storage, writers
 from ..tensor.tensor import Tensor
 from ..trace.graph import PENDING, Buffer, Node, Value
 from ..trace.source import user_site
@@ -357,6 +357,8 @@ class Captured:
 
         The caller holds the locks of that.
         """
+        if not writers.several:
+            return
         values = prepared.values
         for k, source in enumerate(self.sources):
             if source.written >= 0:

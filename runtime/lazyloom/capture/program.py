@@ -12,6 +12,7 @@ from typing import Final, final
 from ..errors import ArgumentError
 from ..evaluate.evaluate import blind, evaluate, held_back
 from ..interrupts import Deferred, uninterrupted
+from ..tensor.storage import writers
 from ..tensor.tensor import Tensor, current, write, write_locks
 from ..trace import graph
 from ..trace.graph import PENDING, Buffer, Node, Value
@@ -246,6 +247,8 @@ class CapturedProgram:
 
     def _fetch_again(self, inputs: list[Value], tensors: list[Tensor | None]) -> None:
         """Take what another thread wrote since to what a run writes; the caller holds the locks."""
+        if not writers.several:
+            return
         for k, t in enumerate(tensors):
             if t is not None and self._places[k] >= 0:
                 found = current(t)

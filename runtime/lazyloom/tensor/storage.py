@@ -8,14 +8,16 @@ immutable, and a write installs new ones whole.
 The locks are reentrant, and there is a fixed number of them: which one is a storage's follows from
 when it was made, and is the same before and after a tensor comes to share its contents. Who needs
 several (an optimizer's step, a captured call) takes them all at once, in the order of their numbers
-(:class:`WriteLocks`). While one is held ops are recorded, which may run a component that has grown
-long, so no other lock of the runtime may be held where one is asked for.
+(:class:`WriteLocks`), or none of them while it is the only thread that ever asked. While one is
+held ops are recorded, which may run a component that has grown long, so no other lock of the
+runtime may be held where one is asked for.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterable
 from threading import get_ident
 from typing import Any, Final, final
@@ -32,17 +34,27 @@ deciding: Final = threading.Lock()
 
 _ALONE: Final[bool] = ALONE
 _COUNT: Final = 256
+#: seconds between two looks at whether the thread that wrote alone is through
+_PAUSE: Final = 2e-4
 
 
 @final
 class Writers:
-    """Which threads have asked for the lock of a storage: none, one, or several."""
+    """Which threads have asked for the lock of a storage: none, one, or several.
 
-    __slots__ = ("thread", "several")
+    While it is one, that thread's blocks of many locks (:class:`WriteLocks`) take none of them in
+    compiled code. The second thread that asks waits once, until they are at their ends; from then
+    on all take locks.
+    """
+
+    __slots__ = ("thread", "several", "owner", "depth")
 
     def __init__(self) -> None:
         self.thread: int = 0
         self.several: bool = False
+        #: whose blocks without locks are under way, and how many, one in the other
+        self.owner: int = 0
+        self.depth: int = 0
 
     def note(self) -> None:
         """This thread asks for a lock."""
@@ -51,6 +63,26 @@ class Writers:
             if self.thread:
                 self.several = True
             self.thread = here
+        if self.depth and here != self.owner:
+            while self.depth:
+                time.sleep(_PAUSE)
+
+    def begin(self) -> bool:
+        """Begin a block of this thread that needs no lock, if no other thread has asked for one.
+
+        Whoever got True calls :meth:`end`.
+        """
+        self.note()
+        if not _ALONE or self.several:
+            return False
+        self.owner = self.thread
+        self.depth += 1
+        return True
+
+    def end(self) -> None:
+        """End a block that :meth:`begin` has begun."""
+        if self.depth:  # a forked child has none
+            self.depth -= 1
 
     def alone(self) -> bool:
         """Whether no other thread can be in the middle of a write.
@@ -67,6 +99,7 @@ locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
 
 
 def _renew() -> None:
+    writers.depth = 0
     locks[:] = [new_write_lock() for _ in range(_COUNT)]
 
 
@@ -86,17 +119,21 @@ class WriteLocks:
     wait until its end, since one that arrived as a lock is given back would leave the others held.
     """
 
-    __slots__ = ("_held", "_deferred")
+    __slots__ = ("_created", "_held", "_entered", "_deferred")
 
     def __init__(self, created: Iterable[int]) -> None:
-        self._held: list[Any] = [locks[n] for n in sorted({number_of_lock(c) for c in created})]
+        self._created: list[int] = list(created)
+        #: found when they are first taken
+        self._held: list[Any] = []
+        #: how often the thread that is in the block has taken the locks. What it began before,
+        #: without them, ends after that.
+        self._entered: int = 0
         #: of the thread that is in the block
         self._deferred: list[Deferred] = []
 
     def __enter__(self) -> None:
-        if not self._held:
+        if not self._created or writers.begin():
             return
-        writers.note()
         if COMPILED:
             self._acquire()
             return
@@ -110,6 +147,9 @@ class WriteLocks:
         self._deferred.append(deferred)
 
     def _acquire(self) -> None:
+        if not self._held:
+            self._held = [
+                locks[n] for n in sorted({number_of_lock(c) for c in self._created})]
         for number, lock in enumerate(self._held):
             try:
                 lock.acquire()
@@ -117,10 +157,15 @@ class WriteLocks:
                 for other in self._held[:number]:
                     other.release()
                 raise
+        self._entered += 1
 
     def __exit__(self, *exc: object) -> None:
-        if not self._held:
+        if not self._created:
             return
+        if not self._entered:
+            writers.end()
+            return
+        self._entered -= 1
         deferred = None if COMPILED else self._deferred.pop()
         for lock in self._held:
             lock.release()

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from ..compiled import mypyc_attr
 from ..errors import ArgumentError, LoomError, ShapeError
 from ..ops.bodies import held_ops
+from ..ops.derived import FORWARD
 from ..ops.spec import OpDef, attribute_bits
 from ..types import TensorType
 from .source import user_site
@@ -72,7 +73,7 @@ class Spec:
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
-        "pieces", "emitting", "consuming",
+        "pieces", "emitting", "consuming", "saved",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -105,6 +106,8 @@ class Spec:
         self.consuming: Final[dict[Any, Consuming]] = {}
         #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
         self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
+        #: what :meth:`saves` found, by mask
+        self.saved: Final[dict[int, int]] = {}
 
     def depends(self, position: int, argnums: list[int], complex_operands: bool) -> bool:
         """Whether the derivative by some of the operands ``argnums`` depends on one's data."""
@@ -117,6 +120,20 @@ class Spec:
         More than :meth:`depends`: of what is linear piece by piece the data say which piece.
         """
         return bool(self._dependence(position, True) & mask)
+
+    def saves(self, mask: int) -> int:
+        """The operands whose data the derivative by those of a mask takes, as a mask.
+
+        All, where it takes residuals.
+        """
+        found = self.saved.get(mask)
+        if found is None:
+            found = 0
+            for position in range(self.arity):
+                if self.op.kind == FORWARD or self.needs(position, mask):
+                    found |= 1 << position
+            self.saved[mask] = found
+        return found
 
     def _dependence(self, position: int, complex_operands: bool) -> int:
         found = self.dependences[complex_operands]

@@ -7,12 +7,12 @@ and the rest is recorded again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, final
 
 from ..compiled import ALONE
 from ..counters import counters
 from ..errors import GradientError
-from ..ops.derived import FORWARD
 from ..types import TensorType
 from . import graph
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Tokens, Value, hold, trace
@@ -173,8 +173,8 @@ def recompute(value: Value) -> Value:
     return fresh
 
 
-def free(nodes: dict[Node, bool], everything: bool = False) -> None:
-    """Free what the tape through these nodes saved for a backward pass.
+def free(nodes: Iterable[Node], everything: bool = False) -> None:
+    """Free what the tape through these nodes, the oldest first, saved for a backward pass.
 
     A node whose derivative takes no data saved nothing: it stays, as long as another pass can
     still get through it to a leaf, or to a result that somebody holds.
@@ -185,7 +185,7 @@ def free(nodes: dict[Node, bool], everything: bool = False) -> None:
     with graph.trace.lock:
         work: list[Node] = []
         links: list[Node] = []
-        for n in nodes if everything else sorted(nodes, key=graph.by_sequence):
+        for n in nodes:
             if not n.tracked or n.state == DEAD:
                 continue
             if not everything and not n.freed and _leads_on(n) and not _saves(n):
@@ -222,12 +222,12 @@ def _saves(n: Node) -> bool:
     spec = n.spec
     if spec is None:
         return False
-    if spec.op.kind == FORWARD:
-        return True  # residuals
-    mask = n.grad_mask
-    for position, m in enumerate(n.inputs):
-        if isinstance(m, Node) and spec.needs(position, mask):
-            return True
+    taken = spec.saves(n.grad_mask)
+    if taken:
+        for m in n.inputs:
+            if taken & 1 and isinstance(m, Node):
+                return True
+            taken >>= 1
     return False
 
 
