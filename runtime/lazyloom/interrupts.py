@@ -154,8 +154,9 @@ class _Once:
 
     def run(self) -> None:
         # While a thread is being started, CPython takes it for the one that starts it, and throws
-        # at it what that was to get.
-        _throw(ctypes.c_ulong(threading.get_ident()), None)
+        # at it what that was to get: before this line, so that nothing was claimed. It cannot be
+        # taken back: PyThreadState_SetAsyncExc without an exception has all threads look for one
+        # from then on, and one that is traced for ever at its first instruction.
         if not self.claimed.acquire(False):
             return
         try:
@@ -164,9 +165,6 @@ class _Once:
             self.error = error
         self.done = True
         open_gate(self.over)
-
-
-_throw: Final[Any] = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 
 def uninterrupted(function: Callable[[], None]) -> None:
