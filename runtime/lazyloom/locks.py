@@ -22,6 +22,11 @@ Locks nest in this order: those of storages, in the order of their numbers where
 at once; then a program's, then the graph's; all others are innermost. A frontend's lock of a leaf,
 held while a gradient is added, comes before those of storages.
 
+The cycle collector may run a finalizer of the program's while a thread holds one of them, and the
+finalizer may record or read. The locks of storages are reentrant; the graph's and a program's
+refuse it (:class:`~lazyloom.errors.FinalizerError`), which interpreted the core does not: there
+such a finalizer can wait for ever.
+
 ``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, where the core runs interpreted:
 compiled classes give no place for them. A write without its lock is an AssertionError that names
 the field, and stands in :data:`violations`. Everything is several times slower then, and Ctrl-C may
@@ -35,9 +40,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from threading import get_ident
+from typing import Any, Final, final
 
 from .compiled import COMPILED
+from .errors import FinalizerError
 
 #: whether writes are checked
 DEBUG: Final = os.environ.get("LAZYLOOM_DEBUG_LOCKS", "0") not in ("", "0")
@@ -73,16 +80,30 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 violations: Final[list[str]] = []
 
 
-class CheckedLock:
-    """A lock that knows which thread holds it."""
+@final
+class OwnedLock:
+    """A lock that knows which thread holds it, and refuses that thread a second time.
+
+    The cycle collector runs a program's finalizers wherever an object is made, also where this
+    thread changes what the lock guards: one that asks for it there would wait for ever.
+    """
+
+    __slots__ = ("_lock", "_owner")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owner = 0
+        self._lock: Any = threading.Lock()
+        self._owner: int = 0
 
     def acquire(self) -> bool:
+        """Wait for the lock; FinalizerError where this thread holds it."""
+        here = get_ident()
+        if self._owner == here:
+            raise FinalizerError(
+                "a finalizer called lazyloom while its thread was changing the recorded graph: "
+                "Python's cycle collector ran it there; let it leave the work to the program, for "
+                "instance in a queue.SimpleQueue")
         self._lock.acquire()
-        self._owner = threading.get_ident()
+        self._owner = here
         return True
 
     def release(self) -> None:
@@ -90,11 +111,11 @@ class CheckedLock:
         self._lock.release()
 
     def locked(self) -> bool:
-        return self._lock.locked()
+        return bool(self._lock.locked())
 
     def held(self) -> bool:
         """Whether this thread holds it."""
-        return self._owner == threading.get_ident()
+        return self._owner == get_ident()
 
     def __enter__(self) -> bool:
         return self.acquire()
@@ -109,8 +130,11 @@ def new_write_lock() -> Any:
 
 
 def new_lock() -> Any:
-    """A lock that guards fields: Python's own, or one that can be asked who holds it."""
-    return CheckedLock() if DEBUG else threading.Lock()
+    """A lock that guards fields.
+
+    Where the core runs interpreted Python's own, which Ctrl-C cannot leave held.
+    """
+    return OwnedLock() if COMPILED or DEBUG else threading.Lock()
 
 
 def check_writes() -> None:
@@ -160,7 +184,7 @@ def _check(cls: type, guards: dict[str, tuple[Callable[[Any], Any], str]]) -> No
             lock_found = find(self)
             held = getattr(lock_found, "held", None) or getattr(lock_found, "_is_owned", None)
             if held is not None and not held():
-                text = (f"{cls.__name__}.{name} was written by thread {threading.get_ident()}, "
+                text = (f"{cls.__name__}.{name} was written by thread {get_ident()}, "
                         f"which does not hold {lock}")
                 violations.append(text)
                 raise AssertionError(text)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom import frontend
+from lazyloom import frontend, locks
+from lazyloom.compiled import COMPILED
 from tests.contract.ffi import Handlers
 from tests.contract.helpers import counted, host, in_threads, number, script, switching, tensor
 
@@ -200,11 +201,17 @@ def test_what_a_view_reads_is_whole_and_never_older_than_before() -> None:
     assert view.read().tolist() == [149.0] * 48
 
 
+@pytest.mark.skipif(not COMPILED, reason="interpreted, the graph's lock refuses no finalizer")
 def test_finalizers_that_write_while_others_do() -> None:
-    """The collector runs them anywhere, also where this thread is in the middle of a write."""
+    """The collector runs them anywhere, also where this thread is in the middle of a write.
+
+    In the middle of a change of the graph they are refused, with an error that says so.
+    """
     import gc
 
     made = [tensor(np.zeros(2)) for _ in range(4)]
+    written: list[int] = []
+    refused: list[int] = []
 
     def add(t: ll.Tensor, by: float) -> None:
         with frontend.write_lock(t):
@@ -216,23 +223,43 @@ def test_finalizers_that_write_while_others_do() -> None:
             self.k = k
 
         def __del__(self) -> None:
-            add(made[3], 1.0)
-            add(made[(self.k + 1) % 3], 0.0)
+            try:
+                add(made[3], 1.0)
+            except ll.errors.FinalizerError:
+                refused.append(self.k)
+                return
+            written.append(self.k)
+            if self.k == 0:
+                float(made[3].read()[0])
 
     def work(k: int) -> None:
-        for _ in range(40):
-            Dropped(k)
+        for i in range(60):
+            Dropped(i % 3)
             add(made[k], 1.0)
+            if i % 7 == 0:
+                made[k].read()
 
     before = gc.get_threshold()
-    gc.set_threshold(7)
+    gc.set_threshold(11)
     try:
         with switching():
             in_threads([lambda k=k: work(k) for k in range(3)])  # type: ignore[misc]
     finally:
         gc.set_threshold(*before)
     gc.collect()
-    assert [t.read().tolist() for t in made] == [[40.0] * 2] * 3 + [[120.0] * 2]
+    assert len(written) + len(refused) == 180
+    assert [t.read().tolist() for t in made] == [[60.0] * 2] * 3 + [[float(len(written))] * 2]
+
+
+def test_a_lock_that_its_thread_holds_refuses_it() -> None:
+    lock = locks.OwnedLock()
+    with lock:
+        assert lock.locked() and lock.held()
+        with pytest.raises(ll.errors.FinalizerError, match="SimpleQueue"):
+            lock.acquire()
+        held = in_threads([lock.held, lock.locked])
+        assert held == [False, True]
+    assert not lock.locked() and not lock.held()
 
 
 def test_a_forked_child_is_refused_where_a_thread_was_writing() -> None:
@@ -281,6 +308,9 @@ def test_interrupts_leave_no_storage_locked() -> None:
         rows = [frontend.view(t, frontend.Slice((1,), (2,), (1,))) for t in made]
         rng, hits, stop = random.Random(0), 0, time.time() + 2
         while time.time() < stop:
+            for t in made:
+                # what an interrupt left pending is nobody's, and never grows long
+                frontend.write(t, ll.from_host(np.zeros(4, np.float32)))
             try:
                 try:
                     signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.002)
@@ -292,8 +322,6 @@ def test_interrupts_leave_no_storage_locked() -> None:
                         with frontend.write_locks(made):
                             for t in made:
                                 frontend.write(t, ll.record("cos", [t.value]))
-                    for t in made:
-                        frontend.write(t, ll.from_host(np.zeros(4, np.float32)))
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
@@ -301,7 +329,6 @@ def test_interrupts_leave_no_storage_locked() -> None:
 
         def write():
             for t in made:
-                # what the interrupts left pending is long, and nobody's now
                 frontend.write(t, ll.from_host(np.zeros(4, np.float32)))
                 frontend.write(t, ll.record("sin", [t.value]))
                 t.read()

@@ -7,7 +7,6 @@ so that temporaries which happen to be alive cost at most one compile a position
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -234,7 +233,7 @@ def on(variable: str) -> bool:
 _selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
 #: the entries of other choices
 _others: Final[dict[Choice, _Tables]] = {}
-_lock = threading.Lock()
+_lock: Final[Any] = new_lock()
 _clock = 0
 _made = 0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
 from ..hooks import hooks
+from ..locks import new_lock
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
@@ -56,7 +57,7 @@ class Dispatched:
             event.wait()
 
 
-_waiting: Final = threading.Lock()
+_waiting: Final[Any] = new_lock()
 
 
 class Evaluation:
