@@ -157,16 +157,6 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
-class FinalizerError(LoomError, RuntimeError):
-    """A finalizer called the runtime in the middle of a change of the graph by its own thread.
-
-    Python's cycle collector runs finalizers (``__del__``, callbacks of weak references) wherever an
-    object is made, also there. Repair: let the finalizer put what it has to compute into a queue,
-    or into a list, that the program looks at; or break the cycle, so that the object ends where
-    its last reference goes.
-    """
-
-
 #: one number: how often readers got the error of a failed run
 reports: Final[list[int]] = [0]
 

@@ -24,8 +24,8 @@ held while a gradient is added, comes before those of storages.
 
 The cycle collector may run a finalizer of the program's while a thread holds one of them, and the
 finalizer may record or read. The locks of storages are reentrant; the graph's and a program's
-refuse it (:class:`~lazyloom.errors.FinalizerError`), which interpreted the core does not: there
-such a finalizer can wait for ever.
+refuse it (:class:`~lazyloom.errors.LoomError`), which interpreted the core does not: there such a
+finalizer can wait for ever.
 
 ``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, where the core runs interpreted:
 compiled classes give no place for them. A write without its lock is an AssertionError that names
@@ -44,7 +44,7 @@ from threading import get_ident
 from typing import Any, Final, final
 
 from .compiled import COMPILED
-from .errors import FinalizerError
+from .errors import LoomError
 
 #: whether writes are checked
 DEBUG: Final = os.environ.get("LAZYLOOM_DEBUG_LOCKS", "0") not in ("", "0")
@@ -95,10 +95,10 @@ class OwnedLock:
         self._owner: int = 0
 
     def acquire(self) -> bool:
-        """Wait for the lock; FinalizerError where this thread holds it."""
+        """Wait for the lock; LoomError where this thread holds it."""
         here = get_ident()
         if self._owner == here:
-            raise FinalizerError(
+            raise LoomError(
                 "a finalizer called lazyloom while its thread was changing the recorded graph: "
                 "Python's cycle collector ran it there; let it leave the work to the program, for "
                 "instance in a queue.SimpleQueue")

@@ -225,7 +225,8 @@ def test_finalizers_that_write_while_others_do() -> None:
         def __del__(self) -> None:
             try:
                 add(made[3], 1.0)
-            except ll.errors.FinalizerError:
+            except ll.LoomError as error:
+                assert "SimpleQueue" in str(error)
                 refused.append(self.k)
                 return
             written.append(self.k)
@@ -255,7 +256,7 @@ def test_a_lock_that_its_thread_holds_refuses_it() -> None:
     lock = locks.OwnedLock()
     with lock:
         assert lock.locked() and lock.held()
-        with pytest.raises(ll.errors.FinalizerError, match="SimpleQueue"):
+        with pytest.raises(ll.LoomError, match="SimpleQueue"):
             lock.acquire()
         held = in_threads([lock.held, lock.locked])
         assert held == [False, True]
