@@ -120,7 +120,8 @@ class OwnedLock:
     def __enter__(self) -> bool:
         return self.acquire()
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        # no *args, which would make an object, and let the collector run, while the lock is held
         self.release()
 
 
