@@ -230,8 +230,6 @@ def test_finalizers_that_write_while_others_do() -> None:
                 refused.append(self.k)
                 return
             written.append(self.k)
-            if self.k == 0:
-                float(made[3].read()[0])
 
     def work(k: int) -> None:
         for i in range(60):
