@@ -183,3 +183,23 @@ def test_a_hook_of_a_result_keeps_no_data() -> None:
     assert node.buffers is None or node.buffers == [None]
     loss.backward()
     assert x.grad[:2].tolist() == [10, 10]
+
+
+@pytest.mark.whole
+def test_a_linear_loss_that_is_kept_lets_parameters_be_donated(fresh_cache: Any) -> None:
+    # the sum and the addition of the bias save nothing, and lead to the product's freed tape
+    model = torch.nn.Sequential(
+        torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.ones(4, 8)
+    weights = sum(p.numel() for p in model.parameters()) * 4
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        lazyloom.sync(loss, wait=True)
+    record = lazyloom.last_evaluation()
+    assert record is not None and record.bytes_donated >= 3 * weights
+    with pytest.raises(RuntimeError, match="freed"):
+        loss.backward()

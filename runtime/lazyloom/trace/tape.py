@@ -203,15 +203,19 @@ def free(nodes: Iterable[Node], everything: bool = False) -> None:
 
 
 def _leads_on(n: Node) -> bool:
-    """Whether a pass through a node arrives anywhere; its operands were looked at before it."""
+    """Whether a pass through a node gets through; its operands were looked at before it.
+
+    Where one of them was freed, the next pass is an error, and what leads there need not stay: it
+    would keep the data of leaves beside it, as a bias under a loss that is linear in it.
+    """
     mask = n.grad_mask
     for m in n.inputs:
         if mask & 1 and isinstance(m, Node) and (
-            not m.freed or m.carried > 0 or m.token is not None
+            m.freed and m.carried == 0 and m.token is None
         ):
-            return True
+            return False
         mask >>= 1
-    return False
+    return True
 
 
 def _saves(n: Node) -> bool:
