@@ -42,8 +42,9 @@ _FUNCTIONAL = {
     "gelu": ("gelu", "approximate"),
 }  # fmt: skip
 
-#: PyTorch has another function for these kinds of dtypes: the sign of NaN is 0, the angle of -0.0
-_OTHER_KINDS = {"sign": "fc", "angle": "f"}
+#: PyTorch has another function for these kinds of dtypes: the sign of NaN is 0, the angle of -0.0;
+#: integers divided by 0 are an error
+_OTHER_KINDS = {"sign": "fc", "angle": "f", "floor_divide": "iu", "fmod": "iu", "remainder": "iu"}
 
 
 def _plain(op: str, name: str) -> Call:

@@ -13,6 +13,7 @@ from .._core import broadcast_shapes, cast, record, scalar
 from .._elementwise import alike
 from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
+from .._inference import seen as inference
 from .._interchange import is_foreign
 from .._promotion import can_cast, is_number
 from .._tensor import Tensor, operand
@@ -93,7 +94,7 @@ def store(self: Tensor, value: Any, repeated: bool = False) -> Tensor:
     elements are one place in memory unless that is no harm (``repeated``).
     """
     kind = self.tensor_type
-    if self.shared is None and value.type is kind and is_grad_enabled() and (
+    if self.shared is None and value.type is kind and is_grad_enabled() and not inference.mode and (
         value.requires_grad or not self.value.requires_grad
     ):
         # nothing shares its storage, so it is neither a leaf nor a view

@@ -353,8 +353,15 @@ def _scaled(input: Any, other: Any, alpha: Any) -> Any:
     return mul(other, alpha)
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+def _too_many(name: str, more: tuple[Any, ...]) -> TypeError:
+    return TypeError(f"{name}() takes 2 positional arguments but {2 + len(more)} were given")
+
+
+def add(input: Any, other: Any, *more: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input + alpha * other``. Raises RuntimeError for an alpha of a higher kind."""
+    if more:  # the scale comes first
+        return again(add, "add", _too_many("add", more), (input, other, *more),
+                     {"alpha": alpha, "out": out})
     try:
         if out is not None:
             return compute_into(out, add, input, other, alpha=alpha)
@@ -363,8 +370,11 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         return _again(add, error, (input, other), alpha=alpha, out=out)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+def sub(input: Any, other: Any, *more: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """``input - alpha * other``. Raises RuntimeError for bools and an alpha of a higher kind."""
+    if more:  # the scale comes first
+        return again(sub, "sub", _too_many("sub", more), (input, other, *more),
+                     {"alpha": alpha, "out": out})
     try:
         if out is not None:
             return compute_into(out, sub, input, other, alpha=alpha)

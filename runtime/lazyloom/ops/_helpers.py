@@ -181,7 +181,9 @@ def differentiated(derivative: Callable[[Any, Any], Any]) -> Callable[[Function]
 
 def _signed(x: Any, value: Any, dx: Any) -> Any:
     zero = constant(x, 0)
-    positive = lax.select(lax.gt(x, zero), dx, constant(dx, 0))
+    # at NaN a tangent that is NaN or infinite stays to be seen
+    other = lax.select(lax.eq(x, x), constant(dx, 0), lax.mul(dx, constant(dx, 0)))
+    positive = lax.select(lax.gt(x, zero), dx, other)
     return lax.select(lax.lt(x, zero), lax.neg(dx), positive)
 
 
