@@ -70,7 +70,9 @@ TO_WHOLE(u64, f64, 0.0, 0x1p64, 0, UINT64_MAX)
   INLINE T l_rint_##T(T a) { return rint##S(a); } \
   INLINE T l_fmod_##T(T a, T b) { return fmod##S(a, b); } \
   INLINE T l_pow_##T(T a, T b) { return pow##S(a, b); } \
-  INLINE T l_atan2_##T(T a, T b) { return atan2##S(a, b); }
+  /* of zeros for subnormal numbers, which the library's function takes for them in some steps */ \
+  INLINE T l_atan2_##T(T a, T b) { \
+    return atan2##S(copysign##S(a + 0, a), copysign##S(b + 0, b)); }
 REALS(f32, f, u32) REALS(f64, , u64)
 #undef REALS
 #define LIBRARY(name) \
