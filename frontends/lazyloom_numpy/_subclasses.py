@@ -361,10 +361,16 @@ def _start() -> None:
     call that extend these.
     """
     namespace = sys.modules[__package__]
+    made: dict[Any, Any] = {}  # methods of two names (conj and conjugate) stay one
     for name, own in vars(Subclassable).items():
         if callable(own) and name not in ("__new__", "__init__", "__hash__"):
             usual = getattr(ndarray, name, None)
-            setattr(ndarray, name, own if usual is None else _of_derived(usual, own))
+            if usual is None:
+                setattr(ndarray, name, own)
+                continue
+            if usual not in made:
+                made[usual] = _of_derived(usual, own)
+            setattr(ndarray, name, made[usual])
     ndarray.__new__ = _constructed  # type: ignore[method-assign]
     for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
         setattr(_u.ufunc, name, _ufunc_method(name))
