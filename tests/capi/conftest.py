@@ -38,11 +38,11 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 @pytest.fixture(scope="session")
 def bare_environment() -> dict[str, str]:
-    """No variable at all but the place of the tests' disk cache."""
+    """The place of the tests' disk cache, what is compiled, and nothing said about it."""
     name = "LAZYLOOM_CACHE_DIR"
     found = {name: os.environ[name]} if name in os.environ else {}
-    # most of these programs are about what is compiled
-    return {**found, "LAZYLOOM_REPRODUCIBLE": "1"}
+    # most of these programs are about what is compiled; on a busy machine that takes long
+    return {**found, "LAZYLOOM_REPRODUCIBLE": "1", "LAZYLOOM_COMPILE_MESSAGES": "0"}
 
 
 @pytest.fixture(scope="session", params=["whole", "pieces"])
