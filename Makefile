@@ -97,10 +97,12 @@ test: lint capi
 	@$(PY) -m lazyloom info
 	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
 
-# The contract and the core's tests once more, with the core as it is in the checkout.
+# The contract and the core's tests once more, with the core as it is in the checkout; not those
+# marked `once`, which are about what is never compiled.
 test-interpreted: env-test
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom info | grep "core *interpreted"
-	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) $(CORE_TESTS)
+	@$(PY) -m compileall -q -j $(WORKERS) runtime frontends capi  # or each process would, where PYTHONDONTWRITEBYTECODE is set
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) -m "not once" $(CORE_TESTS)
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)

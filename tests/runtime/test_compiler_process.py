@@ -21,7 +21,8 @@ from lazyloom.backends.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
 pytestmark = [
-    pytest.mark.xla, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
+    pytest.mark.xla, pytest.mark.once("the process, and what begins and watches it, is no core"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
 BEGIN = """
     import os, signal, sys, threading, time
