@@ -53,10 +53,12 @@ SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name 
 
 $(VENV)/.base: $(SOURCES) | $(PY)
 	@$(PIP) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2'
-	@echo "installing lazyloom, its core compiled, with kernels of the usual ops"
+	@echo "installing lazyloom, its core compiled, with kernels of the usual ops: some minutes"
 	@rm -rf build/lib
 	@touch $@.begun  # what is edited from now on is newer than what is installed
-	@$(PIP) install --no-build-isolation '.[build]'
+	@$(PIP) -v -v install --no-build-isolation '.[build]' 2>&1 | tee $(VENV)/install.log | \
+	  awk '/^ *(\[[0-9]+:[0-9]+\]|warning:) / {sub(/^ +/, ""); print; fflush()}' || \
+	  { tail -n 60 $(VENV)/install.log >&2; exit 1; }
 	@env -u PYTHONPATH $(PY) -c "from lazyloom.compiled import core; \
 	  print('installed; the core is', core())"
 	@mv $@.begun $@
@@ -97,10 +99,12 @@ test: lint capi
 	@$(PY) -m lazyloom info
 	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
 
-# The contract and the core's tests once more, with the core as it is in the checkout.
+# The contract and the core's tests once more, with the core as it is in the checkout; not those
+# marked `once`, which are about what is never compiled.
 test-interpreted: env-test
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom info | grep "core *interpreted"
-	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) $(CORE_TESTS)
+	@$(PY) -m compileall -q -j $(WORKERS) runtime frontends capi  # or each process would, where PYTHONDONTWRITEBYTECODE is set
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) -m "not once" $(CORE_TESTS)
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)

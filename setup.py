@@ -8,8 +8,11 @@ interpreted, several times slower; ``python -m lazyloom info`` says which.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from typing import Any
 
 from setuptools import Extension, setup
@@ -74,6 +77,15 @@ NATIVES = {
 }
 
 
+def say(text: str) -> None:
+    """Say what is done next, with the minutes since the build began."""
+    minutes, seconds = divmod(int(time.monotonic() - BEGUN), 60)
+    print(f"[{minutes}:{seconds:02}] {text}", flush=True)
+
+
+BEGUN = time.monotonic()
+
+
 class OptionalBuild(build_ext):
     """Compiles the core; a failure is reported and leaves the modules interpreted."""
 
@@ -82,6 +94,28 @@ class OptionalBuild(build_ext):
             super().run()
         except Exception as error:
             self._without(error)
+
+    def build_extensions(self) -> None:
+        """What calls C first, with which kernels are made while all else is compiled."""
+        whole = self.distribution.get_command_obj("build", create=False)
+        kernels = getattr(whole, "kernels", None)
+        parts = [
+            ("what calls C", [e for e in self.extensions if e.name == NATIVE]),
+            ("other functions in C", [e for e in self.extensions
+                                      if e.name in NATIVES and e.name != NATIVE]),
+            ("the core, most of it one file of C: two to four minutes on one processor",
+             [e for e in self.extensions if e.name not in NATIVES]),
+        ]
+        built: list[Any] = []
+        for number, (what, chosen) in enumerate(parts):
+            if chosen:
+                say(f"compiling {what}")
+                self.extensions = chosen
+                super().build_extensions()
+                built += self.extensions
+            if number == 0 and kernels is not None and parts[2][1]:
+                kernels.begin()
+        self.extensions = built
 
     def build_extension(self, ext: Any) -> None:
         try:
@@ -107,13 +141,17 @@ class OptionalBuild(build_ext):
         self.extensions = [e for e in self.extensions if e.name in NATIVES]
 
 
+#: nothing for debuggers, as of the core
+FLAGS = [] if sys.platform == "win32" else ["-g0"]
+
+
 def native_extensions() -> list[Any]:
     """What calls functions in C, or nothing with a word on why."""
     found = [
-        Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"],
+        Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"], extra_compile_args=FLAGS,
                   depends=["runtime/lazyloom/_recurrent.h"]),
         Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
-                  depends=[f"runtime/lazyloom/_c_{part}.h"
+                  extra_compile_args=FLAGS, depends=[f"runtime/lazyloom/_c_{part}.h"
                            for part in ("threads", "keys", "digits", "scans", "pools")]),
     ]
     try:
@@ -123,6 +161,7 @@ def native_extensions() -> list[Any]:
         return found
     found.append(Extension(
         NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
+        extra_compile_args=FLAGS,
         depends=[f"runtime/lazyloom/_native_{part}.h"
                  for part in ("calls", "guards", "subnormals")],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
@@ -133,8 +172,13 @@ def native_extensions() -> list[Any]:
         return found
     headers = os.path.join(os.path.dirname(jaxlib.__file__), "include")
     found.append(Extension("lazyloom._regions", ["runtime/lazyloom/_regions.c"],
-                           include_dirs=[numpy.get_include(), headers]))
+                           extra_compile_args=FLAGS, include_dirs=[numpy.get_include(), headers]))
     return found
+
+
+#: commands that ask about the package, of which pip runs one before it builds, and those that build
+ABOUT = {"egg_info", "dist_info", "sdist"}
+BUILDING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
 
 
 def core_extensions() -> list[Any]:
@@ -142,13 +186,15 @@ def core_extensions() -> list[Any]:
     wanted = os.environ.get("LAZYLOOM_CORE", "")
     if wanted not in ("", "compiled", "interpreted"):
         raise SystemExit(f"LAZYLOOM_CORE is {wanted!r}, expected 'compiled' or 'interpreted'")
-    if wanted == "interpreted":
+    given = set(sys.argv)
+    if wanted == "interpreted" or given & ABOUT and not given & BUILDING:
         return []
     try:
         from mypyc.build import mypycify
 
         os.chdir(os.path.dirname(os.path.abspath(__file__)))
         os.environ["MYPYPATH"] = "runtime"
+        say(f"translating the core's {len(CORE)} modules to C: half a minute")
         extensions: list[Any] = mypycify(
             [*OPTIONS, *[f"runtime/lazyloom/{m}.py" for m in CORE]],
             opt_level="3", debug_level="0", group_name="lazyloom._core")
@@ -167,6 +213,60 @@ def core_extensions() -> list[Any]:
         return []
 
 
+#: bytes of memory from which kernels are made while the core is compiled: two processes of 2 GB
+#: each beside the compiler
+ENOUGH = 8 << 30
+
+
+class Kernels:
+    """The kernels of the host, made by what was built, in a process of its own.
+
+    They are the same whether the core is compiled or not, so they can be made beside it: in a copy
+    of the package, in which no module turns into another meanwhile.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.process: subprocess.Popen[str] | None = None
+        self.copy: tempfile.TemporaryDirectory[str] | None = None
+
+    def begin(self) -> None:
+        """Begin while other things are built, where there are processors and memory for both."""
+        if (os.cpu_count() or 1) < 2 or not hasattr(os, "sysconf") or (
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < ENOUGH
+        ):
+            return
+        self.copy = tempfile.TemporaryDirectory()
+        shutil.copytree(os.path.join(self.place, "lazyloom"),
+                        os.path.join(self.copy.name, "lazyloom"))
+        self._start(self.copy.name)
+
+    def made(self) -> tuple[int, str]:
+        """Wait for them: the process's status, and what it said."""
+        if self.process is None:
+            self._start(self.place)
+        assert self.process is not None
+        said, _ = self.process.communicate()
+        if self.copy is not None:
+            self.copy.cleanup()
+        return self.process.returncode, said
+
+    def stop(self) -> None:
+        """End it, if it is under way: what it is for was not built."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.made()
+
+    def _start(self, folder: str) -> None:
+        say("making kernels of the usual ops: four minutes on two processors")
+        environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
+                       "JAX_PLATFORMS": "cpu"}  # fmt: skip
+        output = os.path.join(self.place, "lazyloom", "kernels.bin")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lazyloom", "kernels", "--output", output], cwd=folder,
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
 class BuildWithKernels(build):
     """Makes the kernels of the host that come with the package, by what was built.
 
@@ -174,26 +274,32 @@ class BuildWithKernels(build):
     are not used with others. Where jax is missing, or LAZYLOOM_KERNELS=0 is set, there are none.
     """
 
+    kernels: Kernels | None = None
+
     def run(self) -> None:
-        super().run()
         place = os.path.abspath(self.build_lib)
         for name in ("kernels.bin", "kernels.so"):
             made = os.path.join(place, "lazyloom", name)
             if os.path.exists(made):
                 os.remove(made)
-        if os.environ.get("LAZYLOOM_KERNELS", "1").lower() in ("0", "off", "no", "false"):
+        if os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false"):
+            self.kernels = Kernels(place)
+        try:
+            super().run()
+        except BaseException:
+            if self.kernels is not None:
+                self.kernels.stop()
+            raise
+        if self.kernels is None:
             return
-        environment = {**os.environ, "PYTHONPATH": place, "LAZYLOOM_CACHE": "0",
-                       "JAX_PLATFORMS": "cpu"}  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "lazyloom", "kernels"], cwd=place, env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode:
-            why = (done.stdout.strip().splitlines() or ["no reason was given"])[-1]
+        status, said = self.kernels.made()
+        if status:
+            why = (said.strip().splitlines() or ["no reason was given"])[-1]
             print(f"warning: the package comes without kernels of the host, which are made when "
                   f"they are met: {why}", file=sys.stderr)
         else:
-            print(done.stdout, end="")
+            print(said, end="")
+        say("built")
 
 
 setup(ext_modules=[*native_extensions(), *core_extensions()],

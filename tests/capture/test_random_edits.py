@@ -166,6 +166,7 @@ def play(seed, captured, count=40):
     return trace, runs
 
 
+@pytest.mark.usefixtures("quick_compiler")
 @pytest.mark.parametrize("seed", range(6))
 def test_random_edits(seed):
     with lazyloom.options(reproducible=True):

@@ -15,7 +15,7 @@ from lazyloom.codegen.onednn import library, made
 
 _generator = made()
 pytestmark = [
-    pytest.mark.xla,
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
     pytest.mark.skipif(
         _generator is None or bool(engines.available()), reason="oneDNN is not installed"),
 ]

@@ -24,7 +24,7 @@ from lazyloom.codegen.onednn.unfolded import better, sizes_of
 
 _generator = made()
 pytestmark = [
-    pytest.mark.xla,
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
     pytest.mark.skipif(
         _generator is None or bool(engines.available()), reason="oneDNN is not installed"),
 ]

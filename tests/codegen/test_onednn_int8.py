@@ -16,7 +16,7 @@ from lazyloom.dtypes import int8, uint8
 
 _generator = made()
 pytestmark = [
-    pytest.mark.xla,
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
     pytest.mark.skipif(
         _generator is None or bool(engines.available()), reason="oneDNN is not installed"),
 ]

@@ -16,7 +16,7 @@ from lazyloom.codegen import c_kernels
 
 _generator = c_kernels.made()
 pytestmark = [
-    pytest.mark.xla,
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
     pytest.mark.skipif(
         _generator is None or bool(engines.available()), reason="nothing that pools was compiled"),
 ]

@@ -110,11 +110,11 @@ class Beside(InNumPy):
         return super().build(region)
 """
 _USER = """
-import numpy, lazyloom, time
+import numpy, lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen
-from lazyloom.backends import forms
-forms.WORTH, forms.SLOWER = 0.0, float("inf")
+from lazyloom.backends import background, forms
+forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float("inf"), 0.0
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
 for _ in range(4000):
     x = np.asarray(a)
@@ -122,7 +122,7 @@ for _ in range(4000):
     record = lazyloom.last_evaluation()
     if record.form == "whole":
         break
-    time.sleep(0.02)
+    assert background.wait(100)
 print(record.form, "|", record.regions.text(), "|", codegen.failures())
 """
 

@@ -25,7 +25,7 @@ from tests.conformance import coverage
 from tests.conformance.frontends import NumPy, join, several
 
 pytestmark = [
-    pytest.mark.xla,
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
     pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
 ]
 

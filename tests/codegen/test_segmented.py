@@ -111,7 +111,7 @@ def test_nothing_is_donated() -> None:
     numpy.testing.assert_allclose(x.numpy(), expected, rtol=1e-5)
 
 
-def test_steps_of_training_are_what_they_are_otherwise() -> None:
+def test_steps_of_training_are_what_they_are_otherwise(quick_compiler: None) -> None:
     g = InNumPy("tanh", "multiply")
     codegen.register(g)
 

@@ -79,8 +79,13 @@ def a_million(body: str, timeout: float, count: int = 1_000_000) -> dict[str, An
     return found
 
 
+#: interpreted, recording a million takes four times as long
+ONE_BODY = pytest.mark.once("one length of a body shows that a million is not too many")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("body", [1, 7, 301])
+@pytest.mark.parametrize("body", [
+    pytest.param(1, marks=ONE_BODY), 7, pytest.param(301, marks=ONE_BODY)])
 def test_a_million_repeating_ops_without_a_read(body: int, tmp_path: Any) -> None:
     found = a_million(str(body), 400)
     # with whatever the disk cache already has, so fewer is fine
@@ -89,6 +94,7 @@ def test_a_million_repeating_ops_without_a_read(body: int, tmp_path: Any) -> Non
 
 @pytest.mark.slow
 @pytest.mark.whole
+@pytest.mark.once("nearly all of its time is XLA's, which compiles ever new programs")
 def test_a_million_ops_without_any_repetition(thorough: bool) -> None:
     """A fifth of them otherwise: ever new programs take all the time."""
     fifths = 5 if thorough else 1
@@ -200,6 +206,7 @@ def test_the_gradient_of_a_long_chain(length: int, fresh_cache: Any) -> None:
 
 
 @pytest.mark.whole
+@pytest.mark.once("the memory is XLA's while it compiles")
 @pytest.mark.parametrize("shape", [(), (2,), (4,), (8,), (1000,)])
 @pytest.mark.parametrize("op", ["add", "multiply"])
 def test_a_long_chain_of_one_op_compiles_in_bounded_memory(

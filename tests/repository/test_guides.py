@@ -59,8 +59,9 @@ def follow(folder: Path, block: Block) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(str(folder / t) for t in ("runtime", "frontends", "capi")),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
+    # a dozen processes, each of which would compile all modules anew
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     # make uses the environment that runs this, and installs nothing into it
     make = f"make() {{ command make -o .venv/.base PY={sys.executable} PIP=false \"$@\"; }}"
     command = ["bash", "-ec", f"{make}\n{block.text}"]

@@ -27,6 +27,7 @@ PARTS = 3
 
 @pytest.mark.xla
 @pytest.mark.slow
+@pytest.mark.once("the contract runs with both on XLA, and on this backend compiled")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_contract_holds_on_a_backend_of_numpy(part: int, tmp_path: Path) -> None:
     from tests.runtime.numpy_backend import Interpreting
@@ -65,6 +66,7 @@ PROGRAM = """
 
 
 @pytest.mark.slow
+@pytest.mark.once("the contract runs with both on XLA, and on this backend compiled")
 def test_programs_of_both_frontends_give_the_same_numbers_on_it(tmp_path: Path) -> None:
     found = []
     for name in ("xla", NUMPY):

@@ -129,6 +129,7 @@ def cases(op: OpDef, functions: Functions, thorough: bool) -> Iterator[Case]:
 
 
 @pytest.mark.slow
+@pytest.mark.once("functions in C are made and called outside the core")
 def test_functions_give_what_kernels_of_numpy_give(
     op_names: list[str], made: Any, monkeypatch: pytest.MonkeyPatch, thorough: bool
 ) -> None:

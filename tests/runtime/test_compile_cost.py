@@ -11,7 +11,9 @@ import pytest
 from lazyloom.ops.spec import TABLE, lookup, table
 from tests.conformance import compile_cost as cost
 
-pytestmark = [pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow,
+    pytest.mark.once("definitions of ops are lowered and compiled without the core")]
 
 #: how many steps an op, or its derivative, may lower to
 MOST = 250

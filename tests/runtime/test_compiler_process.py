@@ -21,7 +21,8 @@ from lazyloom.backends.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
 pytestmark = [
-    pytest.mark.xla, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
+    pytest.mark.xla, pytest.mark.once("the process, and what begins and watches it, is no core"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
 BEGIN = """
     import os, signal, sys, threading, time
@@ -29,7 +30,7 @@ BEGIN = """
     import lazyloom as ll
     from lazyloom.backends import background, compiler_process, compiler_start, forms
 
-    forms.WORTH, forms.SLOWER = 0.0, float("inf")
+    forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float("inf"), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     process = background._compiler.process
 

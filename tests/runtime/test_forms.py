@@ -541,7 +541,7 @@ BEGIN = """
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
     from lazyloom.backends import background, forms
-    forms.WORTH, forms.SLOWER = 0.0, float('inf')
+    forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float('inf'), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

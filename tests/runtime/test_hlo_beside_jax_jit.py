@@ -130,6 +130,7 @@ def net_by_hand() -> Compiled:
 
 
 @pytest.mark.slow
+@pytest.mark.once("XLA's part of the step; the smaller steps below run with both")
 def test_a_convolutional_net() -> None:
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
@@ -227,6 +228,7 @@ def transformer_by_hand() -> Compiled:
 
 
 @pytest.mark.slow
+@pytest.mark.once("XLA's part of the step; the smaller steps below run with both")
 def test_a_transformer() -> None:
     net = Transformer()
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)

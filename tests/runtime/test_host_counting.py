@@ -52,6 +52,7 @@ def test_positions_and_counts_take_one_function_of_numpy() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once("what is counted is a matter of kernels, which are made outside the core")
 def test_selections_of_any_size() -> None:
     rng = np.random.default_rng(0)
     for n in (41, 43, 47, 20_011, 30_011):

@@ -40,7 +40,8 @@ from tests.runtime.kernel_cases import (
     vjp_of,
 )
 
-pytestmark = pytest.mark.xla
+pytestmark = [
+    pytest.mark.xla, pytest.mark.once("kernels are texts that are made outside the core")]
 
 #: functions that compute large arrays in parts
 IN_PARTS = ("convolution", "reduce_window", "select_and_scatter")

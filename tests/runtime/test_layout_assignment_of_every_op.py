@@ -18,7 +18,9 @@ from lazyloom.cache import memory
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, attribute_bits, lookup, table
 
-pytestmark = [pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow,
+    pytest.mark.once("the layout pass is outside the core; its other tests run with both")]
 
 #: how many samples of an op are run: elementwise ones differ in nothing that matters here
 MOST, MOST_ELEMENTWISE = 3, 1

@@ -36,7 +36,8 @@ from tests.runtime.garbage import padded_with_garbage, without_padding
 from tests.runtime.kernel_cases import ULPS, VJP_ULPS, difference, vjp_of
 from tests.runtime.other_extents import variants
 
-pytestmark = pytest.mark.xla
+pytestmark = [
+    pytest.mark.xla, pytest.mark.once("padded ops are functions of JAX, made outside the core")]
 
 #: cases in one compilation
 TOGETHER = 60

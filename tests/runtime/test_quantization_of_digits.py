@@ -61,6 +61,7 @@ def model() -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.once("how much accuracy int8 costs; tests of the functions run with both")
 @pytest.mark.parametrize("percentile", [None, 99.99])
 def test_the_same_digits(model: Any, percentile: float | None) -> None:
     images, _ = digits("train")

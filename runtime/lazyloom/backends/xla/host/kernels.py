@@ -23,7 +23,17 @@ from .linalg import STEPS
 from .patterns import functions_of_slices, sums_of_pads, transposed_products
 from .routines import NAMESPACE
 from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
-from .writer import Names, Unsupported, Value, Writer, extent, extents, is_narrow, released
+from .writer import (
+    Names,
+    Unsupported,
+    Value,
+    Writer,
+    extent,
+    extents,
+    is_narrow,
+    name_of,
+    released,
+)
 from .writer import dtype_of as _dtype
 
 #: steps that depend on how a number is written in memory
@@ -270,11 +280,11 @@ def _rounds(step: Any, name: str) -> bool:
     out, operands = step.outvars[0].aval, step.invars
     if name == "convert_element_type":
         return is_narrow(out) and not is_narrow(operands[0].aval)
-    return name in _LEAVES and str(out.dtype) == "float16"
+    return name in _LEAVES and name_of(out.dtype) == "float16"
 
 
 def _is_key(atom: Any) -> bool:
-    return str(atom.aval.dtype).startswith("key<")
+    return name_of(atom.aval.dtype).startswith("key<")
 
 
 def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -324,17 +325,23 @@ NARROW: Final = frozenset(("float16", "bfloat16"))
 
 def is_narrow(aval: Any) -> bool:
     """Whether a traced value is of a dtype that is computed in a wider one."""
-    return str(aval.dtype) in NARROW
+    return name_of(aval.dtype) in NARROW
 
 
 def dtype_of(aval: Any) -> Any:
     """The NumPy dtype that a traced value has in a kernel; Unsupported for those without one."""
-    name = str(aval.dtype)
+    name = name_of(aval.dtype)
     if name in NARROW:
         return np.dtype(np.float32)
     if name not in _KINDS:
         raise Unsupported(f"dtype {name}")
     return np.dtype(name)
+
+
+@functools.lru_cache(maxsize=256)
+def name_of(dtype: Any) -> str:
+    """A traced value's dtype as text: NumPy makes it anew each time, in as long as a step takes."""
+    return str(dtype)
 
 
 def dtype_text(dtype: Any) -> str:
