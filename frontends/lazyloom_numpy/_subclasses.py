@@ -477,13 +477,13 @@ def _start() -> None:
                                    ("linalg.", namespace.linalg, onp.linalg)):
         # those that have a rule first: transpose and permute_dims are one function
         for name in sorted(vars(module), key=lambda name: prefix + name not in _RULES):
-            function: Any = getattr(module, name)
+            function = getattr(module, name)
             if not isinstance(function, Hashable) or function in looking:
                 continue
             # NumPy's functions that ask __array_function__
             asking = hasattr(getattr(theirs, name, None), "_implementation")
             if prefix + name in _RULES or asking and not isinstance(function, type):
-                looking[function] = _looking(prefix + name, function)
+                looking[function] = _looking(prefix + name, getattr(module, name))
         for name, function in list(vars(module).items()):
             if isinstance(function, Hashable) and function in looking:
                 setattr(module, name, looking[function])

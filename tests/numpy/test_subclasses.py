@@ -109,6 +109,9 @@ NAMED = """
     x | x[1:] | x[0] | x[None] | x[[0, 2]] | x[x > 1] | x + 1 | 1 + x | x * x | -x | abs(x) | x ** 2
     x < 2 | x == 2 | divmod(x, 2) | x // 2 | 2 - x | m.arange(3.0) + x | x + m.arange(3.0) | x & (x > 0)
     m.sin(x) | m.add(x, 1) | m.add.reduce(x) | m.add.accumulate(x) | m.multiply.outer(x, x)
+    x.flat[1:] | x.flat[1] | x.flat[[0, 1]] | x.reshape(3, 1).flat[...] | x.imag | x.real
+    m.vectorize(lambda v: v + 1)(x) | m.vectorize(lambda v, w: (v, w))(x, 1)
+    m.vectorize(lambda v: v + 1)(x[:1]) | m.vectorize(lambda v: 1.0, signature="(n)->()")(x[None])
     m.add(x, 1, out=x) | x.__iadd__(1) | x.sum() | x.mean() | x.max() | x.std() | x.any() | x.argmax()
     x.copy() | x.astype("float32") | x.reshape(3, 1) | x.reshape(3, 1).T | x.ravel() | x.flatten()
     x.reshape(3, 1).sum(0) | x.reshape(3, 1).mean(axis=0) | x.cumsum() | x.clip(1, 2) | x.take([0])
