@@ -200,6 +200,20 @@ def test_functions_give_the_class_that_numpys_give(use: str) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("use", [
+    "concatenate([v, v])", "median(v)", "linalg.inv(q)", "where(v > 1, v, 0)", "sum(q, axis=0)",
+    "take(v, [0])", "piecewise(v, [v > 1], [1.0, 0.0])", "einsum('ij->i', q)"])
+def test_functions_of_numpy_itself_take_derived_classes(use: str) -> None:
+    found = []
+    for m in (np, onp):
+        named = derived(m).Named
+        made = eval(f"m.{use}", {
+            "m": onp, "v": named([3.0, 1, 2], "a"), "q": named([[4.0, 1], [1, 3]], "a")})
+        assert isinstance(made, m.ndarray)
+        found.append(kinds(made))
+    assert found[0] == found[1]
+
+
 def test_results_with_names_keep_them() -> None:
     found = np.linalg.eigh(derived(np).Named([[4.0, 1], [1, 3]], "a"))
     assert found.eigenvectors.name == "a" and type(found.eigenvalues) is np.ndarray
