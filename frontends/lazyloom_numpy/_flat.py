@@ -97,7 +97,14 @@ class flatiter:
 
     def __getitem__(self, key: Any) -> Any:
         result = self._flat()[self._key(key)]
-        return result if isinstance(result, ScalarArray) else result.copy()
+        if isinstance(result, ScalarArray):
+            return result
+        made = result.copy()
+        if getattr(self._array, "_derived", False):
+            from ._subclasses import recast  # for start-up time
+
+            return recast(made, type(self._array), self._array)
+        return made
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not is_writeable(self._array):

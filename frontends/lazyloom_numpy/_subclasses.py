@@ -12,7 +12,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as onp
 
@@ -24,6 +24,7 @@ from ._array import ScalarArray, ndarray, same_place
 from ._layout import set_info
 
 _new: Final = lazyloom.Tensor.__new__
+_of_arrays: Final[Any] = ndarray.__array_function__
 
 
 def plain(x: Any) -> Any:
@@ -50,11 +51,16 @@ def recast(x: Any, cls: Any, template: Any) -> Any:
 
 def _like(result: Any, template: Any) -> Any:
     """What a function made, in the class of what it was made from."""
-    if isinstance(result, tuple):
-        return tuple([_like(r, template) for r in result])
+    if isinstance(result, (tuple, list)):
+        return _made_again(result, [_like(r, template) for r in result])
     if not isinstance(result, ndarray) or isinstance(result, Subclassable):
         return result
     return recast(result, type(template), template)
+
+
+def _made_again(result: Any, parts: list[Any]) -> Any:
+    """Other members in a tuple, a tuple with names, or a list."""
+    return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
 
 
 class Subclassable(ndarray):
@@ -92,9 +98,20 @@ class Subclassable(ndarray):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         inner = getattr(func, "__wrapped__", None)
-        if inner is None or not getattr(func, "looks_for_classes", False):
-            return super().__array_function__(func, types, args, kwargs)
-        return _kept(inner, self, args, kwargs)
+        name = getattr(func, "looks_for_classes", None)
+        if inner is None or name is None:
+            # by the method itself: under its name ndarray has this one once classes are derived
+            return _of_arrays(self, func, types, args, kwargs)
+        return _in_classes(name, inner, args, kwargs)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part, in this array's class."""
+        return _like(plain(self).imag, self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        plain(self).imag = plain(value)
 
     def __getitem__(self, key: Any) -> Any:
         found = plain(self)[_all_plain(key)]
@@ -223,19 +240,60 @@ def _operated_in_place(function: Any, target: Any, other: Any) -> Any:
 
 # -- functions and methods ---------------------------------------------------------------------
 
-#: functions whose result has the class of their array, as NumPy's; methods of those names, too
-_KEEPING: Final = """
-    all amax amin any around atleast_1d atleast_2d atleast_3d clip cumprod cumsum diff expand_dims
-    flip fliplr flipud max mean min moveaxis prod ptp ravel repeat reshape roll rollaxis rot90 round
-    sort squeeze std sum swapaxes take transpose var zeros_like ones_like empty_like full_like
-    diagonal partition matrix_transpose
-""".split()
+class _Rule(NamedTuple):
+    """Which results of a function NumPy gives the class of an operand."""
+
+    operand: int | None = None  # the operand that decides; None for the first of a derived class
+    numbers: bool = True  # whether a result of no dimensions has it, too
+    parts: tuple[int, ...] | None = None  # which of several results have it; None for all
+
+
+_ALL: Final = _Rule()
+_ARRAYS: Final = _Rule(0, numbers=False)
+#: functions by which results have the class of their array, as NumPy's. Others make what their
+#: parts make of it.
+_RULES: Final[dict[str, _Rule]] = {
+    **dict.fromkeys("""
+        all amax amin any around atleast_1d atleast_2d atleast_3d clip cumprod cumsum diff
+        expand_dims flip fliplr flipud isclose kron max mean min moveaxis prod ptp ravel repeat
+        reshape roll rollaxis rot90 round sort squeeze std sum swapaxes transpose var zeros_like
+        ones_like empty_like full_like diagonal partition matrix_transpose
+        linalg.matrix_transpose linalg.diagonal""".split(), _ALL),
+    **dict.fromkeys("""
+        angle cumulative_prod cumulative_sum diag diagflat gradient imag isneginf isposinf isreal
+        median nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd
+        nansum nanvar real_if_close unstack linalg.inv linalg.pinv linalg.cholesky linalg.tensorinv
+        linalg.qr""".split(), _Rule(0)),
+    **dict.fromkeys("""
+        argmax argmin argpartition argsort broadcast_to correlate count_nonzero delete dot inner
+        insert nanpercentile nanquantile percentile piecewise quantile require setdiff1d take
+        take_along_axis tile trim_zeros unique_values vdot""".split(), _ARRAYS),
+    "compress": _Rule(1, numbers=False), "extract": _Rule(1, numbers=False),
+    "apply_along_axis": _Rule(2, numbers=False),
+    "linalg.solve": _Rule(1), "linalg.lstsq": _Rule(1, parts=(0, 1)),
+    "linalg.eig": _Rule(0, parts=(1,)), "linalg.eigh": _Rule(0, parts=(1,)),
+    "linalg.svd": _Rule(0, parts=(0, 2)),
+    "unique": _Rule(0, parts=(0,)), "unique_all": _Rule(0, parts=(0, 1)),
+    "unique_counts": _Rule(0, parts=(0,)), "unique_inverse": _Rule(0, parts=(0,)),
+    **dict.fromkeys("cov corrcoef isin".split(), _Rule(parts=())),
+}
+#: functions of which each result has the class of the array in its place
+_EACH: Final = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "ix_", "meshgrid")
+#: calls for which alone results have it
+_WHERE: Final[dict[str, Callable[[Any, dict[str, Any]], bool]]] = {
+    "broadcast_to": lambda args, kwargs: bool(kwargs.get("subok")),
+    "broadcast_arrays": lambda args, kwargs: bool(kwargs.get("subok")),
+    "diag": lambda args, kwargs: not args or getattr(args[0], "ndim", 1) == 2,
+    "unique": lambda args, kwargs: kwargs.get("axis", args[4] if len(args) > 4 else None) is None,
+}
 
 _METHODS: Final = """
     astype clip compress conj conjugate copy cumprod cumsum diagonal flatten mean ravel repeat
     reshape round squeeze std swapaxes take transpose var choose
 """.split()
 
+#: methods of which only arrays have it
+_INDICES: Final = ("argmax", "argmin", "argsort", "argpartition")
 #: methods that are reductions of ufuncs
 _REDUCING: Final = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
                     "all": "logical_and", "any": "logical_or"}  # fmt: skip
@@ -250,6 +308,37 @@ def _kept(function: Callable[..., Any], owner: Any, args: Any, kwargs: dict[str,
     return _like(result, owner)
 
 
+def _in_classes(name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What a function makes of plain arrays, in the classes that NumPy gives it."""
+    rule = _RULES.get(name)
+    if rule is None and name not in _EACH:
+        return function(*args, **kwargs)
+    result = function(*_all_plain(tuple(args)), **{k: _all_plain(v) for k, v in kwargs.items()})
+    if kwargs.get("subok") is False or name in _WHERE and not _WHERE[name](args, kwargs):
+        return result
+    if name in _EACH and isinstance(result, (tuple, list)) and len(result) == len(args):
+        return _made_again(result, [
+            _like(r, x) if isinstance(x, Subclassable) else r
+            for r, x in zip(result, args, strict=True)])
+    if rule is None:
+        return result
+    place = rule.operand
+    template = (args[place] if place is not None and place < len(args)
+                else _owner((*args[:place], *kwargs.values())))
+    if not isinstance(template, Subclassable) or (
+            not rule.numbers and type(result) is ScalarArray):
+        return result
+    if rule.parts is None:
+        return _like(result, template)
+    if not isinstance(result, tuple):  # the other results were not asked for
+        return _like(result, template) if rule.parts == (0,) else result
+    parts = rule.parts
+    if name == "unique" and (kwargs.get("return_index") or len(args) > 1 and args[1]):
+        parts = (0, 1)
+    return _made_again(result, [
+        _like(r, template) if i in parts else r for i, r in enumerate(result)])
+
+
 def _owner(given: Iterable[Any]) -> Any:
     for x in given:
         if isinstance(x, Subclassable):
@@ -257,23 +346,37 @@ def _owner(given: Iterable[Any]) -> Any:
     return None
 
 
-def _looking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives its result the class of what it was given."""
+def _deciding(given: Iterable[Any]) -> Any:
+    """The first array, in lists too, whose class says itself what functions make of it."""
+    for x in given:
+        if isinstance(x, (list, tuple)):
+            found = _deciding(x)
+            if found is not None:
+                return found
+        elif isinstance(x, Subclassable) and (
+                type(x).__array_function__ is not Subclassable.__array_function__):
+            return x
+    return None
+
+
+def _looking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that asks the classes of its operands, and gives its result theirs."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         owner = _owner((*args, *kwargs.values()))
+        asked_first = _deciding((*args, *kwargs.values()))
+        if asked_first is not None:
+            return asked_first.__array_function__(wrapper, (type(asked_first),), args, kwargs)
         if owner is None:
             return function(*args, **kwargs)
-        own = type(owner).__array_function__
-        if own is not Subclassable.__array_function__:
-            return owner.__array_function__(wrapper, (type(owner),), args, kwargs)
         if args and owner is args[0] and function.__name__ in (*_REDUCING, *_AVERAGES):
             return getattr(owner, function.__name__)(*args[1:], **kwargs)
-        return _kept(function, owner, args, kwargs)
+        return _in_classes(name, function, args, kwargs)
 
-    wrapper.looks_for_classes = True  # type: ignore[attr-defined]
-    wrapper.__module__ = __package__ or ""  # where it is found, for pickle
+    wrapper.looks_for_classes = name  # type: ignore[attr-defined]
+    package, _, submodule = f"{__package__}.{name}".rpartition(".")[0].partition(".")
+    wrapper.__module__ = f"{package}.{submodule}" if submodule else package  # for pickle
     return wrapper
 
 
@@ -284,6 +387,9 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if name in _AVERAGES:
             return _reduced(inner, self, args, kwargs)
+        if name in _INDICES:
+            found = inner(plain(self), *_all_plain(args), **kwargs)
+            return found if type(found) is ScalarArray else _like(found, self)
         return _kept(inner, self, (self, *args), kwargs)
 
     return method
@@ -331,7 +437,7 @@ def _ufunc_method(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in _METHODS:
+for _name in (*_METHODS, *_INDICES):
     setattr(Subclassable, _name, _method(_name))
 for _name, _function in _REDUCING.items():
     setattr(Subclassable, _name, _reduction(_name, _function))
@@ -374,12 +480,21 @@ def _start() -> None:
     ndarray.__new__ = _constructed  # type: ignore[method-assign]
     for name in ("__call__", "reduce", "accumulate", "outer", "reduceat"):
         setattr(_u.ufunc, name, _ufunc_method(name))
-    looking = {function: _looking(function)
-               for function in {getattr(namespace, name) for name in _KEEPING}}
-    for name, function in list(vars(namespace).items()):
-        # functions of two names (transpose and permute_dims) stay one
-        if isinstance(function, Hashable) and function in looking:
-            setattr(namespace, name, looking[function])
+    looking: dict[Any, Any] = {}
+    for prefix, module, theirs in (("", namespace, onp),
+                                   ("linalg.", namespace.linalg, onp.linalg)):
+        # those that have a rule first: transpose and permute_dims are one function
+        for name in sorted(vars(module), key=lambda name: prefix + name not in _RULES):
+            function = getattr(module, name)
+            if not isinstance(function, Hashable) or function in looking:
+                continue
+            # NumPy's functions that ask __array_function__
+            asking = hasattr(getattr(theirs, name, None), "_implementation")
+            if prefix + name in _RULES or asking and not isinstance(function, type):
+                looking[function] = _looking(prefix + name, getattr(module, name))
+        for name, function in list(vars(module).items()):
+            if isinstance(function, Hashable) and function in looking:
+                setattr(module, name, looking[function])
     usual = operators_of(ndarray)
     assert usual is not None
     set_operators(Subclassable, Operators(

@@ -56,9 +56,12 @@ class vectorize:
         given = [a if i in skip else _read(a) for i, a in enumerate(args)]
         named = {k: a if k in skip else _read(a) for k, a in kwargs.items()}
         result = self._inner(*given, **named)
+        # without a signature NumPy calls a ufunc, whose results have the operands' class
+        owner = None if self.signature is not None else next(
+            (a for a in args if getattr(a, "_derived", False)), None)
         if isinstance(result, tuple):
-            return tuple([_array(r) for r in result])
-        return _array(result)
+            return tuple([_array(r, owner) for r in result])
+        return _array(result, owner)
 
 
 def _rebuilt(pyfunc: Any, options: dict[str, Any]) -> vectorize:
@@ -81,9 +84,14 @@ def _on_host(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _array(result: Any) -> Any:
+def _array(result: Any, owner: Any = None) -> Any:
     # NumPy gives a 0-d array here, not a scalar
-    return ours(result if isinstance(result, (onp.ndarray, onp.generic)) else onp.asarray(result))
+    made = ours(result if isinstance(result, (onp.ndarray, onp.generic)) else onp.asarray(result))
+    if owner is None or not isinstance(made, lazyloom.Tensor):
+        return made
+    from ._subclasses import recast  # for start-up time
+
+    return recast(made, type(owner), owner)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, *, identity: Any = onp._NoValue) -> Any:

@@ -137,7 +137,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_autocast_ipu_dtype
             set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled"""),
         (_KERNEL, """
-            affine_grid_generator batch_norm_backward_elemt batch_norm_backward_reduce
+            batch_norm_backward_elemt batch_norm_backward_reduce
             batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts
             batch_norm_stats batch_norm_update_stats from_file
             native_dropout native_group_norm native_norm norm_except_dim

@@ -109,6 +109,9 @@ NAMED = """
     x | x[1:] | x[0] | x[None] | x[[0, 2]] | x[x > 1] | x + 1 | 1 + x | x * x | -x | abs(x) | x ** 2
     x < 2 | x == 2 | divmod(x, 2) | x // 2 | 2 - x | m.arange(3.0) + x | x + m.arange(3.0) | x & (x > 0)
     m.sin(x) | m.add(x, 1) | m.add.reduce(x) | m.add.accumulate(x) | m.multiply.outer(x, x)
+    x.flat[1:] | x.flat[1] | x.flat[[0, 1]] | x.reshape(3, 1).flat[...] | x.imag | x.real
+    m.vectorize(lambda v: v + 1)(x) | m.vectorize(lambda v, w: (v, w))(x, 1)
+    m.vectorize(lambda v: v + 1)(x[:1]) | m.vectorize(lambda v: 1.0, signature="(n)->()")(x[None])
     m.add(x, 1, out=x) | x.__iadd__(1) | x.sum() | x.mean() | x.max() | x.std() | x.any() | x.argmax()
     x.copy() | x.astype("float32") | x.reshape(3, 1) | x.reshape(3, 1).T | x.ravel() | x.flatten()
     x.reshape(3, 1).sum(0) | x.reshape(3, 1).mean(axis=0) | x.cumsum() | x.clip(1, 2) | x.take([0])
@@ -145,6 +148,88 @@ def test_as_numpy(use: str) -> None:
             found.append(seen(eval(use, space)))
         except (TypeError, AttributeError) as error:
             found.append(type(error).__name__)
+    assert found[0] == found[1]
+
+
+#: v has three elements, q is a positive definite matrix, both of a class; n is an array, plain
+FUNCTIONS = """
+    argsort(v) | argsort(q, axis=0) | argmax(v) | argmax(q, axis=0) | argmin(q, axis=1) | median(v)
+    median(q, axis=0) | nansum(v) | nansum(q, axis=0) | nanmean(v) | nanmean(q, 0) | nanmedian(q, 0)
+    nanstd(v) | nanvar(q, axis=0) | nanmax(q, axis=0) | nanmin(v) | nanprod(v) | nancumsum(v)
+    nancumprod(v) | gradient(v) | gradient(q) | unique(v) | unique(q, axis=0) | imag(v) | real(v)
+    unique(v, return_index=True) | unique(v, return_inverse=True, return_counts=True)
+    nan_to_num(v) | angle(v) | diag(v) | diag(q) | diagflat(v) | isreal(v) | iscomplex(v)
+    real_if_close(v) | count_nonzero(v) | count_nonzero(q, axis=0) | require(v) | isposinf(v)
+    isneginf(v) | cov(v) | cov(q) | corrcoef(q) | broadcast_arrays(v, n) | trim_zeros(v)
+    broadcast_arrays(v, n, subok=True) | broadcast_to(v, (2, 3)) | broadcast_to(v, (2, 3), subok=True)
+    cumulative_sum(v) | cumulative_prod(v) | unique_values(v) | unique_all(v) | unique_counts(v)
+    unique_inverse(v) | dot(v, n) | dot(n, v) | dot(q, q) | inner(v, v) | inner(q, q) | vdot(v, v)
+    kron(v, n) | kron(n, v) | correlate(v, n) | correlate(n, v) | isclose(v, n) | isclose(n, v)
+    setdiff1d(v, n) | setdiff1d(n, v) | isin(v, n) | isin(n, v) | tile(v, 2) | take(v, 1) | take(v, [0])
+    delete(v, 1) | insert(v, 1, 9.0) | compress([1, 0, 1], v) | extract(n > 1, v) | extract(v > 1, n)
+    percentile(v, 50) | percentile(q, 50, axis=0) | quantile(q, [0.2, 0.5]) | nanquantile(q, 0.5, 0)
+    nanpercentile(v, 50) | take_along_axis(v, m.array([0, 1]), 0) | unstack(q) | meshgrid(v, n)
+    apply_along_axis(lambda r: r * 2, 0, q) | apply_along_axis(lambda r: r.sum(), 0, q) | ix_(i, i)
+    piecewise(v, [v > 1.5], [1.0, 0.0]) | argpartition(v, 1) | linalg.inv(q) | linalg.pinv(q)
+    linalg.eigh(q) | linalg.eig(q) | linalg.svd(q) | linalg.svd(q, compute_uv=False) | linalg.qr(q)
+    linalg.qr(q, mode="r") | linalg.cholesky(q) | linalg.solve(q, n[:2]) | linalg.solve(n[:2] * q, v[:2])
+    linalg.solve(m.eye(2), v[:2]) | linalg.lstsq(q, v[:2]) | linalg.diagonal(q) | linalg.det(q)
+    linalg.matrix_power(q, 2) | atleast_2d(v, n) | transpose(q) | permute_dims(q, (1, 0)) | outer(v, v)
+    concatenate([v, v]) | where(v > 1, v, 0) | einsum("ij->i", q) | cross(v, v) | trace(q) | tril(q)
+    linalg.eigvalsh(q) | linalg.norm(v) | interp(v, n, n) | polyval([1.0, 2.0], v) | meshgrid(n, v)
+"""  # noqa: E501
+
+
+def kinds(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return [kinds(part) for part in x]
+    if isinstance(x, (np.ndarray, onp.ndarray)) and type(x) is not np.ScalarArray:
+        return type(x).__name__, x.shape, getattr(x, "name", None)
+    return "number", onp.shape(x)
+
+
+@pytest.mark.parametrize(
+    "use", [use.strip() for use in FUNCTIONS.replace("\n", "|").split("|") if use.strip()])
+def test_functions_give_the_class_that_numpys_give(use: str) -> None:
+    found = []
+    for m in (np, onp):
+        named = derived(m).Named
+        found.append(kinds(eval(f"m.{use}", {
+            "m": m, "v": named([3.0, 1, 2], "a"), "q": named([[4.0, 1], [1, 3]], "a"),
+            "n": m.array([1.0, 2, 3]), "i": named([1, 0], "a")})))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("use", [
+    "concatenate([v, v])", "median(v)", "linalg.inv(q)", "where(v > 1, v, 0)", "sum(q, axis=0)",
+    "take(v, [0])", "piecewise(v, [v > 1], [1.0, 0.0])", "einsum('ij->i', q)"])
+def test_functions_of_numpy_itself_take_derived_classes(use: str) -> None:
+    found = []
+    for m in (np, onp):
+        named = derived(m).Named
+        made = eval(f"m.{use}", {
+            "m": onp, "v": named([3.0, 1, 2], "a"), "q": named([[4.0, 1], [1, 3]], "a")})
+        assert isinstance(made, m.ndarray)
+        found.append(kinds(made))
+    assert found[0] == found[1]
+
+
+def test_results_with_names_keep_them() -> None:
+    found = np.linalg.eigh(derived(np).Named([[4.0, 1], [1, 3]], "a"))
+    assert found.eigenvectors.name == "a" and type(found.eigenvalues) is np.ndarray
+
+
+@pytest.mark.parametrize("use", [
+    "concatenate([x, x])", "linalg.det(x)", "where(x > 0, x, 0)", "einsum('ij->i', x)", "tril(x)",
+    "stack((x, x))", "linalg.inv(x)", "nansum(x)"])  # fmt: skip
+def test_a_class_is_asked_about_every_function(use: str) -> None:
+    found = []
+    for m in (np, onp):
+        class Asked(m.ndarray):  # type: ignore[name-defined, misc]
+            def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+                return func.__name__, super().__array_function__(func, types, args, kwargs) is None
+
+        found.append(eval(f"m.{use}", {"m": m, "x": m.eye(2).view(Asked)}))
     assert found[0] == found[1]
 
 

@@ -153,6 +153,10 @@ RESAMPLING: dict[str, Case] = {
                     ROWS.reshape(4, 2, 3)[:2]),
     "affine 3d": lambda t: t.nn.functional.affine_grid(
         t.tensor(CUBE.reshape(-1)[:12].reshape(1, 3, 4)), (1, 1, 2, 3, 1), align_corners=True),
+    "affine of torch itself": _grad(lambda t, f, x: t.affine_grid_generator(
+        x, [2, 1, 3, 4], False), ROWS.reshape(4, 2, 3)[:2]),
+    "affine 3d of torch itself": lambda t: t.affine_grid_generator(
+        t.tensor(CUBE.reshape(-1)[:12].reshape(1, 3, 4)), (1, 1, 2, 3, 1), align_corners=True),
     "unshuffled": _grad(lambda t, f, x: f.pixel_unshuffle(
         f.pixel_shuffle(x.reshape(2, 12, 3, 2), 2), 2), IMAGE[..., :4]),
     "channels": lambda t: t.nn.functional.channel_shuffle(t.tensor(IMAGE), 3),
@@ -345,8 +349,35 @@ ATTENTION: dict[str, Case] = {
         *[t.tensor(ROWS)] * 3, t.ones(4, 4, dtype=t.float64)),
 }
 
+def _by_number(name: str, count: int, *more: Any) -> dict[str, Case]:
+    """A loss of torch itself, without a reduction, with each by its number, and with a name."""
+    def case(**reduction: Any) -> Case:
+        def found(t: Any) -> Any:
+            made = [t.tensor(ROWS[i:i + 2], requires_grad=True) for i in range(count)]
+            loss = getattr(t, name)(*made, *(t.tensor(m) for m in more), **reduction)
+            return loss, t.autograd.grad(loss.square().sum(), made[0])
+        return found
+
+    return {f"{name} {kind}": case(**given) for kind, given in (
+        ("none given", {}), ("0", {"reduction": 0}), ("1", {"reduction": 1}),
+        ("2", {"reduction": 2}), ("named", {"reduction": "mean"}))}
+
+
+_SIGNS = np.array([[1, -1, 1, 1, -1, 1], [1, 1, -1, -1, 1, -1]], np.float32)
+#: PyTorch documents the mean for these, and takes 0, which is none, where nothing is given
+REDUCED: dict[str, Case] = {
+    **_by_number("hinge_embedding_loss", 1, _SIGNS), **_by_number("kl_div", 2),
+    **_by_number("binary_cross_entropy_with_logits", 1, (_SIGNS > 0).astype(np.float32)),
+    **_by_number("cosine_embedding_loss", 2, _SIGNS[0, :2]),
+    **_by_number("margin_ranking_loss", 2, _SIGNS), **_by_number("triplet_margin_loss", 3),
+    **{f"ctc {kind}": (lambda given: lambda t: t.ctc_loss(
+        t.log_softmax(t.tensor(ROWS[:, None]), -1), t.tensor([[1, 2]]), t.tensor([4]),
+        t.tensor([2]), **given))(given)
+       for kind, given in (("none given", {}), ("1", {"reduction": 1}))},
+}
+
 TOPICS = {
     "pooling": POOLING, "convolution": CONVOLUTION, "resampling": RESAMPLING, "padding": PADDING,
     "norms": NORMS, "tables": TABLES, "losses": LOSSES, "activations": ACTIVATIONS,
-    "attention": ATTENTION,
+    "attention": ATTENTION, "reduced": REDUCED,
 }

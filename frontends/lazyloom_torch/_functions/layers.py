@@ -6,6 +6,7 @@ operands in another order.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,11 +32,15 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def _reduction(given: Any) -> str:
-    if isinstance(given, str):
-        return given
-    if given not in (0, 1, 2):
+    """The reduction of a number; PyTorch takes 0 where none is given, whatever it documents."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"argument 'reduction' must be int (0 none, 1 mean, 2 sum), not "
+                        f"{type(given).__name__}; torch.nn.functional takes names") from None
+    if number not in (0, 1, 2):
         raise ValueError(f"reduction is 0 (none), 1 (mean) or 2 (sum), not {given}")
-    return _REDUCTIONS[given]
+    return _REDUCTIONS[number]
 
 
 def batch_norm(
@@ -146,27 +151,27 @@ def embedding_renorm_(
 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
-    pos_weight: Tensor | None = None, reduction: Any = 1,
+    pos_weight: Tensor | None = None, reduction: Any = 0,
 ) -> Tensor:
     """:func:`torch.nn.functional.binary_cross_entropy_with_logits`."""
     return losses.binary_cross_entropy_with_logits(
         input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight)
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: Any = 1, *, log_target: bool = False
+def kl_div(input: Tensor, target: Tensor, reduction: Any = 0, *, log_target: bool = False
            ) -> Tensor:  # fmt: skip
     """:func:`torch.nn.functional.kl_div`."""
     return losses.kl_div(input, target, reduction=_reduction(reduction), log_target=log_target)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: Any = 1
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: Any = 0
                          ) -> Tensor:  # fmt: skip
     """:func:`torch.nn.functional.hinge_embedding_loss`."""
     return margins.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: Any = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: Any = 0
 ) -> Tensor:
     """:func:`torch.nn.functional.cosine_embedding_loss`."""
     return margins.cosine_embedding_loss(
@@ -174,7 +179,7 @@ def cosine_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: Any = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: Any = 0
 ) -> Tensor:
     """:func:`torch.nn.functional.margin_ranking_loss`."""
     return margins.margin_ranking_loss(
@@ -183,7 +188,7 @@ def margin_ranking_loss(
 
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0,
-    eps: float = 1e-6, swap: bool = False, reduction: Any = 1,
+    eps: float = 1e-6, swap: bool = False, reduction: Any = 0,
 ) -> Tensor:
     """:func:`torch.nn.functional.triplet_margin_loss`."""
     return margins.triplet_margin_loss(
@@ -200,7 +205,7 @@ def poisson_nll_loss(
 
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-    reduction: Any = 1, zero_infinity: bool = False,
+    reduction: Any = 0, zero_infinity: bool = False,
 ) -> Tensor:
     """:func:`torch.nn.functional.ctc_loss`."""
     return margins.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank,
@@ -221,6 +226,11 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, paddin
     if input.ndim != 5:
         raise RuntimeError(f"grid_sampler_3d: expected a 5D input, got {input.ndim}D")
     return resampling.grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+    """:func:`torch.nn.functional.affine_grid`."""
+    return resampling.affine_grid(theta, size, align_corners)
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
@@ -281,8 +291,8 @@ FUNCTIONS: dict[str, Any] = {
         batch_norm, native_batch_norm, native_layer_norm, layer_norm, group_norm, instance_norm,
         embedding, embedding_renorm_, binary_cross_entropy_with_logits, kl_div,
         hinge_embedding_loss, cosine_embedding_loss, margin_ranking_loss, triplet_margin_loss,
-        poisson_nll_loss, ctc_loss, grid_sampler_2d, grid_sampler_3d, constant_pad_nd,
-        adaptive_max_pool1d, convolution, softmax, log_softmax,
+        poisson_nll_loss, ctc_loss, grid_sampler_2d, grid_sampler_3d, affine_grid_generator,
+        constant_pad_nd, adaptive_max_pool1d, convolution, softmax, log_softmax,
         resampling.grid_sampler)},
 }
 for _name in ("softmax", "log_softmax"):
