@@ -114,7 +114,7 @@ import numpy, lazyloom, time
 import lazyloom_numpy as np
 from lazyloom import codegen
 from lazyloom.backends import forms
-forms.WORTH, forms.SLOWER = 0.0, float("inf")
+forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
 for _ in range(4000):
     x = np.asarray(a)

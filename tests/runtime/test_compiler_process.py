@@ -29,7 +29,7 @@ BEGIN = """
     import lazyloom as ll
     from lazyloom.backends import background, compiler_process, compiler_start, forms
 
-    forms.WORTH, forms.SLOWER = 0.0, float("inf")
+    forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
     x = ll.from_host(np.full(4, 0.5, np.float32))
     process = background._compiler.process
 

@@ -50,7 +50,7 @@ USES = {
 USES["compiled beside"] = """
     from lazyloom.backends import background, forms
 
-    forms.WORTH, forms.SLOWER, background.IDLE = 0.0, float("inf"), 0.1
+    forms.WORTH, forms.PART, forms.SLOWER, background.IDLE = 0.0, 0.0, float("inf"), 0.1
     deadline = time.time() + 100
     while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:
         if ll.last_evaluation().form == "whole":
